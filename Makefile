@@ -1,0 +1,64 @@
+# `make play` is the only command that a fresh clone needs.
+
+SCENARIO := keydoor-9x9
+PYTHON := .venv/bin/python
+PIP := $(PYTHON) -m pip --disable-pip-version-check
+
+# An installation ends by writing its stamp, named after this folder and what pyproject.toml says
+# before its tool tables. A .venv that is half made, out of date or from elsewhere has no such stamp.
+KEY := $(shell { pwd -P; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
+
+.PHONY: help play test check bench clean anew
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
+
+play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
+	.venv/bin/gv-engine play "$(SCENARIO)"
+
+test: check  ## make check, then every test
+	$(PYTHON) -m pytest
+
+check: .venv/test-$(KEY)  ## lint, format, types
+	$(PYTHON) -m ruff check
+	$(PYTHON) -m ruff format --check
+	$(PYTHON) -m mypy
+
+bench: .venv/play-$(KEY)  ## measure the speed
+	$(PYTHON) -m benchmarks
+
+clean:  ## remove all that was made here, .venv included
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/play-$(KEY):
+	@$(MAKE_VENV)
+	$(PIP) install --prefer-binary --editable .
+	@touch $@
+
+.venv/test-$(KEY): .venv/play-$(KEY)
+	@rm $<
+	$(PIP) install --prefer-binary --editable '.[test]'
+	@touch $< $@
+
+# Whatever the stamps say, a .venv whose Python has gone is made anew.
+ifneq (ok,$(shell $(PYTHON) -c 'import pip; print("ok")' 2>/dev/null))
+.venv/play-$(KEY): anew
+endif
+
+# The newest Python that fits and can make virtual environments makes one.
+define MAKE_VENV
+for python in python3.14 python3.13 python3.12 python3.11 python3; do \
+    $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null || continue; \
+    fits=$${fits:-$$python}; \
+    $$python -c 'import ensurepip, venv' 2>/dev/null || continue; \
+    echo "Making .venv with $$($$python --version)"; \
+    exec $$python -m venv --clear .venv; \
+done; \
+if [ "$$fits" ]; then \
+    echo "$$fits cannot make virtual environments. On Debian or Ubuntu: apt install $$fits-venv"; \
+else \
+    echo "GV Engine needs Python 3.11 to 3.14, and none is on the PATH."; \
+fi >&2; \
+exit 1
+endef

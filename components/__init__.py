@@ -1,0 +1,28 @@
+"""What things are: small dataclasses by theme, and the object types made of them."""
+
+import gv_engine  # noqa: F401  # first, so that either package can be imported before the other
+from components.agent import Agent
+from components.appearance import Color, Kind
+from components.doors import Door
+from components.items import Box, Key
+from components.matter import Opaque, Portable, Solid
+from components.places import Beacon, Exit, Telepod
+from components.space import Position
+from components.wildlife import MovingObstacle
+
+__all__ = [
+    "Agent",
+    "Beacon",
+    "Box",
+    "Color",
+    "Door",
+    "Exit",
+    "Key",
+    "Kind",
+    "MovingObstacle",
+    "Opaque",
+    "Portable",
+    "Position",
+    "Solid",
+    "Telepod",
+]

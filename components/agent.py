@@ -1,0 +1,12 @@
+"""The one who acts."""
+
+from gv_engine.component import NOTHING, EntityId, Int8, component
+from gv_engine.geometry import FORWARD
+
+
+@component
+class Agent:
+    """Looks in a direction and holds at most one object."""
+
+    facing: Int8 = FORWARD
+    holding: EntityId = NOTHING

@@ -1,0 +1,12 @@
+"""Doors."""
+
+from gv_engine.component import Int8, component
+
+OPEN, CLOSED, LOCKED = range(3)
+
+
+@component
+class Door:
+    """Lets pass and see through while OPEN; LOCKED asks for a key of its colour."""
+
+    status: Int8 = OPEN

@@ -1,0 +1,15 @@
+"""Things with a use."""
+
+from gv_engine.component import NOTHING, EntityId, component
+
+
+@component
+class Key:
+    """Opens locked doors of its colour."""
+
+
+@component
+class Box:
+    """Holds one object, an entity without a place."""
+
+    content: EntityId = NOTHING

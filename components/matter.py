@@ -1,0 +1,18 @@
+"""How an object stands in the way."""
+
+from gv_engine.component import component
+
+
+@component
+class Solid:
+    """Blocks movement."""
+
+
+@component
+class Opaque:
+    """Blocks vision."""
+
+
+@component
+class Portable:
+    """Can be picked up."""

@@ -1,0 +1,28 @@
+"""The built-in object types, in order of their index (GridVerse specification, section 2)."""
+
+from components.appearance import FLOOR, Color
+from components.doors import Door
+from components.items import Box, Key
+from components.matter import Opaque, Portable, Solid
+from components.places import Beacon, Exit, Telepod
+from components.wildlife import MovingObstacle
+from gv_engine.objects import OBJECT_TYPES, ObjectType, object_type
+
+NONE_GRID_OBJECT = object_type("NoneGridObject", in_grid=False)
+HIDDEN = object_type("Hidden", Opaque, in_grid=False)
+assert object_type("Floor") == FLOOR
+WALL = object_type("Wall", Solid, Opaque)
+EXIT = object_type("Exit", Exit, Color)
+DOOR = object_type(
+    "Door", Door, Color, states=("OPEN", "CLOSED", "LOCKED"), state=(Door, "status")
+)
+KEY = object_type("Key", Key, Portable, Color)
+MOVING_OBSTACLE = object_type("MovingObstacle", MovingObstacle)
+BOX = object_type("Box", Box, Solid)
+TELEPOD = object_type("Telepod", Telepod, Color)
+BEACON = object_type("Beacon", Beacon, Color)
+
+
+def built_in_types() -> tuple[ObjectType, ...]:
+    """The types that this module declares."""
+    return tuple(kind for kind in OBJECT_TYPES if kind.module == __name__)

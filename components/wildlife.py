@@ -1,0 +1,8 @@
+"""Things that move by themselves."""
+
+from gv_engine.component import component
+
+
+@component
+class MovingObstacle:
+    """Wanders over free floor, one cell a step."""

@@ -1,0 +1,189 @@
+"""A scenario as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.autoreset import DISABLED, RESTART
+from gv_engine.batch import make_batch
+from gv_engine.geometry import ACTIONS
+from gv_engine.pictures import RENDER_MODES, Renderer
+from gv_engine.scenario import Scenario
+from gv_engine.spaces import action_space, agent_id_grid, observation_space
+
+Observation = dict[str, NDArray[np.uint8]]
+
+
+class GridEnv(gymnasium.Env[Observation, np.int64]):
+    """One world of a scenario.
+
+    Observations are those of `gv_engine.spaces.observation_space`, fresh arrays at every step.
+    Actions number the scenario's action space. `info` holds
+
+    - `action_mask` (actions,) int8: 1 for every action that would do something now;
+    - `reward_terms`: the reward of the step, function by function.
+
+    An episode is `truncated` at `max_steps`. Equal seeds give equal episodes, whichever world runs
+    them.
+
+    Args:
+        scenario: a `Scenario`, or what `Scenario.load` takes: a name, a file, a mapping.
+        render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
+        world: "compiled"; "object", for any Python and a debugger; "auto" takes the object world
+            with a window and where a rule does not compile, else the compiled one.
+        max_steps: instead of the scenario's; 0 for no limit.
+
+    Raises:
+        ScenarioError: the scenario has mistakes.
+        DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 8,
+    }
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path | dict[str, Any],
+        render_mode: str | None = None,
+        world: str = "auto",
+        max_steps: int | None = None,
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(
+                f"render_mode={render_mode!r}: allowed are None and "
+                f"{', '.join(self.metadata['render_modes'])}"
+            )
+        self.scenario = load(scenario, max_steps)
+        self.render_mode = render_mode
+        self.action_space = action_space(self.scenario)  # type: ignore[assignment]  # Discrete
+        self.observation_space = observation_space(self.scenario)  # type: ignore[assignment]  # Dict
+        if world == "auto" and render_mode == "human":
+            world = "object"
+        self._batch = make_batch(self.scenario, 1, world)
+        self._agent_id_grid = agent_id_grid(self.scenario)
+        self._action = np.zeros(1, np.int64)
+        self._renderer: Renderer | None = None
+        self._started = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Draw a new level; with a seed, the one that belongs to it.
+
+        Args:
+            seed: without one, the world's generator goes on (from the system's entropy at first).
+            options: none are known.
+        """
+        if seed is not None or not self._started:
+            super().reset(seed=seed)
+            self._batch.set_generator(0, self.np_random)
+            self._started = True
+        self._run(RESTART)
+        return self._observation(), self._info()
+
+    def step(
+        self, action: np.int64 | int
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Let the agent act.
+
+        Raises:
+            ValueError: the action is none of the action space, or nothing was reset yet.
+            RuleError: a rule is not defined on this world.
+        """
+        if not 0 <= action < len(self.scenario.actions) or action != int(action):
+            raise ValueError(
+                f"action {action!r}: allowed are 0 to {len(self.scenario.actions) - 1}, for "
+                f"{', '.join(ACTIONS[number] for number in self.scenario.actions)}"
+            )
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        self._run(int(action))
+        out = self._batch.outputs
+        return (
+            self._observation(),
+            out.rewards.item(0),
+            out.terminated.item(0),
+            out.truncated.item(0),
+            self._info(),
+        )
+
+    def _run(self, action: int) -> None:
+        self._action[0] = action
+        self._batch.run(self._action, DISABLED)
+        if self.render_mode == "human":
+            self.render()
+
+    def _observation(self) -> Observation:
+        out = self._batch.outputs
+        return {
+            "grid": out.grid[0].copy(),
+            "agent_id_grid": self._agent_id_grid.copy(),
+            "item": out.item[0].copy(),
+        }
+
+    def _info(self) -> dict[str, Any]:
+        out = self._batch.outputs
+        return {
+            "action_mask": out.mask[0].copy(),
+            "reward_terms": dict(
+                zip(self.scenario.reward_names, out.terms[0].tolist(), strict=True)
+            ),
+        }
+
+    # ---- the whole state -----------------------------------------------------------------
+
+    def snapshot(self) -> NDArray[Any]:
+        """The world as one row: a () array of `scenario.layout.dtype`."""
+        return self._batch.snapshot(0)
+
+    def restore(self, row: NDArray[Any]) -> tuple[Observation, dict[str, Any]]:
+        """Become the world of a row and return what it shows, as `reset` does.
+
+        Raises:
+            ValueError: the row has another layout.
+        """
+        self._started = True
+        self._batch.restore(0, row)
+        return self._observation(), self._info()
+
+    # ---- pictures ------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """A picture of the state and of what the agent sees, as the render mode says.
+
+        Returns:
+            (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode, given to gymnasium.make")
+            return None
+        if not self._started:
+            raise ValueError("call reset() before the first render()")
+        if self._renderer is None:
+            self._renderer = Renderer(self.render_mode, self._batch)
+        return self._renderer.draw(0)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+
+def load(
+    scenario: Scenario | str | Path | dict[str, Any], max_steps: int | None = None
+) -> Scenario:
+    """A scenario from what environments take; `max_steps` replaces its own, 0 lifts the limit."""
+    found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    if max_steps is None:
+        return found
+    if max_steps < 0:
+        raise ValueError(f"max_steps={max_steps}: allowed are a positive number, 0 and None")
+    return found.with_(max_steps=max_steps or None)

@@ -1,0 +1,56 @@
+"""Coordinates, orientations and actions (GridVerse specification, section 1).
+
+Positions are (y, x) with y growing downward. Orientations double as the directions of the four
+MOVE actions, so `MOVE_LEFT` of an agent that looks RIGHT goes `turned(RIGHT, LEFT)`.
+
+>>> turned(RIGHT, RIGHT) == BACKWARD and turned(RIGHT, LEFT) == FORWARD
+True
+"""
+
+FORWARD, BACKWARD, LEFT, RIGHT = range(4)
+ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
+
+(
+    MOVE_FORWARD,
+    MOVE_BACKWARD,
+    MOVE_LEFT,
+    MOVE_RIGHT,
+    TURN_LEFT,
+    TURN_RIGHT,
+    ACTUATE,
+    PICK_N_DROP,
+) = range(8)
+ACTIONS = (
+    "MOVE_FORWARD",
+    "MOVE_BACKWARD",
+    "MOVE_LEFT",
+    "MOVE_RIGHT",
+    "TURN_LEFT",
+    "TURN_RIGHT",
+    "ACTUATE",
+    "PICK_N_DROP",
+)
+
+DY = (-1, 1, 0, 0)
+"""Change of y by one step in each orientation."""
+DX = (0, 0, -1, 1)
+"""Change of x by one step in each orientation."""
+
+# orientation -> quarter turns clockwise, and back
+_QUARTERS = (0, 2, 3, 1)
+_ORIENTATION = (FORWARD, RIGHT, BACKWARD, LEFT)
+
+
+def turned(orientation: int, by: int) -> int:
+    """The orientation after a rotation by another one (`RIGHT` is a quarter turn clockwise)."""
+    return _ORIENTATION[(_QUARTERS[orientation] + _QUARTERS[by]) & 3]
+
+
+def manhattan(dy: int, dx: int) -> float:
+    """Steps along the axes."""
+    return float(abs(dy) + abs(dx))
+
+
+def euclidean(dy: int, dx: int) -> float:
+    """Length of the straight line."""
+    return float((dy * dy + dx * dx) ** 0.5)

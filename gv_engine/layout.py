@@ -1,0 +1,157 @@
+"""The shape of a world's memory: which columns there are, and the dtype of its row.
+
+One world is one row. Only maximum sizes and the set of components shape the row; everything else
+is a value in it. Sizes are rounded up to a few steps so that neighbouring scenarios share one
+layout, and with it one compiled program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from components.appearance import Kind
+from components.objects import built_in_types
+from components.space import Position
+from gv_engine.component import column_name, fields_of
+from gv_engine.objects import ObjectType
+
+RNG = np.dtype(
+    [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
+    + [("has_half", np.uint64), ("half", np.uint64)]
+)
+"""State of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit half."""
+
+Prefab = tuple[tuple[type, tuple[float, ...]], ...]
+"""(class, values) of every component that a new entity starts with."""
+
+
+def prefab(kind: ObjectType) -> Prefab:
+    """What a new object of the type starts with: its type, no place yet, and its own parts."""
+    return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
+
+
+_SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
+
+
+def rounded(size: int) -> int:
+    """The smallest step that holds `size` cells."""
+    return next((step for step in _SIZES if step >= size), size)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Maximum sizes and components.
+
+    Attributes:
+        height, width: the largest grid, in cells.
+        capacity: entities, `NOTHING` and the agent included.
+        components: component classes in the order of their columns.
+        types: object types that can be spawned, all built-in ones if left out.
+    """
+
+    height: int
+    width: int
+    capacity: int
+    components: tuple[type, ...]
+    types: tuple[ObjectType, ...] = field(default_factory=built_in_types)
+
+    @cached_property
+    def kinds(self) -> int:
+        """Length of tables by type index."""
+        return max(15, *(kind.index for kind in self.types)) + 1
+
+    @cached_property
+    def prefabs(self) -> tuple[Prefab, ...]:
+        """By type index: what a new object of the type is made of; () for types of other worlds."""
+        table: list[Prefab] = [()] * self.kinds
+        for kind in self.types:
+            if kind.in_grid:
+                table[kind.index] = prefab(kind)
+        return tuple(table)
+
+    @cached_property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """(column, field) of every state that an object can have."""
+        return tuple(sorted({kind.state for kind in self.types if kind.state}))
+
+    @cached_property
+    def mark(self) -> str:
+        """Names the meaning of the columns, so that equal dtypes hold equal worlds."""
+        meaning = (
+            [(column_name(cls), fields_of(cls)) for cls in self.components],
+            [[(column_name(cls), values) for cls, values in parts] for parts in self.prefabs],
+        )
+        return f"layout_{crc32(repr(meaning).encode()):08x}"
+
+    @cached_property
+    def entity(self) -> np.dtype[Any]:
+        """dtype of an entity id."""
+        return np.dtype(np.int16 if self.capacity < 2**15 else np.int32)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """dtype of a row, about 1.5 KiB for a 9x9 grid."""
+        columns = [
+            (
+                column_name(cls),
+                np.dtype(
+                    [("has", np.uint8, (self.capacity,))]
+                    + [
+                        (f.name, f.dtype or self.entity, (self.capacity,)) for f in fields_of(cls)
+                    ],
+                    align=True,
+                ),
+            )
+            for cls in self.components
+        ]
+        return np.dtype(
+            [
+                ("rng", RNG),
+                ("reward", np.float64),
+                ("total", np.float64),
+                ("steps", np.int32),
+                ("error", np.uint32),
+                ("action", np.int16),
+                ("height", np.int16),
+                ("width", np.int16),
+                ("capacity", np.int32),
+                ("free", np.int32),
+                ("terminated", np.uint8),
+                ("truncated", np.uint8),
+                # one spare row and column: index -1 wraps to them, so neighbours can be read
+                ("at", self.entity, (self.height + 1, self.width + 1)),
+                ("alive", np.uint8, (self.capacity,)),
+                ("placed", np.int32, (self.kinds,)),
+                ("recent", self.entity, (self.kinds,)),
+                *columns,
+                (self.mark, np.uint8),
+            ],
+            align=True,
+        )
+
+    def defaults(self) -> np.ndarray[Any, Any]:
+        """A row () of a world without entities: every column reads its defaults."""
+        row = np.zeros((), self.dtype)
+        for cls in self.components:
+            for field in fields_of(cls):
+                row[column_name(cls)][field.name][...] = field.default
+        row["capacity"] = self.capacity
+        row["free"] = 1
+        return row
+
+    def check(self, row: np.ndarray[Any, Any]) -> None:
+        """Make sure that a row is one of this layout.
+
+        Raises:
+            ValueError: it has other maximum sizes, components or object types.
+        """
+        if row.dtype != self.dtype:
+            raise ValueError(
+                "the snapshot is of a world with other maximum sizes, components or object "
+                "types; restore it into an environment of the same scenario"
+            )

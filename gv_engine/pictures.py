@@ -1,0 +1,128 @@
+"""Where frames go in each render mode; pygame is imported when the first one needs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gv_engine.batch import Batch, ObjectBatch
+from gv_engine.frame import Frame
+from gv_engine.objects import OBJECT_TYPES
+from gv_engine.simulation import Simulation
+from gv_engine.text import describe
+
+if TYPE_CHECKING:
+    from gv_engine.scenario import Scenario
+
+
+class Picture(Protocol):
+    """Takes frames; `result` is what `render()` returns for the last one."""
+
+    result: Any
+
+    def __init__(self, scenario: Scenario) -> None: ...
+
+    def show(self, frame: Frame) -> None:
+        """Draw a frame."""
+
+    def close(self) -> None:
+        """Let go of what is on the screen."""
+
+
+class Text:
+    """Render mode `ansi`: a str."""
+
+    result = ""
+
+    def __init__(self, scenario: Scenario) -> None:
+        pass
+
+    def show(self, frame: Frame) -> None:
+        """Write a frame."""
+        self.result = describe(frame)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class Pixels:
+    """Render mode `rgb_array`: (H, W, 3) uint8, drawn without a display."""
+
+    result: Any = None
+
+    def __init__(self, scenario: Scenario) -> None:
+        from gv_engine.drawing import draw_views
+        from gv_engine.sprites import SpriteSheet
+
+        self._draw = draw_views
+        self._sheet = SpriteSheet(sprite_folders(scenario))
+
+    def show(self, frame: Frame) -> None:
+        """Draw a frame."""
+        self.result = self._draw(frame, self._sheet, sprite_name)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class Window:
+    """Render mode `human`: a window that follows the environment."""
+
+    result = None
+
+    def __init__(self, scenario: Scenario) -> None:
+        from gv_engine.window import Viewer
+
+        self._viewer = Viewer(scenario.name, sprite_name, sprite_folders(scenario))
+
+    def show(self, frame: Frame) -> None:
+        """Draw a frame."""
+        self._viewer.show(frame)
+
+    def close(self) -> None:
+        """Close the window."""
+        self._viewer.close()
+
+
+RENDER_MODES: dict[str, type[Picture]] = {"human": Window, "rgb_array": Pixels, "ansi": Text}
+
+
+class Renderer:
+    """Draws worlds of a batch in a render mode, through the rendering systems."""
+
+    def __init__(self, mode: str, batch: Batch | ObjectBatch) -> None:
+        self._batch = batch
+        self._picture = RENDER_MODES[mode](batch.scenario)
+        self._mirror: Simulation | None = None
+
+    def draw(self, i: int) -> Any:
+        """World i as the render mode has it: (H, W, 3) uint8, str or None."""
+        self._simulation(i).render(self._picture.show, self._batch.outputs.grid[i])
+        return self._picture.result
+
+    def _simulation(self, i: int) -> Simulation:
+        """World i as an object world: its own one, or a copy of a compiled row."""
+        if isinstance(self._batch, ObjectBatch):
+            return self._batch.simulations[i]
+        if self._mirror is None:
+            self._mirror = Simulation(self._batch.scenario)
+        self._mirror.world.restore(self._batch.snapshot(i))
+        self._mirror.terms = self._batch.outputs.terms[i].tolist()
+        return self._mirror
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._picture.close()
+
+
+def sprite_name(kind: int, state: int) -> str:
+    """Base name of the drawing of an object of this type in this state."""
+    return OBJECT_TYPES[kind].sprite_of(state)
+
+
+def sprite_folders(scenario: Scenario) -> tuple[Path, ...]:
+    """Where an author's own drawings are: beside the scenario file and in `sprites/` there."""
+    if scenario.source is None:
+        return ()
+    folder = scenario.source.parent
+    return folder, folder / "sprites"

@@ -1,0 +1,111 @@
+"""Which functions a compiled program is made of, and a digest of their meaning.
+
+From the roots, follows the names that functions use, their closures and defaults. The digest
+changes whenever the code or a constant of any of them does, wherever it is written; so a program
+compiled under it is never stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+_FOREIGN = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names)
+_PLAIN = (int, float, str, bool, bytes, type(None), np.generic)
+
+
+def reached(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
+    """Every function of the engine or of authors that the roots lead to, with the names it uses."""
+    found: dict[FunctionType, list[tuple[str, Any]]] = {}
+    waiting = [root for root in roots if isinstance(root, FunctionType)]
+    while waiting:
+        function = waiting.pop()
+        if function in found or function.__module__.partition(".")[0] in _FOREIGN:
+            continue
+        found[function] = list(_uses(function))
+        for _, value in found[function]:
+            waiting += [part for part in _flat(value) if isinstance(part, FunctionType)]
+    return found
+
+
+def strings(functions: Iterable[FunctionType]) -> set[str]:
+    """All texts written out in the functions."""
+    return {
+        constant
+        for function in functions
+        for code in _codes(function.__code__)
+        for constant in code.co_consts
+        if isinstance(constant, str)
+    }
+
+
+def digest(roots: Iterable[Any], *more: str) -> str:
+    """24 hexadecimal digits that stand for the code and the constants of all that is reached."""
+    lines = sorted(_describe(function, uses) for function, uses in reached(roots).items())
+    return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:24]
+
+
+def _describe(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
+    codes = [
+        (c.co_name, c.co_code.hex(), c.co_names, c.co_varnames, _constants(c))
+        for c in _codes(function.__code__)
+    ]
+    values = sorted((name, _text(value)) for name, value in uses)
+    return repr((function.__qualname__, codes, values))
+
+
+def _uses(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """(name, value) of globals, attributes of modules, closure cells and defaults."""
+    for code in _codes(function.__code__):
+        modules = []
+        for name in code.co_names:
+            if name in function.__globals__:
+                value = function.__globals__[name]
+                yield name, value
+                if isinstance(value, ModuleType) and value.__name__.partition(".")[0] not in _FOREIGN:
+                    modules.append(value)
+        for module in modules:
+            for name in code.co_names:
+                if hasattr(module, name):
+                    yield f"{module.__name__.rpartition('.')[2]}.{name}", getattr(module, name)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        yield name, cell.cell_contents
+    for number, value in enumerate(function.__defaults__ or ()):
+        yield f"default {number}", value
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _constants(code: CodeType) -> list[str]:
+    return [repr(c) for c in code.co_consts if not isinstance(c, CodeType)]
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple | list):
+        for part in value:
+            yield from _flat(part)
+    else:
+        yield value
+
+
+def _text(value: Any) -> str:
+    """A text that is equal in every process for equal constants; functions speak for themselves."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
+    if isinstance(value, tuple | list):
+        return "(" + ",".join(_text(part) for part in value) + ")"
+    if isinstance(value, FunctionType | type):
+        return value.__qualname__
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    return type(value).__qualname__

@@ -1,0 +1,297 @@
+"""What `w` can do in compiled code: the methods of `World`, on the records of a batch.
+
+Importing this module imports numba and teaches it the verbs of `gv_engine.verbs` (the same text),
+the draws of `gv_engine.rng_kernels`, and the few methods that need a twin: spawn, remove, fail,
+state_of and set_state.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numba import from_dtype, types
+from numba.core.errors import TypingError
+from numba.extending import overload_method, register_jitable
+
+from gv_engine import rng_kernels, verbs
+from gv_engine.component import NOTHING, column_name, fields_of
+from gv_engine.layout import Layout
+from gv_engine.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
+
+
+def message_code(message: str) -> int:
+    """The number that stands in `row["error"]` for a message of `w.fail`."""
+    return crc32(message.encode()) or 1
+
+
+CAPACITY_CODE = message_code(CAPACITY)
+UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
+
+_LAYOUTS: dict[types.Record, Layout] = {}
+
+
+def record_type(layout: Layout) -> types.Record:
+    """Numba's type of the rows of a layout; from now on its methods can be compiled."""
+    record = from_dtype(layout.dtype)
+    _LAYOUTS[record] = layout
+    return record
+
+
+def _is_rng(record: types.Record) -> bool:
+    return "state_high" in record.fields
+
+
+def _is_world(record: types.Record) -> bool:
+    return "at" in record.fields
+
+
+def _bare(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature without annotations: numba compares those of a method and what builds it."""
+    signature = inspect.signature(function)
+    empty = inspect.Parameter.empty
+    return signature.replace(
+        parameters=[p.replace(annotation=empty) for p in signature.parameters.values()],
+        return_annotation=inspect.Signature.empty,
+    )
+
+
+def _method(name: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Teach numba a method of records: the function gets types and returns what to compile."""
+
+    def teach(build: Callable[..., Any]) -> Callable[..., Any]:
+        def choose(*arguments: Any, **named: Any) -> Any:
+            method = build(*arguments, **named)
+            if method is not None:
+                method.__signature__ = _bare(method)
+            return method
+
+        choose.__signature__ = _bare(build)  # type: ignore[attr-defined]  # numba reads it
+        overload_method(types.Record, name, **options)(choose)
+        return build
+
+    return teach
+
+
+# ---- the same text ---------------------------------------------------------------------------
+
+
+def _teach_verb(name: str, verb: Callable[..., Any]) -> None:
+    def build(*arguments: Any) -> Callable[..., Any] | None:
+        return verb if _is_world(arguments[0]) else None
+
+    build.__signature__ = inspect.signature(verb)  # type: ignore[attr-defined]  # numba reads it
+    _method(name)(build)
+
+
+for _name, _verb in verbs.VERBS.items():
+    _teach_verb(_name, _verb)
+
+
+# ---- chance ----------------------------------------------------------------------------------
+
+
+@_method("integers")
+def _integers(r: Any, low: Any, high: Any = None) -> Any:
+    if not _is_rng(r):
+        return None
+    if _is_none(high):
+        return lambda r, low, high=None: rng_kernels.integers(r, 0, low)
+    return lambda r, low, high=None: rng_kernels.integers(r, low, high)
+
+
+@_method("random")
+def _random(r: Any, size: Any = None) -> Any:
+    if not _is_rng(r):
+        return None
+    if _is_none(size):
+        return lambda r, size=None: rng_kernels.random(r)
+
+    def fill(r: Any, size: Any = None) -> Any:
+        values = np.empty(size, np.float64)
+        flat = values.reshape(-1)
+        for i in range(flat.size):
+            flat[i] = rng_kernels.random(r)
+        return values
+
+    return fill
+
+
+@_method("shuffle")
+def _shuffle(r: Any, x: Any) -> Any:
+    return (lambda r, x: rng_kernels.shuffle(r, x)) if _is_rng(r) else None
+
+
+@_method("choice")
+def _choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
+    if not _is_rng(r):
+        return None
+    if not isinstance(a, types.Integer):
+        raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
+    if _is_none(size):
+        return lambda r, a, size=None, replace=True: rng_kernels.integers(r, 0, a)
+
+    def several(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
+        if not replace:
+            return rng_kernels.pick(r, a, size)
+        drawn = np.empty(size, np.int64)
+        for i in range(size):
+            drawn[i] = rng_kernels.integers(r, 0, a)
+        return drawn
+
+    return several
+
+
+def _is_none(kind: Any) -> bool:
+    """Whether an argument's type says that it was left out or None."""
+    return kind is None or isinstance(kind, types.NoneType | types.Omitted)
+
+
+# ---- twins -----------------------------------------------------------------------------------
+
+
+@_method("fail", prefer_literal=True)
+def _fail(w: Any, message: Any) -> Any:
+    if not isinstance(message, types.StringLiteral):
+        raise TypingError("w.fail takes a text written out in the rule")
+    code = message_code(message.literal_value)
+
+    def impl(w: Any, message: Any) -> None:
+        if w.error == 0:
+            w.error = code
+
+    return impl
+
+
+@_method("spawn")
+def _spawn(w: Any, kind: Any) -> Any:
+    layout = _LAYOUTS[w]
+    write = _writer(layout)
+    known = np.array([bool(parts) for parts in layout.prefabs])
+
+    def impl(w: Any, kind: Any) -> Any:
+        if not (0 <= kind < len(known) and known[kind]):
+            if w.error == 0:
+                w.error = UNKNOWN_TYPE_CODE
+            return NOTHING
+        e = w.free
+        while e < w.capacity and w.alive[e] != 0:
+            e += 1
+        if e >= w.capacity:
+            if w.error == 0:
+                w.error = CAPACITY_CODE
+            return NOTHING
+        w.alive[e] = 1
+        w.free = e + 1
+        write(w, e, kind)
+        return e
+
+    return impl
+
+
+@_method("remove")
+def _remove(w: Any, e: Any) -> Any:
+    layout = _LAYOUTS[w]
+    write = _writer(layout)
+    empty = layout.kinds
+
+    def impl(w: Any, e: Any) -> None:
+        if e != NOTHING:
+            w.lift(e)
+            write(w, e, empty)
+            w.alive[e] = 0
+            if e < w.free:
+                w.free = e
+
+    return impl
+
+
+@_method("become_agent")
+def _become_agent(w: Any, e: Any) -> Any:
+    """For the kernels: give an entity the components of the agent."""
+    layout = _LAYOUTS[w]
+    write = _writer(layout)
+    agent = layout.kinds + 1
+    return lambda w, e: write(w, e, agent)
+
+
+@cache
+def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
+    """`(w, e, number)`: write all columns of an entity as a prefab says: the one of that type
+    index, behind them the empty one and the agent's."""
+
+    def nothing(w: Any, e: int, number: int) -> None:
+        pass
+
+    write = register_jitable(nothing)
+    given = [dict(parts) for parts in (*layout.prefabs, (), AGENT_PREFAB)]
+    for cls in layout.components:
+        column = column_name(cls)
+        write = _write_column(write, column, "has", [cls in parts for parts in given])
+        for position, field in enumerate(fields_of(cls)):
+            values = [
+                parts[cls][position] if cls in parts else field.default for parts in given
+            ]
+            write = _write_column(write, column, field.name, values)
+    return write
+
+
+def _write_column(before: Any, column: str, field: str, values: list[Any]) -> Any:
+    if len(set(values)) == 1:
+        value = values[0]
+
+        def write(w: Any, e: int, number: int) -> None:
+            before(w, e, number)
+            w[column][field][e] = value
+
+    else:
+        table = np.array(values)
+
+        def write(w: Any, e: int, number: int) -> None:
+            before(w, e, number)
+            w[column][field][e] = table[number]
+
+    return register_jitable(write)
+
+
+@_method("state_of")
+def _state_of(w: Any, e: Any) -> Any:
+    def first(w: Any, e: Any) -> Any:
+        return 0
+
+    state = register_jitable(first)
+    for column, field in _LAYOUTS[w].states:
+        state = _add_state(state, column, field)
+    return lambda w, e: state(w, e)
+
+
+def _add_state(before: Any, column: str, field: str) -> Any:
+    def state(w: Any, e: Any) -> Any:
+        # an absent component reads 0, so that the sum is the one state that the object has
+        return before(w, e) + w[column][field][e]
+
+    return register_jitable(state)
+
+
+@_method("set_state")
+def _set_state(w: Any, e: Any, state: Any) -> Any:
+    def first(w: Any, e: Any, state: Any) -> None:
+        pass
+
+    write = register_jitable(first)
+    for column, field in _LAYOUTS[w].states:
+        write = _write_state(write, column, field)
+    return lambda w, e, state: write(w, e, state)
+
+
+def _write_state(before: Any, column: str, field: str) -> Any:
+    def write(w: Any, e: Any, state: Any) -> None:
+        before(w, e, state)
+        if w[column]["has"][e]:
+            w[column][field][e] = state
+
+    return register_jitable(write)

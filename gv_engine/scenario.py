@@ -1,0 +1,172 @@
+"""Scenarios: what is played, as YAML files say it.
+
+>>> scenario = Scenario.load("keydoor-9x9")
+>>> scenario.max_steps, scenario.reward_names[:2]
+(500, ('reach_exit', 'pickndrop'))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gv_engine.area import Area
+from gv_engine.errors import ScenarioError, nearest
+from gv_engine.layout import Layout
+from gv_engine.resources import SCENARIOS
+from gv_engine.scenario_file import Document, read_file, read_mapping
+from gv_engine.scenario_reader import read_document
+from gv_engine.system import Call, Phase
+
+_SUFFIXES = (".yaml", ".yml")
+_IN_FOLDER = "scenario.yaml"
+_SIZE = re.compile(r"\d+x\d+")
+
+
+@dataclass(frozen=True, eq=False)
+class Scenario:
+    """A game: its level, its rules in their order, and what the agent sees and may do.
+
+    Never changed; copies share everything, and pickles hold the text, so that rule files load
+    again from their source.
+
+    Attributes:
+        name: by default the file's.
+        description: for people, maybe several lines.
+        max_steps: an episode is cut off after so many; None for no limit.
+        objects: type indices of what may stand on the grid, in order.
+        colors: indices of its colours, in order, NONE among them.
+        observation_objects, observation_colors: the same for what is seen.
+        actions: numbers in `gv_engine.geometry.ACTIONS`, indexed by actions of the environment.
+        area: what the agent looks at.
+        visibility: which cells of the area it sees.
+        layout: of every world that plays the scenario.
+        source: the file; None if the scenario came as a mapping.
+        reward_names: one for each reward function, unique.
+        warnings: what was ignored, one located line each.
+    """
+
+    name: str
+    description: str
+    max_steps: int | None
+    objects: tuple[int, ...]
+    colors: tuple[int, ...]
+    observation_objects: tuple[int, ...]
+    observation_colors: tuple[int, ...]
+    actions: tuple[int, ...]
+    area: Area
+    visibility: Call
+    layout: Layout
+    source: Path | None
+    reward_names: tuple[str, ...]
+    warnings: tuple[str, ...]
+    schedule: Mapping[Phase, tuple[Call, ...]] = field(repr=False)
+    document: Document = field(repr=False)
+    changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def load(
+        cls, source: str | Path | Mapping[str, Any], folder: str | Path | None = None
+    ) -> Scenario:
+        """Load a scenario.
+
+        Args:
+            source: the name of a built-in scenario or its Gymnasium id; a YAML file, or a folder
+                with a `scenario.yaml`; or what such a file holds, as a mapping.
+            folder: where a mapping's rule files are; by default where Python was started.
+
+        Raises:
+            ScenarioError: all that is wrong with it, or there is no such scenario.
+
+        Warns:
+            UserWarning: something in it is ignored.
+        """
+        if isinstance(source, Mapping):
+            document = read_mapping(source, Path(folder or "."))
+        else:
+            document = read_file(find(source))
+        scenario = _understood(document, {})
+        for line in scenario.warnings:
+            warnings.warn(line, UserWarning, stacklevel=2)
+        return scenario
+
+    def calls(self, phase: Phase) -> tuple[Call, ...]:
+        """The systems of a phase with their arguments, in the scenario's order."""
+        return self.schedule.get(phase, ())
+
+    def with_(self, **changes: Any) -> Scenario:
+        """The same scenario but for some attributes: `scenario.with_(max_steps=100)`."""
+        return dataclasses.replace(self, changes={**self.changes, **changes}, **changes)
+
+    def __copy__(self) -> Scenario:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scenario:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _understood, (self.document, self.changes)
+
+
+def _understood(document: Document, changes: Mapping[str, Any]) -> Scenario:
+    scenario = Scenario(document=document, **read_document(document))
+    return scenario.with_(**changes) if changes else scenario
+
+
+def names() -> list[str]:
+    """Names of the built-in scenarios, sorted; none is read for it."""
+    return _names(SCENARIOS)
+
+
+def gym_id(name: str) -> str:
+    """The Gymnasium id of a built-in scenario.
+
+    >>> gym_id("dynamic-obstacles-5x5")
+    'GV-DynamicObstacles-5x5-v0'
+    """
+    parts = name.split("-")
+    sizes = [part for part in parts if _SIZE.fullmatch(part)]
+    words = "".join(part[:1].upper() + part[1:] for part in parts if part not in sizes)
+    return "-".join(["GV", words, *sizes, "v0"])
+
+
+def find(source: str | Path) -> Path:
+    """The file of a scenario.
+
+    Raises:
+        ScenarioError: there is none; the message names the nearest.
+    """
+    if isinstance(source, str):
+        known = {**{gym_id(name): name for name in names()}, **{name: name for name in names()}}
+        if source in known:
+            return _file_of(SCENARIOS, known[source])
+    path = Path(source)
+    if path.is_dir():
+        if not (path / _IN_FOLDER).is_file():
+            raise ScenarioError([f"{path}: the folder has no {_IN_FOLDER}{_instead(path)}"])
+        return path / _IN_FOLDER
+    if path.is_file():
+        return path
+    if len(path.parts) > 1 or path.suffix in _SUFFIXES:
+        raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
+    raise ScenarioError([f"{path}: no scenario of this name; {nearest(path.name, names())}"])
+
+
+def _names(folder: Path) -> list[str]:
+    files = [path.stem for path in folder.glob("*.yaml")]
+    return sorted(files + [path.parent.name for path in folder.glob(f"*/{_IN_FOLDER}")])
+
+
+def _file_of(folder: Path, name: str) -> Path:
+    file = folder / f"{name}.yaml"
+    return file if file.is_file() else folder / name / _IN_FOLDER
+
+
+def _instead(folder: Path, name: str = "") -> str:
+    files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
+    return f"; {nearest(name, files)}" if files else ""

@@ -1,0 +1,234 @@
+"""Function entries of a scenario, read as calls: parameters become arguments.
+
+- name: getting_closer
+  object_type: Exit             # converted by its reserved name
+  reward_closer: 0.2            # converted by the system's annotation
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Annotated, Any, get_args, get_origin
+
+from gv_engine.area import Area
+from gv_engine.objects import COLORS
+from gv_engine.scenario_file import (
+    Node,
+    Problems,
+    Wrong,
+    instead,
+    integer,
+    items,
+    mapping,
+    number,
+    one_of,
+    truth,
+    word,
+)
+from gv_engine.scenario_names import Names, called
+from gv_engine.system import (
+    REGISTRIES,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    Parameter,
+    Phase,
+    System,
+)
+
+LONGEST_SIDE = 1024
+"""Cells, of grids and views."""
+
+_NESTED = {
+    f"{phase.name.lower()}_function": phase
+    for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
+}
+
+
+class Calls:
+    """Reads function entries.
+
+    Attributes:
+        area: of the observation, once it is read.
+        warnings: what was ignored, and where.
+    """
+
+    def __init__(self, problems: Problems, names: Names) -> None:
+        self.area: Area | None = None
+        self.warnings: list[tuple[Node, str]] = []
+        self._problems = problems
+        self._names = names
+        self._reserved: dict[str, Callable[[Node], Any]] = {
+            "shape": read_pair,
+            "layout": read_pair,
+            "area": read_area,
+            "object_type": names.object_type,
+            "color": read_color,
+            "colors": lambda node: read_colors(problems, node),
+            "distance_function": names.distance,
+        }
+
+    def calls(self, node: Node, phase: Phase, *, processors: bool = False) -> tuple[Call, ...]:
+        """The calls of a list, in its order."""
+        found = []
+        for item in items(node):
+            with self._problems.collect():
+                found.append(self.call(item, phase, processors=processors))
+        return tuple(found)
+
+    def call(
+        self, node: Node, phase: Phase, *, besides: Iterable[str] = (), processors: bool = False
+    ) -> Call:
+        """The call of an entry `{name: …, parameter: …}`, or of a name alone.
+
+        Problems with parameters are collected, and the call lacks these arguments.
+
+        Args:
+            besides: keys that are allowed next to the parameters.
+            processors: whether an esper.Processor may be named.
+        """
+        if isinstance(node.value, list):
+            raise Wrong(node, f"found {node.found}, expected one function: {{name: …}}")
+        entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
+        if "name" not in entries:
+            raise Wrong(node, f"a {called(phase)} needs its name: {{name: …}}")
+        system = self._names.system(entries["name"], phase, processors=processors)
+        call = Call(system, {})
+        for parameter in system.parameters:
+            if parameter.name in entries:
+                with self._problems.collect():
+                    read = self._reader(parameter)
+                    call.arguments[parameter.name] = read(entries[parameter.name])
+            elif not parameter.required:
+                call.arguments[parameter.name] = parameter.default
+            else:
+                self._problems.add(node, f"{system.name} needs {parameter.name!r}, it is missing")
+        known = [*(parameter.name for parameter in system.parameters), *besides]
+        for key, value in entries.items():
+            if key not in ("name", *known):
+                self._unknown(system, key, value, known)
+        if is_complete(call):
+            self._check(call, node, entries)
+        return call
+
+    def _reader(self, parameter: Parameter) -> Callable[[Node], Any]:
+        name, singular = parameter.name, parameter.name.removesuffix("s")
+        if name in self._reserved:
+            return self._reserved[name]
+        if name in _NESTED:
+            return lambda node: self.call(node, _NESTED[name])
+        if singular in _NESTED:
+            return lambda node: self.calls(node, _NESTED[singular])
+        kind = parameter.type
+        if kind is Any and not parameter.required:
+            kind = Callable if callable(parameter.default) else type(parameter.default)
+        if get_origin(kind) is Annotated:
+            kind = get_args(kind)[0]
+        if Callable in (kind, get_origin(kind)):
+            return self._names.function
+        return _BY_TYPE.get(kind, read_plain)
+
+    def _unknown(self, system: System, key: str, node: Node, known: list[str]) -> None:
+        message = f"{system.name} takes no {key!r}"
+        built_in = system in (REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase])
+        if built_in and not get_close_matches(key, known, 1):
+            # scenarios of the reference give `teleport` a parameter that means nothing
+            self.warnings.append((node, f"{message}; ignored"))
+        else:
+            self._problems.add(node, message + instead(key, known))
+
+    def _check(self, call: Call, node: Node, entries: dict[str, Node]) -> None:
+        check = call.system.check
+        if check is None:
+            return
+        asked = list(inspect.signature(check).parameters)
+        if self.area is None and "area" in asked:
+            return
+        given = {"area": self.area} | call.arguments
+        try:
+            problem = check(**{name: given[name] for name in asked if name in given})
+        except Exception as error:  # whatever an author's check may raise
+            problem = f"its check fails: {type(error).__name__}: {error}"
+        if problem:
+            place = entries.get(asked[0], node) if len(asked) == 1 else node
+            self._problems.add(place, f"{call.name}: {problem}")
+
+
+def is_complete(call: Call) -> bool:
+    """Whether all arguments could be read."""
+    return len(call.arguments) == len(call.system.parameters)
+
+
+# ---- values that have their own way of writing -----------------------------------------------
+
+
+def read_color(node: Node) -> int:
+    """The index of a colour."""
+    return one_of(node, COLORS, "colour")
+
+
+def read_colors(problems: Problems, node: Node) -> tuple[int, ...]:
+    """Indices of colours, in order of index."""
+    return tuple(sorted(distinct(problems, node, read_color)))
+
+
+def distinct(problems: Problems, node: Node, read: Callable[[Node], int]) -> tuple[int, ...]:
+    """What the items of a list stand for; none may stand there twice."""
+    found: list[int] = []
+    for item in items(node):
+        with problems.collect():
+            value = read(item)
+            if value in found:
+                raise Wrong(item, f"{item.text} stands here a second time")
+            found.append(value)
+    return tuple(found)
+
+
+def read_pair(node: Node) -> tuple[int, int]:
+    """(height, width), or rows and columns of rooms."""
+    pair = items(node)
+    if len(pair) != 2:
+        raise Wrong(node, f"found {node.found}, expected two numbers: [height, width]")
+    return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
+
+
+def read_area(node: Node) -> Area:
+    """Inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
+    ranges = items(node)
+    if len(ranges) != 2 or any(len(items(limits)) != 2 for limits in ranges):
+        raise Wrong(node, "expected two ranges: [[ymin, ymax], [xmin, xmax]]")
+    bounds = []
+    for limits in ranges:
+        low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in items(limits))
+        if low > high:
+            raise Wrong(limits, f"found [{low}, {high}], expected the smaller number first")
+        bounds += [low, high]
+    return Area(*bounds)
+
+
+def read_integer(node: Node) -> int:
+    """A whole number that columns can hold."""
+    return integer(node, -(2**31), 2**31 - 1)
+
+
+def read_plain(node: Node) -> Any:
+    """A number, a truth value, or (nested) lists of them as tuples."""
+    if isinstance(node.value, list):
+        return tuple(read_plain(item) for item in node.value)
+    for kind, read in ((bool, truth), (int, read_integer), (float, number)):
+        if isinstance(node.value, kind):
+            return read(node)
+    raise Wrong(node, f"found {node.found}, expected a number, true, false, or a list of them")
+
+
+_BY_TYPE: dict[Any, Callable[[Node], Any]] = {
+    int: read_integer,
+    float: number,
+    bool: truth,
+    str: word,
+}

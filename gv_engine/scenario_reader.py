@@ -1,0 +1,324 @@
+"""What a scenario's top-level keys mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import components
+from components.appearance import NONE
+from components.objects import BOX
+from gv_engine.component import column_name, is_component
+from gv_engine.geometry import ACTIONS
+from gv_engine.layout import Layout, rounded
+from gv_engine.objects import COLORS, OBJECT_TYPES, ObjectType
+from gv_engine.scenario_calls import (
+    Calls,
+    distinct,
+    is_complete,
+    read_area,
+    read_colors,
+    read_pair,
+)
+from gv_engine.scenario_file import (
+    Document,
+    Node,
+    Problems,
+    Wrong,
+    check_keys,
+    instead,
+    integer,
+    items,
+    located,
+    mapping,
+    one_of,
+    word,
+    words,
+)
+from gv_engine.scenario_map import Legend, read_legend, read_map
+from gv_engine.scenario_names import Names
+from gv_engine.system import (
+    REGISTRIES,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    Phase,
+)
+
+_OPTIONAL = (
+    "name",
+    "description",
+    "max_steps",
+    "capacity",
+    "max_shape",
+    "state_space",
+    "observation_space",
+    "action_space",
+    "map",
+    "legend",
+    "reset_function",
+)
+_REQUIRED = (
+    "transition_functions",
+    "reward_functions",
+    "observation_function",
+    "terminating_function",
+)
+_FREE_ENTITIES = 8
+"""Beyond one for each cell: nothing, the agent, what it holds, and what rules put aside."""
+
+_MOST_ENTITIES = 2**22
+
+_T = TypeVar("_T")
+_D = TypeVar("_D")
+
+
+def read_document(document: Document) -> dict[str, Any]:
+    """The fields of the `Scenario` that a document describes.
+
+    Raises:
+        ScenarioError: with all problems.
+    """
+    return _Reader(document).fields()
+
+
+class _Reader:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.root = document.root
+        self.problems = Problems(document.label)
+        self.names = Names(document.folder)
+        self.read = Calls(self.problems, self.names)
+        self.entries: dict[str, Node] = {}
+
+    def fields(self) -> dict[str, Any]:
+        self.entries = check_keys(self.problems, self.root, (*_OPTIONAL, *_REQUIRED))
+        for key in _REQUIRED:
+            if key not in self.entries:
+                self.problems.add(self.missing(key), "missing; a scenario needs it")
+        for key, node in self.entries.items():
+            if key not in ("name", "description", "map"):
+                self.names.preload(node)
+        objects, colors = self.space(
+            "state_space", self.names.default_objects(), tuple(range(len(COLORS)))
+        )
+        seen_objects, seen_colors = self.space("observation_space", objects, colors)
+        # the area first, visibility functions check theirs against it
+        visibility = self.key("observation_function", self.observation, ())
+        calls: dict[Phase, tuple[Call, ...]] = {
+            RESET: self.reset(objects, colors),
+            TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
+            REWARD: self.key("reward_functions", self.list_of(REWARD), ()),
+            TERMINATING: self.key("terminating_function", self.terminating, ()),
+            VISIBILITY: visibility,
+        }
+        fields = {
+            "name": self.key("name", word, self.default_name()),
+            "description": self.key("description", words, ""),
+            "max_steps": self.key("max_steps", self.limit, None),
+            "objects": objects,
+            "colors": colors,
+            "observation_objects": seen_objects,
+            "observation_colors": seen_colors,
+            "actions": self.key("action_space", self.actions, tuple(range(len(ACTIONS)))),
+            "area": self.read.area,
+            "visibility": next(iter(visibility), None),
+            "layout": self.layout(calls[RESET], objects),
+            "source": self.document.source,
+            "reward_names": _unique([call.name for call in calls[REWARD]]),
+            "warnings": tuple(self.warnings()),
+            "schedule": calls,
+        }
+        self.problems.raise_if_any()
+        return fields
+
+    def key(self, key: str, read: Callable[[Node], _T], default: _D) -> _T | _D:
+        """What a top-level key says; the default without it, or if it is wrong."""
+        if key in self.entries:
+            with self.problems.collect():
+                return read(self.entries[key])
+        return default
+
+    def missing(self, key: str) -> Node:
+        """Where a message about a key that is not there points to."""
+        return Node(None, key, self.root.line)
+
+    def default_name(self) -> str:
+        source = self.document.source
+        if source is None:
+            return "scenario"
+        return source.parent.name if source.name == "scenario.yaml" else source.stem
+
+    def limit(self, node: Node) -> int | None:
+        return None if node.value is None else integer(node, 1, 2**31 - 1)
+
+    def actions(self, node: Node) -> tuple[int, ...]:
+        numbers = []
+        for item in items(node):
+            with self.problems.collect():
+                number = one_of(item, ACTIONS, "action")
+                if number in numbers:
+                    raise Wrong(item, f"{item.text} stands here a second time")
+                numbers.append(number)
+        if not items(node):
+            raise Wrong(node, "empty; leave the key out for all actions")
+        return tuple(numbers)
+
+    def space(
+        self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The types and colours of a space, in order of index; given are its defaults."""
+        entries: dict[str, Node] = {}
+        entries = self.key(
+            key, lambda node: check_keys(self.problems, node, ("objects", "colors")), entries
+        )
+        # with a wrong list the default stays, or whatever is not in it would seem wrong too
+        faults = len(self.problems)
+        if "objects" in entries:
+            with self.problems.collect():
+                given = distinct(self.problems, entries["objects"], self.grid_object)
+                objects = given if len(self.problems) == faults else objects
+        faults = len(self.problems)
+        if "colors" in entries:
+            with self.problems.collect():
+                given = read_colors(self.problems, entries["colors"])
+                colors = given if len(self.problems) == faults else colors
+        return tuple(sorted(objects)), tuple(sorted({NONE, *colors}))
+
+    def grid_object(self, node: Node) -> int:
+        index = self.names.object_type(node)
+        if not OBJECT_TYPES[index].in_grid:
+            raise Wrong(node, f"{node.text} belongs to every space by itself; leave it out")
+        return index
+
+    def list_of(self, phase: Phase) -> Callable[[Node], tuple[Call, ...]]:
+        return lambda node: self.read.calls(node, phase, processors=True)
+
+    def terminating(self, node: Node) -> tuple[Call, ...]:
+        if isinstance(node.value, list):
+            raise Wrong(
+                node,
+                "found a list, expected one function; several go into "
+                "{name: reduce_any, terminating_functions: […]}",
+            )
+        return (self.read.call(node, TERMINATING, processors=True),)
+
+    def observation(self, node: Node) -> tuple[Call, ...]:
+        entries = mapping(node)
+        if "area" in entries:
+            with self.problems.collect():
+                self.read.area = read_area(entries["area"])
+        else:
+            self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
+        if "name" not in entries or entries["name"].text != "from_visibility":
+            return (self.read.call(node, VISIBILITY, besides=("area",)),)
+        check_keys(self.problems, node, ("name", "area", "visibility_function"))
+        if "visibility_function" not in entries:
+            known = instead("", REGISTRIES[VISIBILITY])
+            raise Wrong(node, f"from_visibility needs a visibility_function{known}")
+        return (self.read.call(entries["visibility_function"], VISIBILITY),)
+
+    def reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
+        drawn, named = "map" in self.entries, "reset_function" in self.entries
+        if drawn == named:
+            fault = "both are given" if drawn else "neither is given"
+            node = self.entries.get("map", self.missing("reset_function"))
+            self.problems.add(node, f"a level needs either `map` or `reset_function`; {fault}")
+        if "legend" in self.entries and not drawn:
+            self.problems.add(self.entries["legend"], "a legend without a map")
+        if drawn:
+            legend: Legend = {}
+            legend = self.key(
+                "legend", lambda node: read_legend(self.problems, self.names, node), legend
+            )
+            return self.key(
+                "map",
+                lambda node: (read_map(self.problems, node, legend, objects, colors),),
+                (),
+            )
+        return self.key("reset_function", lambda node: (self.read.call(node, RESET),), ())
+
+    def layout(self, reset: tuple[Call, ...], objects: tuple[int, ...]) -> Layout | None:
+        shapes = _shapes(reset)
+        size = self.key("max_shape", read_pair, None)
+        if size is None:
+            if not shapes:
+                if all(map(is_complete, reset)) and reset and "max_shape" not in self.entries:
+                    self.problems.add(
+                        self.missing("max_shape"),
+                        f"missing; {reset[0].name} does not tell the largest height and width, so "
+                        f"give max_shape: [height, width]",
+                    )
+                return None
+            size = max(height for height, _ in shapes), max(width for _, width in shapes)
+        for shape in shapes:
+            if shape[0] > size[0] or shape[1] > size[1]:
+                self.problems.add(
+                    self.entries["max_shape"],
+                    f"found {list(size)}, smaller than the level of {list(shape)}",
+                )
+        height, width = rounded(size[0]), rounded(size[1])
+        cells = height * width
+        capacity = cells + _FREE_ENTITIES + (cells if BOX in objects else 0)
+        capacity = self.key("capacity", lambda node: integer(node, 2, _MOST_ENTITIES), capacity)
+        types = self.types(objects)
+        return Layout(height, width, capacity, self.components(types), types)
+
+    def types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
+        """What rules may spawn: what the scenario lists, and all that it could list by default."""
+        spawned = {*objects, *self.names.default_objects()}
+        return tuple(t for t in OBJECT_TYPES if t.index in spawned)
+
+    def components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
+        """The built-in components and the scenario's own, the latter sorted by column."""
+        built_in = [getattr(components, name) for name in components.__all__]
+        found = [
+            thing
+            for module in self.names.modules.values()
+            for thing in vars(module).values()
+            if is_component(thing)
+        ]
+        found += [cls for kind in types for cls, _ in kind.components]
+        columns = {column_name(cls): cls for cls in built_in}
+        own: dict[str, type] = {}
+        for cls in found:
+            column = column_name(cls)
+            other = columns.get(column) or own.setdefault(column, cls)
+            if other is not cls:
+                self.problems.add(
+                    self.root,
+                    f"two components are called {cls.__name__}, of {other.__module__} and "
+                    f"{cls.__module__}; rename one",
+                )
+        return (*built_in, *(own[column] for column in sorted(own)))
+
+    def warnings(self) -> list[str]:
+        label = self.document.label
+        return [located(label, node, message) for node, message in self.read.warnings]
+
+
+def _shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
+    """The shapes that resets are given, also those within others."""
+    found = []
+    for call in calls:
+        if "shape" in call.arguments:
+            found.append(call.arguments["shape"])
+        for argument in call.arguments.values():
+            nested = argument if isinstance(argument, tuple) else (argument,)
+            found += _shapes(tuple(each for each in nested if isinstance(each, Call)))
+    return found
+
+
+def _unique(names: list[str]) -> tuple[str, ...]:
+    """Names in order, each one that is taken followed by `_2`, `_3`, …"""
+    found: list[str] = []
+    for name in names:
+        number, free = 1, name
+        while free in found:
+            number += 1
+            free = f"{name}_{number}"
+        found.append(free)
+    return tuple(found)

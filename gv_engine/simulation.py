@@ -1,0 +1,217 @@
+"""One object world and its schedule: esper's processors, phase by phase, in the scenario's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import esper
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.canvas import Canvas
+from gv_engine.frame import Frame
+from gv_engine.system import RENDERING, RESET, REWARD, TERMINATING, TRANSITION, Call, Phase, marked
+from gv_engine.view import View
+from gv_engine.world import AGENT, World
+from systems.rendering import draw_state_and_observation
+
+if TYPE_CHECKING:
+    from gv_engine.scenario import Scenario
+
+
+class SystemProcessor(esper.Processor):
+    """Runs one system when its phase is processed; one subclass each, as esper keys by class."""
+
+    phase: Phase
+
+    def __init__(self, world: World, call: Call) -> None:
+        self.world = world
+        self.function = call.system.function
+        self.arguments = call.bound()
+
+    def process(self, phase: Phase) -> None:
+        if phase is self.phase:
+            self.function(self.world, AGENT, *self.arguments)
+
+
+class RewardProcessor(SystemProcessor):
+    """Adds its term to the step's reward, having measured the world before the transitions."""
+
+    term = 0.0
+    was: tuple[float, ...] = ()
+
+    def __init__(self, world: World, call: Call) -> None:
+        super().__init__(world, call)
+        self.remember = call.system.remember
+        self.remembered = call.bound(self.remember) if self.remember else ()
+
+    def measure(self) -> None:
+        if self.remember:
+            self.was = (float(self.remember(self.world, AGENT, *self.remembered)),)
+
+    def process(self, phase: Phase) -> None:
+        if phase is REWARD:
+            self.term = float(self.function(self.world, AGENT, *self.was, *self.arguments))
+            self.world.reward += self.term
+
+
+class TerminatingProcessor(SystemProcessor):
+    """Ends the episode when its test is true."""
+
+    def process(self, phase: Phase) -> None:
+        if phase is TERMINATING and self.function(self.world, AGENT, *self.arguments):
+            self.world.terminated = True
+
+
+class RenderingProcessor(SystemProcessor):
+    """Draws on the canvas of the moment."""
+
+    canvas: Canvas | None = None
+
+    def process(self, phase: Phase) -> None:
+        if phase is RENDERING:
+            self.function(self.world, AGENT, self.canvas, *self.arguments)
+
+
+_PROCESSORS = {RENDERING: RenderingProcessor, REWARD: RewardProcessor, TERMINATING: TerminatingProcessor}
+
+
+_DEFAULTS = {RENDERING: (Call(marked(draw_state_and_observation).system, {}),)}
+
+
+def _processor(world: World, call: Call, phase: Phase) -> esper.Processor:
+    function = call.system.function
+    if not isinstance(function, type):
+        base = _PROCESSORS.get(phase, SystemProcessor)
+        return type(call.name, (base,), {"phase": phase})(world, call)  # type: ignore[no-any-return]
+
+    def process(self: Any, current: Phase) -> None:
+        if current is phase:
+            before = world.reward
+            function.process(self)
+            world.adopt()
+            self.term = world.reward - before
+
+    guest = type(function.__name__, (function,), {"process": process, "measure": lambda self: None})
+    processor = guest(*call.bound())
+    processor.world = world
+    return processor  # type: ignore[no-any-return]
+
+
+class Simulation:
+    """Plays a scenario in an object world.
+
+    Attributes:
+        scenario: what is played.
+        world: its state; see `World` for reward, flags and components.
+        view: what the agent sees at the moment, filled by `observe`.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.world = World(scenario.layout)
+        self.view = View(scenario.area)
+        self._rewards: list[RewardProcessor] = []
+        self._rendering: list[RenderingProcessor] = []
+        self._valid = [
+            (call.system.valid, call.bound(call.system.valid) if call.system.valid else ())
+            for call in scenario.calls(TRANSITION)
+        ]
+        with self.world.context:
+            for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
+                for call in scenario.calls(phase) or _DEFAULTS.get(phase, ()):
+                    processor: Any = _processor(self.world, call, phase)
+                    esper.add_processor(processor)
+                    if phase is REWARD:
+                        self._rewards.append(processor)
+                    if phase is RENDERING:
+                        self._rendering.append(processor)
+
+    def reset(self, generator: np.random.Generator | None = None) -> None:
+        """Draw a new level, from this generator if one is given, else from the world's own."""
+        world = self.world
+        if generator is not None:
+            world.rng = generator
+        with world.context:
+            world.clear()
+            for call in self.scenario.calls(RESET):
+                call.system.function(world, AGENT, *call.bound())
+
+    def step(self, action: int) -> None:
+        """Let the agent act and everything else happen; an episode that is over goes on.
+
+        Args:
+            action: number in `gv_engine.geometry.ACTIONS`, not in the scenario's action space.
+
+        Raises:
+            RuleError: a rule is not defined on this world.
+        """
+        world = self.world
+        world.action = action
+        world.reward = 0.0
+        world.terminated = False
+        with world.context:
+            for reward in self._rewards:
+                reward.measure()
+            esper.process(TRANSITION)
+            esper.process(REWARD)
+            esper.process(TERMINATING)
+        world.steps += 1
+        world.total += world.reward
+        limit = self.scenario.max_steps
+        world.truncated = limit is not None and world.steps >= limit and not world.terminated
+
+    @property
+    def terms(self) -> tuple[float, ...]:
+        """The reward of the last step, function by function in the scenario's order."""
+        return tuple(reward.term for reward in self._rewards)
+
+    @terms.setter
+    def terms(self, values: Iterable[float]) -> None:
+        for reward, term in zip(self._rewards, values, strict=True):
+            reward.term = term
+
+    def look(self) -> View:
+        """Look around: fill and return the view."""
+        visibility = self.scenario.visibility
+        self.view.look(self.world, AGENT)
+        visibility.system.function(self.world, AGENT, self.view, *visibility.bound())
+        return self.view
+
+    def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+        """Write the agent's observation into arrays of (h, w, 3) and (3,) uint8."""
+        self.look().show(self.world, AGENT, grid, item)
+
+    def render(
+        self,
+        show: Callable[[Frame], None],
+        observation: NDArray[np.uint8] | None = None,
+        message: str = "",
+    ) -> None:
+        """Run the rendering systems, which change nothing.
+
+        Args:
+            show: takes the finished frame.
+            observation: (h, w, 3) uint8 that the agent was shown last; looked for anew if None.
+            message: a note for the player.
+        """
+        if observation is None:
+            observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
+            self.observe(observation, np.zeros(3, np.uint8))
+        canvas = Canvas(show, self, observation, message)
+        with self.world.context:
+            for processor in self._rendering:
+                processor.canvas = canvas
+            esper.process(RENDERING)
+
+    def valid_actions(self, mask: NDArray[np.int8]) -> None:
+        """Write 1 for every action that some transition would act on, else 0, into (actions,)."""
+        for position, action in enumerate(self.scenario.actions):
+            mask[position] = self._is_valid(action)
+
+    def _is_valid(self, action: int) -> bool:
+        for valid, arguments in self._valid:
+            if valid is None or valid(self.world, AGENT, action, *arguments):
+                return True
+        return False

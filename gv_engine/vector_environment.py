@@ -1,0 +1,225 @@
+"""Many worlds of a scenario as one Gymnasium vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from gv_engine import autoreset
+from gv_engine.autoreset import KEEP, RESTART
+from gv_engine.batch import make_batch
+from gv_engine.environment import GridEnv, Observation, load
+from gv_engine.pictures import Renderer
+from gv_engine.scenario import Scenario
+from gv_engine.spaces import action_space, agent_id_grid, observation_space
+
+Step = tuple[
+    Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+]
+
+
+class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
+    """N worlds of one scenario, stepped together by compiled code.
+
+    World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` with `reset(seed=s+i)`,
+    observation for observation. Observations, rewards, flags and infos are arrays over the worlds,
+    as `gymnasium.vector.SyncVectorEnv` has them; `info` holds `action_mask` (N, actions) int8 and
+    `reward_terms`, a mapping of (N,) float64.
+
+    **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
+
+    Args:
+        scenario, world, max_steps: as for `GridEnv`.
+        num_envs: how many worlds.
+        autoreset_mode: when a finished world begins anew: NEXT_STEP, SAME_STEP (the last
+            observation is then in `info["final_obs"]`) or DISABLED (`reset` with
+            `options={"reset_mask": (N,) bool}` does it).
+        copy: hand out fresh arrays at every step.
+        render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
+
+    Raises:
+        ScenarioError: the scenario has mistakes.
+        DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path | dict[str, Any],
+        num_envs: int = 1,
+        *,
+        world: str = "auto",
+        max_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        if num_envs < 1:
+            raise ValueError(f"num_envs={num_envs}: at least one world is needed")
+        if render_mode not in (None, "rgb_array", "ansi"):
+            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
+        self.scenario = load(scenario, max_steps)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**GridEnv.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_action_space = action_space(self.scenario)
+        self.single_observation_space = observation_space(self.scenario)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._batch = make_batch(self.scenario, num_envs, world)
+        self._mode = getattr(autoreset, self.autoreset_mode.name)
+        self._copy = copy
+        self._agent_id_grid = np.repeat(agent_id_grid(self.scenario)[None], num_envs, axis=0)
+        self._all = np.ones(num_envs, np.bool_)
+        self._renderer: Renderer | None = None
+        self._started = False
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Draw new levels.
+
+        Args:
+            seed: world i gets `seed + i`, or `seed[i]`; without one, its generator goes on.
+            options: `{"reset_mask": (N,) bool}` resets only the worlds where it is True.
+
+        Raises:
+            ValueError: seeds or mask have another length.
+        """
+        seeds: Sequence[int | None]
+        if seed is None or isinstance(seed, int | np.integer):
+            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} worlds")
+        chosen = np.asarray((options or {}).get("reset_mask", self._all))
+        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
+            raise ValueError(
+                f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "
+                f"({self.num_envs},) bool"
+            )
+        if not self._started:
+            chosen = self._all
+        for i, own in enumerate(seeds):
+            if chosen[i] and (own is not None or not self._started):
+                self._batch.set_generator(i, np.random.default_rng(own))
+        self._started = True
+        self._batch.run(np.where(chosen, RESTART, KEEP), self._mode)
+        return self._observation(), self._info()
+
+    def step(self, actions: ArrayLike) -> Step:
+        """Let every agent act.
+
+        Args:
+            actions: (N,) integers of the action space.
+
+        Raises:
+            ValueError: an action is none of the action space, or nothing was reset yet.
+            RuleError: a rule is not defined on one of the worlds.
+        """
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        self._batch.run(self._checked(actions), self._mode)
+        out = self._batch.outputs
+        info = self._info()
+        if self._mode == autoreset.SAME_STEP:
+            self._add_final(info)
+        results = (out.rewards, out.terminated, out.truncated)
+        if self._copy:
+            results = (out.rewards.copy(), out.terminated.copy(), out.truncated.copy())
+        return self._observation(), *results, info
+
+    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(actions)
+        last = len(self.scenario.actions) - 1
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
+                f"({self.num_envs},) integers"
+            )
+        if given.min() < 0 or given.max() > last:
+            wrong = int(np.flatnonzero((given < 0) | (given > last))[0])
+            raise ValueError(f"action {given[wrong]} of world {wrong}: allowed are 0 to {last}")
+        return np.ascontiguousarray(given, np.int64)
+
+    def _own(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy() if self._copy else array
+
+    def _observation(self) -> Observation:
+        out = self._batch.outputs
+        return {
+            "grid": self._own(out.grid),
+            "agent_id_grid": self._own(self._agent_id_grid),
+            "item": self._own(out.item),
+        }
+
+    def _info(self) -> dict[str, Any]:
+        out = self._batch.outputs
+        return self._named(self._own(out.mask), self._own(out.terms), self._all)
+
+    def _named(
+        self, mask: NDArray[np.int8], terms: NDArray[np.float64], which: NDArray[np.bool_]
+    ) -> dict[str, Any]:
+        by_name: dict[str, Any] = {}
+        for number, name in enumerate(self.scenario.reward_names):
+            by_name[name] = terms[:, number]
+            by_name[f"_{name}"] = which
+        return {
+            "action_mask": mask,
+            "_action_mask": which,
+            "reward_terms": by_name,
+            "_reward_terms": which,
+        }
+
+    def _add_final(self, info: dict[str, Any]) -> None:
+        """What SAME_STEP resets have just replaced, in the worlds where they did."""
+        out = self._batch.outputs
+        ended = out.terminated | out.truncated
+        if not ended.any():
+            return
+        final = np.full(self.num_envs, None, object)
+        for i in np.flatnonzero(ended):
+            final[i] = {
+                "grid": out.final_grid[i].copy(),
+                "agent_id_grid": self._agent_id_grid[i].copy(),
+                "item": out.final_item[i].copy(),
+            }
+        own = np.where(ended[:, None], out.final_mask, 0), np.where(ended[:, None], out.final_terms, 0.0)
+        info |= {"final_obs": final, "_final_obs": ended}
+        info |= {"final_info": self._named(*own, ended), "_final_info": ended}
+
+    def snapshot(self, i: int) -> NDArray[Any]:
+        """World i as one row: a () array of `scenario.layout.dtype`."""
+        return self._batch.snapshot(i)
+
+    def restore(self, i: int, row: NDArray[Any]) -> None:
+        """Make world i the world of a row.
+
+        Raises:
+            ValueError: the row has another layout.
+        """
+        self._batch.restore(i, row)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One picture per world, as the render mode says."""
+        if self.render_mode is None:
+            return None
+        if self._renderer is None:
+            self._renderer = Renderer(self.render_mode, self._batch)
+        return tuple(self._renderer.draw(i) for i in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let go of what pictures were drawn with."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None

@@ -1,0 +1,110 @@
+"""What an agent may see: the area around it, cut out of the grid and turned so that it looks up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.appearance import FLOOR
+from components.objects import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.area import Area
+from gv_engine.component import NOTHING, OUTSIDE
+from gv_engine.geometry import BACKWARD, FORWARD, LEFT, RIGHT
+from systems.queries import blocks_vision
+
+if TYPE_CHECKING:
+    from gv_engine.world import World
+
+class View:
+    """One look, in the object world; compiled rows share a record with the same fields.
+
+    `look` and `show` are the object world's twins of those in `systems.observation`, three times
+    as fast as the same text interpreted cell by cell.
+
+    Attributes:
+        height, width: of the area, in cells.
+        y, x: the agent's cell in it.
+        entity: (h, w) the entity in each cell, NOTHING on free floor, OUTSIDE beyond the grid.
+        opaque: (h, w) whether the cell blocks vision.
+        seen: (h, w) whether the agent sees the cell: what visibility functions fill in.
+    """
+
+    def __init__(self, area: Area) -> None:
+        self.area = area
+        self.height, self.width = area.shape
+        self.y, self.x = area.observer
+        self.entity = np.zeros(area.shape, object)
+        self.opaque = np.zeros(area.shape, object)
+        self.seen = np.zeros(area.shape, object)
+
+    def look(self, w: World, agent: int) -> None:
+        """Cut the area around the agent out of the grid, turned so that the agent looks up."""
+        self.entity = self._cut(w, agent, w.at)
+        self.opaque.flat = [
+            e == OUTSIDE or (e != NOTHING and blocks_vision(w, e)) for e in self.entity.flat
+        ]
+
+    def _cut(self, w: World, agent: int, source: NDArray[Any]) -> NDArray[Any]:
+        """(h, w) the part of an (at least H, at least W) array that the view shows."""
+        a = self.area
+        (top, bottom), (left, right), quarters = {
+            FORWARD: ((a.ymin, a.ymax), (a.xmin, a.xmax), 0),
+            RIGHT: ((a.xmin, a.xmax), (-a.ymax, -a.ymin), 1),
+            BACKWARD: ((-a.ymax, -a.ymin), (-a.xmax, -a.xmin), 2),
+            LEFT: ((-a.xmax, -a.xmin), (a.ymin, a.ymax), 3),
+        }[w.agent.facing[agent]]
+        top, bottom = top + w.position.y[agent], bottom + w.position.y[agent]
+        left, right = left + w.position.x[agent], right + w.position.x[agent]
+        cut = np.full((bottom - top + 1, right - left + 1), OUTSIDE, source.dtype)
+        y0, y1 = max(0, top), min(w.height, bottom + 1)
+        x0, x1 = max(0, left), min(w.width, right + 1)
+        if y0 < y1 and x0 < x1:
+            cut[y0 - top : y1 - top, x0 - left : x1 - left] = source[y0:y1, x0:x1]
+        return np.rot90(cut, quarters)
+
+    def on_grid(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(H, W) bool: which cells of the grid an (h, w) bool array of the view means."""
+        numbers = np.arange(w.height * w.width).reshape(w.height, w.width)
+        cells = self._cut(w, agent, numbers)[seen]
+        lit = np.zeros(w.height * w.width, np.bool_)
+        lit[cells[cells != OUTSIDE]] = True
+        return lit.reshape(w.height, w.width)
+
+    def show(self, w: World, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+        """Write what is seen as (type, state, colour) into (h, w, 3) and the held object."""
+        floor, hidden = (FLOOR, 0, 0), (HIDDEN, 0, 0)
+        grid[...] = np.array(
+            [
+                (w.appearance(e) if e else floor) if seen and e != OUTSIDE else hidden
+                for e, seen in zip(self.entity.flat, self.seen.flat, strict=True)
+            ],
+            np.uint8,
+        ).reshape(grid.shape)
+        held = w.agent.holding[agent]
+        item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
+
+
+def view_dtype(area: Area) -> np.dtype[Any]:
+    """dtype of the record that stands for a `View` in compiled code."""
+    return np.dtype(
+        [
+            ("height", np.int64),
+            ("width", np.int64),
+            ("y", np.int64),
+            ("x", np.int64),
+            ("entity", np.int32, area.shape),
+            ("opaque", np.uint8, area.shape),
+            ("seen", np.uint8, area.shape),
+        ],
+        align=True,
+    )
+
+
+def view_record(area: Area) -> np.ndarray[Any, Any]:
+    """A (1,) array of `view_dtype` for this area."""
+    record = np.zeros(1, view_dtype(area))
+    record["height"], record["width"] = area.shape
+    record["y"], record["x"] = area.observer
+    return record

@@ -1,0 +1,47 @@
+"""Helpers for resets: walls, objects, the agent, free cells."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.objects import WALL
+from gv_engine.component import NOTHING
+
+
+def build_room(w: Any, shape: Any) -> None:
+    """A grid of this (height, width) with walls around."""
+    height, width = shape[0], shape[1]
+    w.set_shape(height, width)
+    for y in range(height):
+        for x in range(width):
+            if y == 0 or x == 0 or y == height - 1 or x == width - 1:
+                w.place(w.spawn(WALL), y, x)
+
+
+def put(w: Any, kind: int, y: int, x: int, color: int = 0) -> int:
+    """A new object of a type in a cell; a colour other than NONE only for coloured types."""
+    e: int = w.spawn(kind)
+    if color != 0:
+        w.color.value[e] = color
+    w.place(e, y, x)
+    return e
+
+
+def put_agent(w: Any, agent: int, y: int, x: int, facing: int) -> None:
+    """The agent into a cell, on top of whatever is there."""
+    w.position.y[agent] = y
+    w.position.x[agent] = x
+    w.agent.facing[agent] = facing
+
+
+def floor_cells(w: Any) -> NDArray[np.int64]:
+    """Numbers y * width + x of the cells without an object, row by row."""
+    cells = np.empty(w.height * w.width, np.int64)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            if w.at[y, x] == NOTHING:
+                cells[count] = y * w.width + x
+                count += 1
+    return cells[:count]

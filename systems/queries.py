@@ -1,0 +1,45 @@
+"""Questions that rules ask: what is here, what is ahead, does it block?"""
+
+from typing import Any
+
+from components.doors import OPEN
+from gv_engine.geometry import DX, DY, turned
+
+
+def here(w: Any, agent: int) -> int:
+    """The object that the agent stands on, or NOTHING."""
+    e: int = w.at[w.position.y[agent], w.position.x[agent]]
+    return e
+
+
+def ahead(w: Any, agent: int) -> int:
+    """The object in front of the agent, or NOTHING (also beyond the grid)."""
+    facing = w.agent.facing[agent]
+    e: int = w.at[w.position.y[agent] + DY[facing], w.position.x[agent] + DX[facing]]
+    return e
+
+
+def towards(w: Any, agent: int, direction: int) -> tuple[int, int]:
+    """The cell next to the agent in a direction relative to where it looks."""
+    absolute = turned(w.agent.facing[agent], direction)
+    return w.position.y[agent] + DY[absolute], w.position.x[agent] + DX[absolute]
+
+
+def blocks_movement(w: Any, e: int) -> bool:
+    """Whether nobody can enter the cell of this object."""
+    return w.solid.has[e] or w.door.status[e] != OPEN  # type: ignore[no-any-return]
+
+
+def blocks_vision(w: Any, e: int) -> bool:
+    """Whether nobody can see past this object."""
+    return w.opaque.has[e] or w.door.status[e] != OPEN  # type: ignore[no-any-return]
+
+
+def distance_to(w: Any, agent: int, object_type: int, distance_function: Any) -> float:
+    """From the agent to the one object of a type, by a function of (dy, dx)."""
+    e = w.unique(object_type)
+    if e == 0:
+        w.fail("needs exactly one object of its object_type on the grid, found none or several")
+    dy = w.position.y[agent] - w.position.y[e]
+    dx = w.position.x[agent] - w.position.x[e]
+    return distance_function(dy, dx)  # type: ignore[no-any-return]
