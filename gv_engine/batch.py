@@ -88,7 +88,7 @@ class Batch:
         self._program = compiler.compile_scenario(scenario)
         self._parameters = compiler.parameters(scenario)
         self._view = view_record(scenario.area)
-        self._arrays: tuple[Any, ...] = tuple(vars(self.outputs).values())
+        self._arrays = tuple(compiler.as_records(array) for array in vars(self.outputs).values())
         self._program.prepare(
             self.rows[:0], self._parameters, self._view, np.zeros(0, np.int64), 0, *self._arrays
         )

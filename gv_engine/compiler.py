@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ import numba
 import numpy as np
 import platformdirs
 from numba import njit
+from numba.core.bytecode import FunctionIdentity
 from numba.core.errors import NumbaError
 from numba.extending import register_jitable
 from numpy.typing import NDArray
@@ -38,6 +41,10 @@ if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
 
 _LOCK = threading.Lock()
+
+# Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
+# for different functions, and the first one loaded would serve both (numba issue 10486).
+FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)
 
 
 @dataclass(frozen=True)
@@ -182,7 +189,7 @@ def _measure(before: Any, remember: Any, values: Any) -> Any:
     return measured
 
 
-def _no_reward(w: Any, p: Any, was: Any, terms: Any, i: int) -> float:
+def _no_reward(w: Any, p: Any, was: Any, terms: Any) -> float:
     return 0.0
 
 
@@ -191,18 +198,18 @@ def _add(before: Any, number: int, call: Call, values: Any) -> Any:
     function = call.system.function
     if call.system.remember:
 
-        def total(w: Any, p: Any, was: Any, terms: Any, i: int) -> float:
-            reward = before(w, p, was[0], terms, i)
+        def total(w: Any, p: Any, was: Any, terms: Any) -> float:
+            reward = before(w, p, was[0], terms)
             term = 1.0 * function(w, AGENT, was[1], *values(p))
-            terms[i, number] = term
+            terms[number] = term
             return reward + term  # type: ignore[no-any-return]
 
     else:
 
-        def total(w: Any, p: Any, was: Any, terms: Any, i: int) -> float:
-            reward = before(w, p, was[0], terms, i)
+        def total(w: Any, p: Any, was: Any, terms: Any) -> float:
+            reward = before(w, p, was[0], terms)
             term = 1.0 * function(w, AGENT, *values(p))
-            terms[i, number] = term
+            terms[number] = term
             return reward + term  # type: ignore[no-any-return]
 
     return total
@@ -308,9 +315,9 @@ def _link(scenario: Scenario) -> FunctionType:
 
     def observe(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any, i: int) -> None:
         see(w, p, view)
-        show(w, AGENT, view, grid[i], item[i])
+        show(w, AGENT, view, grid[i].row, item[i].row)
         for k in range(p.num_actions):
-            mask[i, k] = valid(w, p, p.actions[k])
+            mask[i].row[k] = valid(w, p, p.actions[k])
 
     def run(
         rows: Any,
@@ -343,7 +350,7 @@ def _link(scenario: Scenario) -> FunctionType:
             ):
                 restart(w, p)
                 rewards[i] = 0.0
-                terms[i, :] = 0.0
+                terms[i].row[:] = 0.0
                 terminated[i] = False
                 truncated[i] = False
             elif action >= 0:
@@ -352,7 +359,7 @@ def _link(scenario: Scenario) -> FunctionType:
                 w.truncated = 0
                 was = measure(w, p)
                 move(w, p)
-                w.reward = score(w, p, was, terms, i)
+                w.reward = score(w, p, was, terms[i].row)
                 w.terminated = over(w, p)
                 w.steps += 1
                 w.total += w.reward
@@ -362,9 +369,9 @@ def _link(scenario: Scenario) -> FunctionType:
                 truncated[i] = w.truncated != 0
                 if mode == SAME_STEP and (w.terminated or w.truncated) and w.error == 0:
                     observe(w, p, view, final_grid, final_item, final_mask, i)
-                    final_terms[i, :] = terms[i, :]
+                    final_terms[i].row[:] = terms[i].row
                     restart(w, p)
-                    terms[i, :] = 0.0
+                    terms[i].row[:] = 0.0
             observe(w, p, view, grid, item, mask, i)
             failed += w.error != 0
         return failed
@@ -405,6 +412,15 @@ def compile_scenario(scenario: Scenario) -> Program:
     errors[record_methods.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)
     with _cached_in(cache_folder() / key):
         return Program(njit(cache=True, nogil=True)(run), errors, scenario.name)
+
+
+def as_records(array: NDArray[Any]) -> NDArray[Any]:
+    """(N,) records with one field `row` over an (N, …) array: compiled code takes their rows
+    without counting references. Arrays of numbers stay as they are."""
+    if array.ndim == 1:
+        return array
+    record = np.dtype([("row", array.dtype, array.shape[1:])])
+    return np.ndarray(len(array), record, array.data if array.size else None)
 
 
 def _functions(module: Any) -> Iterator[FunctionType]:

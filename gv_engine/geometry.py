@@ -31,19 +31,21 @@ ACTIONS = (
     "PICK_N_DROP",
 )
 
-DY = (-1, 1, 0, 0)
-"""Change of y by one step in each orientation."""
-DX = (0, 0, -1, 1)
-"""Change of x by one step in each orientation."""
 
-# orientation -> quarter turns clockwise, and back
-_QUARTERS = (0, 2, 3, 1)
-_ORIENTATION = (FORWARD, RIGHT, BACKWARD, LEFT)
+def step_y(orientation: int) -> int:
+    """Change of y by one step in a direction."""
+    return (orientation == BACKWARD) - (orientation == FORWARD)
+
+
+def step_x(orientation: int) -> int:
+    """Change of x by one step in a direction."""
+    return (orientation == RIGHT) - (orientation == LEFT)
 
 
 def turned(orientation: int, by: int) -> int:
     """The orientation after a rotation by another one (`RIGHT` is a quarter turn clockwise)."""
-    return _ORIENTATION[(_QUARTERS[orientation] + _QUARTERS[by]) & 3]
+    # In this numbering rotations compose by xor, but for two quarter turns, which make a half.
+    return orientation ^ by ^ (orientation & by) >> 1
 
 
 def manhattan(dy: int, dx: int) -> float:

@@ -139,7 +139,7 @@ def _cause(error: BaseException) -> str:
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).is_file() and frame.filename != __file__
+        if Path(frame.filename).is_file() and frame.filename not in (__file__, importlib.__file__)
     ]
     # the author's line, not the engine's that it called
     own = [frame for frame in frames if Path(frame.filename).parent != Path(__file__).parent]

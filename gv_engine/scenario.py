@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine.area import Area
-from gv_engine.errors import ScenarioError, nearest
+from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
 from gv_engine.resources import SCENARIOS
 from gv_engine.scenario_file import Document, read_file, read_mapping
 from gv_engine.scenario_reader import read_document
+from gv_engine.scenario_values import instead
 from gv_engine.system import Call, Phase
 
 _SUFFIXES = (".yaml", ".yml")
@@ -49,6 +50,9 @@ class Scenario:
         source: the file; None if the scenario came as a mapping.
         reward_names: one for each reward function, unique.
         warnings: what was ignored, one located line each.
+        schedule: see `calls`.
+        document: what was read, to be read again in another process.
+        changes: attributes that differ from the document.
     """
 
     name: str
@@ -120,7 +124,12 @@ def _understood(document: Document, changes: Mapping[str, Any]) -> Scenario:
 
 def names() -> list[str]:
     """Names of the built-in scenarios, sorted; none is read for it."""
-    return _names(SCENARIOS)
+    return sorted(_built_in())
+
+
+def _built_in() -> dict[str, Path]:
+    files = {path.stem: path for path in SCENARIOS.glob("*.yaml")}
+    return files | {path.parent.name: path for path in SCENARIOS.glob(f"*/{_IN_FOLDER}")}
 
 
 def gym_id(name: str) -> str:
@@ -142,31 +151,26 @@ def find(source: str | Path) -> Path:
         ScenarioError: there is none; the message names the nearest.
     """
     if isinstance(source, str):
-        known = {**{gym_id(name): name for name in names()}, **{name: name for name in names()}}
+        files = _built_in()
+        known = files | {gym_id(name): file for name, file in files.items()}
         if source in known:
-            return _file_of(SCENARIOS, known[source])
+            return known[source]
     path = Path(source)
-    if path.is_dir():
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+    except OSError as error:  # a name too long
+        raise ScenarioError([f"{path}: {error.strerror}"]) from None
+    if is_folder:
         if not (path / _IN_FOLDER).is_file():
             raise ScenarioError([f"{path}: the folder has no {_IN_FOLDER}{_instead(path)}"])
         return path / _IN_FOLDER
-    if path.is_file():
+    if is_file:
         return path
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    raise ScenarioError([f"{path}: no scenario of this name; {nearest(path.name, names())}"])
-
-
-def _names(folder: Path) -> list[str]:
-    files = [path.stem for path in folder.glob("*.yaml")]
-    return sorted(files + [path.parent.name for path in folder.glob(f"*/{_IN_FOLDER}")])
-
-
-def _file_of(folder: Path, name: str) -> Path:
-    file = folder / f"{name}.yaml"
-    return file if file.is_file() else folder / name / _IN_FOLDER
+    raise ScenarioError([f"{path}: no scenario of this name{instead(path.name, names())}"])
 
 
 def _instead(folder: Path, name: str = "") -> str:
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
-    return f"; {nearest(name, files)}" if files else ""
+    return instead(name, files, "there are")

@@ -13,21 +13,24 @@ from difflib import get_close_matches
 from typing import Annotated, Any, get_args, get_origin
 
 from gv_engine.area import Area
-from gv_engine.objects import COLORS
-from gv_engine.scenario_file import (
+from gv_engine.scenario_names import Names, called
+from gv_engine.scenario_values import (
     Node,
     Problems,
     Wrong,
     instead,
-    integer,
     items,
     mapping,
     number,
-    one_of,
+    read_area,
+    read_color,
+    read_colors,
+    read_integer,
+    read_pair,
+    read_plain,
     truth,
     word,
 )
-from gv_engine.scenario_names import Names, called
 from gv_engine.system import (
     REGISTRIES,
     RESET,
@@ -40,9 +43,6 @@ from gv_engine.system import (
     Phase,
     System,
 )
-
-LONGEST_SIDE = 1024
-"""Cells, of grids and views."""
 
 _NESTED = {
     f"{phase.name.lower()}_function": phase
@@ -162,68 +162,6 @@ class Calls:
 def is_complete(call: Call) -> bool:
     """Whether all arguments could be read."""
     return len(call.arguments) == len(call.system.parameters)
-
-
-# ---- values that have their own way of writing -----------------------------------------------
-
-
-def read_color(node: Node) -> int:
-    """The index of a colour."""
-    return one_of(node, COLORS, "colour")
-
-
-def read_colors(problems: Problems, node: Node) -> tuple[int, ...]:
-    """Indices of colours, in order of index."""
-    return tuple(sorted(distinct(problems, node, read_color)))
-
-
-def distinct(problems: Problems, node: Node, read: Callable[[Node], int]) -> tuple[int, ...]:
-    """What the items of a list stand for; none may stand there twice."""
-    found: list[int] = []
-    for item in items(node):
-        with problems.collect():
-            value = read(item)
-            if value in found:
-                raise Wrong(item, f"{item.text} stands here a second time")
-            found.append(value)
-    return tuple(found)
-
-
-def read_pair(node: Node) -> tuple[int, int]:
-    """(height, width), or rows and columns of rooms."""
-    pair = items(node)
-    if len(pair) != 2:
-        raise Wrong(node, f"found {node.found}, expected two numbers: [height, width]")
-    return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
-
-
-def read_area(node: Node) -> Area:
-    """Inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
-    ranges = items(node)
-    if len(ranges) != 2 or any(len(items(limits)) != 2 for limits in ranges):
-        raise Wrong(node, "expected two ranges: [[ymin, ymax], [xmin, xmax]]")
-    bounds = []
-    for limits in ranges:
-        low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in items(limits))
-        if low > high:
-            raise Wrong(limits, f"found [{low}, {high}], expected the smaller number first")
-        bounds += [low, high]
-    return Area(*bounds)
-
-
-def read_integer(node: Node) -> int:
-    """A whole number that columns can hold."""
-    return integer(node, -(2**31), 2**31 - 1)
-
-
-def read_plain(node: Node) -> Any:
-    """A number, a truth value, or (nested) lists of them as tuples."""
-    if isinstance(node.value, list):
-        return tuple(read_plain(item) for item in node.value)
-    for kind, read in ((bool, truth), (int, read_integer), (float, number)):
-        if isinstance(node.value, kind):
-            return read(node)
-    raise Wrong(node, f"found {node.found}, expected a number, true, false, or a list of them")
 
 
 _BY_TYPE: dict[Any, Callable[[Node], Any]] = {

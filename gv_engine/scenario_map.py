@@ -23,9 +23,18 @@ from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TE
 from gv_engine.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.layout import rounded
 from gv_engine.objects import COLORS, OBJECT_TYPES
-from gv_engine.scenario_calls import LONGEST_SIDE, read_color
-from gv_engine.scenario_file import Node, Problems, Wrong, check_keys, instead, mapping, one_of
 from gv_engine.scenario_names import Names
+from gv_engine.scenario_values import (
+    LONGEST_SIDE,
+    Node,
+    Problems,
+    Wrong,
+    check_keys,
+    instead,
+    mapping,
+    one_of,
+    read_color,
+)
 from gv_engine.system import Call, marked
 from systems.reset import from_map
 
@@ -82,7 +91,8 @@ def _symbol(problems: Problems, names: Names, node: Node) -> Symbol:
     entries = check_keys(problems, node, ("object", "state", "color", "agent"))
     kind = names.object_type(entries["object"]) if "object" in entries else FLOOR
     if not entries.keys() & {"object", "agent"}:
-        raise Wrong(node, "an entry needs an `object`, an `agent`, or both")
+        misspelled = len(entries) < len(node.value)
+        raise Wrong(node, "" if misspelled else "found neither `object` nor `agent`")
     known = OBJECT_TYPES[kind]
     state, color, facing = 0, NONE, None
     if "state" in entries:

@@ -12,31 +12,27 @@ from gv_engine.component import column_name, is_component
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout, rounded
 from gv_engine.objects import COLORS, OBJECT_TYPES, ObjectType
-from gv_engine.scenario_calls import (
-    Calls,
-    distinct,
-    is_complete,
-    read_area,
-    read_colors,
-    read_pair,
-)
-from gv_engine.scenario_file import (
-    Document,
+from gv_engine.scenario_calls import Calls, is_complete
+from gv_engine.scenario_file import Document
+from gv_engine.scenario_map import Legend, read_legend, read_map
+from gv_engine.scenario_names import Names
+from gv_engine.scenario_values import (
     Node,
     Problems,
     Wrong,
     check_keys,
+    distinct,
     instead,
     integer,
-    items,
     located,
     mapping,
     one_of,
+    read_area,
+    read_color,
+    read_pair,
     word,
     words,
 )
-from gv_engine.scenario_map import Legend, read_legend, read_map
-from gv_engine.scenario_names import Names
 from gv_engine.system import (
     REGISTRIES,
     RESET,
@@ -156,16 +152,7 @@ class _Reader:
         return None if node.value is None else integer(node, 1, 2**31 - 1)
 
     def actions(self, node: Node) -> tuple[int, ...]:
-        numbers = []
-        for item in items(node):
-            with self.problems.collect():
-                number = one_of(item, ACTIONS, "action")
-                if number in numbers:
-                    raise Wrong(item, f"{item.text} stands here a second time")
-                numbers.append(number)
-        if not items(node):
-            raise Wrong(node, "empty; leave the key out for all actions")
-        return tuple(numbers)
+        return distinct(self.problems, node, lambda item: one_of(item, ACTIONS, "action"))
 
     def space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
@@ -175,18 +162,20 @@ class _Reader:
         entries = self.key(
             key, lambda node: check_keys(self.problems, node, ("objects", "colors")), entries
         )
-        # with a wrong list the default stays, or whatever is not in it would seem wrong too
-        faults = len(self.problems)
-        if "objects" in entries:
+        objects = self.listed(entries.get("objects"), self.grid_object, objects)
+        colors = self.listed(entries.get("colors"), read_color, colors)
+        return objects, tuple(sorted({NONE, *colors}))
+
+    def listed(
+        self, node: Node | None, read: Callable[[Node], int], default: tuple[int, ...]
+    ) -> tuple[int, ...]:
+        """What a list says; the default if it is wrong, lest all it lacks seems wrong too."""
+        before = len(self.problems)
+        if node is not None:
             with self.problems.collect():
-                given = distinct(self.problems, entries["objects"], self.grid_object)
-                objects = given if len(self.problems) == faults else objects
-        faults = len(self.problems)
-        if "colors" in entries:
-            with self.problems.collect():
-                given = read_colors(self.problems, entries["colors"])
-                colors = given if len(self.problems) == faults else colors
-        return tuple(sorted(objects)), tuple(sorted({NONE, *colors}))
+                found = tuple(sorted(distinct(self.problems, node, read)))
+                return found if len(self.problems) == before else default
+        return default
 
     def grid_object(self, node: Node) -> int:
         index = self.names.object_type(node)
@@ -284,14 +273,14 @@ class _Reader:
         found += [cls for kind in types for cls, _ in kind.components]
         columns = {column_name(cls): cls for cls in built_in}
         own: dict[str, type] = {}
-        for cls in found:
+        for cls in dict.fromkeys(found):
             column = column_name(cls)
             other = columns.get(column) or own.setdefault(column, cls)
             if other is not cls:
                 self.problems.add(
                     self.root,
-                    f"two components are called {cls.__name__}, of {other.__module__} and "
-                    f"{cls.__module__}; rename one",
+                    f"two components would share the column w.{column}: {other.__name__} of "
+                    f"{other.__module__} and {cls.__name__} of {cls.__module__}; rename one",
                 )
         return (*built_in, *(own[column] for column in sorted(own)))
 
@@ -302,10 +291,12 @@ class _Reader:
 
 def _shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
     """The shapes that resets are given, also those within others."""
-    found = []
+    found: list[tuple[int, int]] = []
     for call in calls:
-        if "shape" in call.arguments:
-            found.append(call.arguments["shape"])
+        # one that an author gave by default may be anything
+        match call.arguments.get("shape"):
+            case [int(height), int(width)]:
+                found.append((height, width))
         for argument in call.arguments.values():
             nested = argument if isinstance(argument, tuple) else (argument,)
             found += _shapes(tuple(each for each in nested if isinstance(each, Call)))

@@ -20,19 +20,31 @@ def look(w: Any, agent: int, view: Any) -> None:
         down_y, down_x, right_y, right_x = 0, -1, 1, 0
     else:
         down_y, down_x, right_y, right_x = 0, 1, -1, 0
-    top = w.position.y[agent] - view.y * down_y - view.x * right_y
-    left = w.position.x[agent] - view.y * down_x - view.x * right_x
-    for i in range(view.height):
-        for j in range(view.width):
-            y = top + i * down_y + j * right_y
-            x = left + i * down_x + j * right_x
-            if w.inside(y, x):
-                e = w.at[y, x]
-                view.entity[i, j] = e
-                view.opaque[i, j] = e != NOTHING and blocks_vision(w, e)
-            else:
-                view.entity[i, j] = OUTSIDE
-                view.opaque[i, j] = True
+    y, x = w.position.y[agent], w.position.x[agent]
+    top = y - view.y * down_y - view.x * right_y
+    left = x - view.y * down_x - view.x * right_x
+    view.entity[:, :] = OUTSIDE
+    view.opaque[:, :] = 1
+    height, width = view.entity.shape
+    # the part of the view that lies on the grid: rows of the view run along y or along x
+    if down_x == 0:
+        i_from, i_to = span(top, down_y, w.height, height)
+        j_from, j_to = span(left, right_x, w.width, width)
+    else:
+        i_from, i_to = span(left, down_x, w.width, height)
+        j_from, j_to = span(top, right_y, w.height, width)
+    for i in range(i_from, i_to):
+        for j in range(j_from, j_to):
+            e = w.at[top + i * down_y + j * right_y, left + i * down_x + j * right_x]
+            view.entity[i, j] = e
+            view.opaque[i, j] = blocks_vision(w, e)
+
+
+def span(start: int, step: int, size: int, count: int) -> tuple[int, int]:
+    """The k in 0 … count - 1 for which start + k * step is in 0 … size - 1, as a range."""
+    if step > 0:
+        return max(0, -start), min(count, size - start)
+    return max(0, start - size + 1), min(count, start + 1)
 
 
 def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
@@ -42,17 +54,14 @@ def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
         grid: (h, w, 3) to be filled; Hidden where nothing is seen.
         item: (3,) to be filled; NoneGridObject for an empty hand.
     """
-    for i in range(view.height):
-        for j in range(view.width):
-            e = view.entity[i, j]
-            if view.seen[i, j] and e != OUTSIDE:
-                grid[i, j, 0] = w.kind.value[e]
-                grid[i, j, 1] = w.state_of(e)
-                grid[i, j, 2] = w.color.value[e]
-            else:
-                grid[i, j, 0] = HIDDEN
-                grid[i, j, 1] = 0
-                grid[i, j, 2] = 0
+    height, width = view.entity.shape
+    for i in range(height):
+        for j in range(width):
+            visible = view.seen[i, j] != 0 and view.entity[i, j] != OUTSIDE
+            e = view.entity[i, j] if visible else NOTHING
+            grid[i, j, 0] = w.kind.value[e] if visible else HIDDEN
+            grid[i, j, 1] = w.state_of(e)
+            grid[i, j, 2] = w.color.value[e]
     held = w.agent.holding[agent]
     item[0] = NONE_GRID_OBJECT if held == NOTHING else w.kind.value[held]
     item[1] = w.state_of(held)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from components.doors import OPEN
-from gv_engine.geometry import DX, DY, turned
+from gv_engine.geometry import step_x, step_y, turned
 
 
 def here(w: Any, agent: int) -> int:
@@ -15,24 +15,24 @@ def here(w: Any, agent: int) -> int:
 def ahead(w: Any, agent: int) -> int:
     """The object in front of the agent, or NOTHING (also beyond the grid)."""
     facing = w.agent.facing[agent]
-    e: int = w.at[w.position.y[agent] + DY[facing], w.position.x[agent] + DX[facing]]
+    e: int = w.at[w.position.y[agent] + step_y(facing), w.position.x[agent] + step_x(facing)]
     return e
 
 
 def towards(w: Any, agent: int, direction: int) -> tuple[int, int]:
     """The cell next to the agent in a direction relative to where it looks."""
     absolute = turned(w.agent.facing[agent], direction)
-    return w.position.y[agent] + DY[absolute], w.position.x[agent] + DX[absolute]
+    return w.position.y[agent] + step_y(absolute), w.position.x[agent] + step_x(absolute)
 
 
 def blocks_movement(w: Any, e: int) -> bool:
     """Whether nobody can enter the cell of this object."""
-    return w.solid.has[e] or w.door.status[e] != OPEN  # type: ignore[no-any-return]
+    return w.solid.has[e] | (w.door.status[e] != OPEN)  # type: ignore[no-any-return]
 
 
 def blocks_vision(w: Any, e: int) -> bool:
     """Whether nobody can see past this object."""
-    return w.opaque.has[e] or w.door.status[e] != OPEN  # type: ignore[no-any-return]
+    return w.opaque.has[e] | (w.door.status[e] != OPEN)  # type: ignore[no-any-return]
 
 
 def distance_to(w: Any, agent: int, object_type: int, distance_function: Any) -> float:

@@ -6,8 +6,7 @@ from components.doors import CLOSED, LOCKED, OPEN
 from gv_engine.component import NOTHING
 from gv_engine.geometry import (
     ACTUATE,
-    DX,
-    DY,
+    FORWARD,
     LEFT,
     MOVE_RIGHT,
     PICK_N_DROP,
@@ -75,8 +74,7 @@ def can_pick_or_drop(w: Any, agent: int, action: int) -> bool:
     """Whether there is something to pick up ahead, or room to drop what the agent holds."""
     if action != PICK_N_DROP:
         return False
-    y = w.position.y[agent] + DY[w.agent.facing[agent]]
-    x = w.position.x[agent] + DX[w.agent.facing[agent]]
+    y, x = towards(w, agent, FORWARD)
     if not w.inside(y, x):
         return False
     thing = w.at[y, x]
@@ -90,9 +88,7 @@ def pickndrop(w: Any, agent: int) -> None:
     """Pick up what is ahead, drop what is held, or swap the two."""
     if not can_pick_or_drop(w, agent, w.action):
         return
-    facing = w.agent.facing[agent]
-    y = w.position.y[agent] + DY[facing]
-    x = w.position.x[agent] + DX[facing]
+    y, x = towards(w, agent, FORWARD)
     thing = w.at[y, x]
     held = w.agent.holding[agent]
     w.lift(thing)

@@ -9,9 +9,7 @@ from gv_engine.system import VISIBILITY, system
 @system(VISIBILITY)
 def fully_transparent(w: Any, agent: int, view: Any) -> None:
     """Everything is seen, through walls too."""
-    for i in range(view.height):
-        for j in range(view.width):
-            view.seen[i, j] = True
+    view.seen[:, :] = True
 
 
 def _agent_not_at_the_bottom(area: Area) -> str:
@@ -23,25 +21,36 @@ def _agent_not_at_the_bottom(area: Area) -> str:
 @system(VISIBILITY, check=_agent_not_at_the_bottom)
 def partially_occluded(w: Any, agent: int, view: Any) -> None:
     """Sight spreads forward and to either side through whatever does not block it."""
-    for i in range(view.height):
-        for j in range(view.width):
-            view.seen[i, j] = 0
-    spread(view, -1, 1)
-    spread(view, 1, 2)
-
-
-def spread(view: Any, side: int, mark: int) -> None:
-    """From the agent's cell to the front, to one side and diagonally between the two."""
-    view.seen[view.y, view.x] |= mark
+    # Row by row from the agent, as bits: the cells that the spread to either side has reached.
+    height, width = view.seen.shape
+    left = right = 1 << view.x
     for i in range(view.y, -1, -1):
-        j = view.x
-        while 0 <= j < view.width:
-            if view.seen[i, j] & mark and not view.opaque[i, j]:
-                beside = 0 <= j + side < view.width
-                if beside:
-                    view.seen[i, j + side] |= mark
-                if i > 0:
-                    view.seen[i - 1, j] |= mark
-                    if beside:
-                        view.seen[i - 1, j + side] |= mark
-            j += side
+        clear = 0
+        for j in range(width):
+            clear |= (view.opaque[i, j] == 0) << j
+        left = spread_left(left, clear, width)
+        right = spread_right(right, clear)
+        seen = left | right
+        for j in range(width):
+            view.seen[i, j] = seen >> j & 1
+        left &= clear
+        left |= left >> 1
+        right &= clear
+        right |= right << 1 & (2 << width - 1) - 1
+
+
+def spread_right(reached: int, clear: int) -> int:
+    """Within a row, through clear cells up to and with the first that is not."""
+    # the carry of the addition runs through neighbouring clear cells and stops behind them
+    return reached | ((reached & clear) + clear ^ clear)
+
+
+def spread_left(reached: int, clear: int, width: int) -> int:
+    """The mirror image of `spread_right`."""
+    run = clear
+    step = 1
+    while step < width:
+        reached |= (reached & run) >> step
+        run &= run << step
+        step *= 2
+    return reached

@@ -1,0 +1,114 @@
+"""The command line: one module per command, imported at once; what they need, only when they run.
+
+A command module has `add`, which describes its arguments, and `run`, which returns an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from gv_engine import __version__
+from gv_engine.commands import listing, play, record, rollout
+from gv_engine.commands.arguments import UsageError, complain
+from gv_engine.errors import GVEngineError, ScenarioError
+from gv_engine.policy import PolicyError
+from gv_engine.rules import is_rule_module
+
+COMMANDS = (play, listing, rollout, record)
+_INTERRUPTED = 130
+
+_EXAMPLES = """\
+examples:
+  gv-engine play                      the key-door world, in a window
+  gv-engine list                      what else there is
+  gv-engine new cave                  a folder with a level and a rule of your own
+  gv-engine check cave                is it sound, and does it compile?
+  gv-engine rollout cave --episodes 1000 --out cave.npz
+
+SCENARIO is a name or a Gymnasium id out of `gv-engine list`, a YAML file, or a folder with a
+scenario.yaml.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: those of the process if None.
+
+    Returns:
+        The exit code: 0, 1 where something is wrong with what was asked for, 2 where with the
+        asking, 130 after Ctrl-C.
+    """
+    options = parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("default", RuntimeWarning)
+        warnings.filterwarnings("ignore", "pkg_resources is deprecated")  # pygame imports it
+        warnings.showwarning = _show_warning
+        return _run(options)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    made = argparse.ArgumentParser(
+        "gv-engine",
+        description="Gridworlds to play, to write and to train on.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--version", action="version", version=f"gv-engine {__version__}")
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add(commands)
+    return made
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # whoever read the output has enough; the interpreter must not flush into the void either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except ScenarioError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+        return 2
+    except (UsageError, PolicyError) as error:
+        complain(error)
+        return 2
+    except (GVEngineError, OSError) as error:
+        complain(error)
+        return 1
+    except Exception as error:
+        # python -X dev shows it all
+        if sys.flags.dev_mode or not (place := _place_in_rules(error)):
+            raise
+        complain(f"{place}: {type(error).__name__}: {error}")
+        return 1
+
+
+def _place_in_rules(error: BaseException) -> str:
+    """File and line of an author's code where an error comes from, or empty."""
+    frames = [
+        f"{frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if is_rule_module(frame.f_globals.get("__name__", ""))
+    ]
+    return frames[-1] if frames else ""
+
+
+def _show_warning(message: Warning | str, *_: Any) -> None:
+    complain(message)

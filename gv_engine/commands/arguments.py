@@ -1,0 +1,93 @@
+"""What several commands ask for, and how they answer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+else:
+    Commands = object
+
+
+class UsageError(Exception):
+    """The command cannot do what was asked for; the message says why."""
+
+
+def add_command(commands: Commands, run: Any, name: str, text: str, examples: str) -> Any:
+    """A parser for one command.
+
+    Args:
+        commands: what `ArgumentParser.add_subparsers` returned.
+        run: takes the options and returns an exit code.
+        name: of the command.
+        text: one sentence, without a full stop, for the list of commands.
+        examples: lines that can be typed as they are.
+    """
+    parser = commands.add_parser(
+        name,
+        help=text[0].lower() + text[1:],
+        description=f"{text}.",
+        epilog="examples:\n" + "".join(f"  {line}\n" for line in examples.splitlines()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_scenario(parser: Any, default: str | None = None) -> None:
+    """The argument SCENARIO."""
+    says = "a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml"
+    if default is None:
+        parser.add_argument("scenario", metavar="SCENARIO", help=says)
+    else:
+        parser.add_argument(
+            "scenario",
+            metavar="SCENARIO",
+            nargs="?",
+            default=default,
+            help=f"{says} (default: {default})",
+        )
+
+
+def add_policy(parser: Any) -> None:
+    """The option --policy."""
+    parser.add_argument(
+        "--policy",
+        metavar="P",
+        default="random",
+        help="random: all actions alike; valid: those alike that would do something now; or "
+        "./file.py:function (default: random)",
+    )
+
+
+def natural(text: str) -> int:
+    """A whole number from 0 on."""
+    return _at_least(0, text)
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    return _at_least(1, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from {least} on")
+    return number
+
+
+def complain(message: object) -> None:
+    """Say something to whoever reads the errors."""
+    print(f"gv-engine: {message}", file=sys.stderr)
+
+
+def signed(value: float) -> str:
+    """A reward as text: +1, -0.05, 0."""
+    return f"{value:+.6g}" if value else "0"

@@ -1,0 +1,248 @@
+"""Values of a scenario with the place where they stand, and the problems found in them.
+
+A scalar keeps its text, so that a key `NO` or `on` stays a name although YAML 1.1 reads a truth
+value there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from gv_engine.area import Area
+from gv_engine.errors import ScenarioError, nearest
+from gv_engine.objects import COLORS
+
+LONGEST_SIDE = 1024
+"""Cells, of grids and views."""
+
+Value: TypeAlias = "dict[str, Node] | list[Node] | str | bool | int | float | None"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value in a scenario and where it stands.
+
+    Attributes:
+        value: a mapping, a list, or a scalar.
+        path: as messages give it, `reward_functions[0].name`; "" for the whole scenario.
+        line: of its key or list item, from 1; None in a scenario that is no file.
+        text: the scalar as written.
+        first_row: line of the first row of a text whose line breaks count, else None.
+        folded: a text over several lines whose line breaks do not count.
+    """
+
+    value: Value
+    path: str = ""
+    line: int | None = None
+    text: str = ""
+    first_row: int | None = None
+    folded: bool = False
+
+    @property
+    def found(self) -> str:
+        """The value, in short, for a message."""
+        if isinstance(self.value, dict):
+            return "a mapping"
+        if isinstance(self.value, list):
+            return f"a list of {len(self.value)}"
+        if self.value is None:
+            return "nothing"
+        short = self.text if len(self.text) <= 40 else self.text[:37] + "..."
+        return repr(short) if isinstance(self.value, str) else short
+
+
+class Wrong(Exception):
+    """One problem; an empty message stands for one that has been reported before."""
+
+    def __init__(self, node: Node, message: str) -> None:
+        super().__init__(message)
+        self.node = node
+        self.message = message
+
+
+class Problems:
+    """Collects what is wrong with a scenario, to be raised at once."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._found: list[tuple[int, str]] = []
+
+    def add(self, node: Node, message: str) -> None:
+        if message:
+            self._found.append((node.line or 0, located(self._label, node, message)))
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Note a `Wrong` and go on behind the block."""
+        try:
+            yield
+        except Wrong as wrong:
+            self.add(wrong.node, wrong.message)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def raise_if_any(self) -> None:
+        """Raise all problems, in order of their lines.
+
+        Raises:
+            ScenarioError: there are some.
+        """
+        if self._found:
+            raise ScenarioError(text for _, text in sorted(self._found, key=lambda found: found[0]))
+
+
+def located(label: str, node: Node, message: str) -> str:
+    """`file:line: key.path: message`."""
+    place = label if node.line is None else f"{label}:{node.line}"
+    return ": ".join(" ".join(part.split()) for part in (place, node.path, message) if part)
+
+
+def instead(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
+    """The end of a message about a wrong name: the nearest right one, and all of them."""
+    names = list(allowed)
+    if not names:
+        return ""
+    hint = nearest(found, names).replace("(allowed", f"({which}", 1)
+    return f" {hint}" if hint.startswith("(") else f"; {hint}"
+
+
+def mapping(node: Node) -> dict[str, Node]:
+    """The entries of a mapping."""
+    if not isinstance(node.value, dict):
+        raise Wrong(node, f"found {node.found}, expected a mapping of names to values")
+    return node.value
+
+
+def items(node: Node) -> list[Node]:
+    """The items of a list."""
+    if not isinstance(node.value, list):
+        raise Wrong(node, f"found {node.found}, expected a list")
+    return node.value
+
+
+def words(node: Node) -> str:
+    """A text, as written, maybe empty."""
+    if isinstance(node.value, dict | list):
+        raise Wrong(node, f"found {node.found}, expected a text")
+    return node.text.strip()
+
+
+def word(node: Node) -> str:
+    """A name or other text, as written."""
+    if isinstance(node.value, dict | list) or not node.text.strip():
+        raise Wrong(node, f"found {node.found}, expected a text")
+    return node.text
+
+
+def integer(node: Node, least: int, most: int) -> int:
+    """A whole number within bounds."""
+    if isinstance(node.value, bool) or not isinstance(node.value, int):
+        raise Wrong(node, f"found {node.found}, expected a whole number")
+    if not least <= node.value <= most:
+        raise Wrong(node, f"found {node.found}, allowed are {least} to {most}")
+    return node.value
+
+
+def number(node: Node) -> float:
+    """A finite number."""
+    if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+        raise Wrong(node, f"found {node.found}, expected a number")
+    try:
+        value = float(node.value)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise Wrong(node, f"found {node.found}, expected a finite number")
+    return value
+
+
+def truth(node: Node) -> bool:
+    """true or false."""
+    if not isinstance(node.value, bool):
+        raise Wrong(node, f"found {node.found}, expected true or false")
+    return node.value
+
+
+def one_of(node: Node, names: Iterable[str], what: str) -> int:
+    """The position of a name in a list of names."""
+    known = list(names)
+    name = word(node)
+    if name not in known:
+        raise Wrong(node, f"no {what} {name!r}{instead(name, known)}")
+    return known.index(name)
+
+
+def check_keys(problems: Problems, node: Node, allowed: Iterable[str]) -> dict[str, Node]:
+    """The entries of a mapping; a problem for each that is not allowed."""
+    known = list(allowed)
+    entries = mapping(node)
+    for key, value in entries.items():
+        if key not in known:
+            problems.add(value, f"unknown key {key!r}{instead(key, known)}")
+    return {key: value for key, value in entries.items() if key in known}
+
+
+def read_color(node: Node) -> int:
+    """The index of a colour."""
+    return one_of(node, COLORS, "colour")
+
+
+def read_colors(problems: Problems, node: Node) -> tuple[int, ...]:
+    """Indices of colours, in order of index."""
+    return tuple(sorted(distinct(problems, node, read_color)))
+
+
+def distinct(problems: Problems, node: Node, read: Callable[[Node], int]) -> tuple[int, ...]:
+    """What the items of a list stand for: at least one, and none twice."""
+    found: list[int] = []
+    for item in items(node):
+        with problems.collect():
+            value = read(item)
+            if value in found:
+                raise Wrong(item, f"{item.text} stands here a second time")
+            found.append(value)
+    if not items(node):
+        raise Wrong(node, "found an empty list, expected at least one name")
+    return tuple(found)
+
+
+def read_pair(node: Node) -> tuple[int, int]:
+    """(height, width), or rows and columns of rooms."""
+    pair = items(node)
+    if len(pair) != 2:
+        raise Wrong(node, f"found {node.found}, expected two numbers: [height, width]")
+    return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
+
+
+def read_area(node: Node) -> Area:
+    """Inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
+    ranges = items(node)
+    if len(ranges) != 2 or any(len(items(limits)) != 2 for limits in ranges):
+        raise Wrong(node, "expected two ranges: [[ymin, ymax], [xmin, xmax]]")
+    bounds = []
+    for limits in ranges:
+        low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in items(limits))
+        if low > high:
+            raise Wrong(limits, f"found [{low}, {high}], expected the smaller number first")
+        bounds += [low, high]
+    return Area(*bounds)
+
+
+def read_integer(node: Node) -> int:
+    """A whole number that columns can hold."""
+    return integer(node, -(2**31), 2**31 - 1)
+
+
+def read_plain(node: Node) -> Any:
+    """A number, a truth value, or (nested) lists of them as tuples."""
+    if isinstance(node.value, list):
+        return tuple(read_plain(item) for item in node.value)
+    for kind, read in ((bool, truth), (int, read_integer), (float, number)):
+        if isinstance(node.value, kind):
+            return read(node)
+    raise Wrong(node, f"found {node.found}, expected a number, true, false, or a list of them")

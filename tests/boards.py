@@ -1,0 +1,161 @@
+"""Small boards, played in either world, and what is on them as text.
+
+    play('''
+        .K
+        .^
+    ''', PICK_N_DROP).board
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.objects import NONE_GRID_OBJECT
+from gv_engine import AGENT, Scenario
+from gv_engine.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.batch import make_batch
+from gv_engine.component import NOTHING, column_name
+from gv_engine.geometry import ACTIONS
+from gv_engine.layout import Layout
+from gv_engine.objects import COLORS, OBJECT_TYPES
+from gv_engine.text import board
+
+DATA = Path(__file__).parent / "data"
+
+RULES: dict[str, Any] = {
+    "transition_functions": [
+        "move_agent",
+        "turn_agent",
+        "actuate_door",
+        "pickndrop",
+        {"name": "./rules.py:slam_door", "on": False},
+    ],
+    "reward_functions": [
+        "living_reward",
+        "reach_exit",
+        "actuate_door",
+        {"name": "pickndrop", "object_type": "Key"},
+    ],
+    "terminating_function": "reach_exit",
+    "observation_function": {"name": "partially_occluded", "area": [[-3, 0], [-2, 2]]},
+}
+"""All rules of the key-door world. Other parameters or maps up to 9x9 compile nothing anew."""
+
+
+def drawn(text: str) -> str:
+    """A board as a test writes it, without its margins."""
+    return dedent(text).strip("\n").rstrip()
+
+
+def scenario(picture: str, **changes: Any) -> Scenario:
+    """The scenario of a map under `RULES` and some changes."""
+    return Scenario.load({**RULES, "map": drawn(picture), **changes}, folder=DATA)
+
+
+class Game:
+    """A world at play: the second row of a batch, or an object world behind the same interface."""
+
+    def __init__(self, played: Scenario, world: str, seed: int = 0) -> None:
+        self.scenario = played
+        self.batch = make_batch(played, 2, "compiled" if world == "batch" else "object")
+        for i in range(2):
+            self.batch.set_generator(i, np.random.default_rng(seed + i))
+        self.batch.run(np.full(2, RESTART), DISABLED)
+
+    def act(self, *actions: int) -> Game:
+        """Take actions, by their numbers in `gv_engine.geometry.ACTIONS`."""
+        for action in actions:
+            self.batch.run(np.array([KEEP, self.scenario.actions.index(action)]), DISABLED)
+        return self
+
+    @property
+    def row(self) -> NDArray[Any]:
+        return self.batch.snapshot(1)
+
+    @property
+    def board(self) -> str:
+        """The grid in the characters of maps, the agent on top."""
+        return board(cells_of(self.row, self.scenario.layout), _tuple(agent_of(self.row)))
+
+    @property
+    def view(self) -> str:
+        """The observation in the characters of maps, `?` where nothing is seen."""
+        return board(self.batch.outputs.grid[1])
+
+    @property
+    def item(self) -> str:
+        """What the agent shows in its hand: "RED Key", "nothing"."""
+        kind, _, color = self.batch.outputs.item[1].tolist()
+        name = OBJECT_TYPES[kind].name
+        return "nothing" if kind == NONE_GRID_OBJECT else f"{COLORS[color]} {name}"
+
+    @property
+    def mask(self) -> set[str]:
+        """Names of the actions that would do something."""
+        valid = self.batch.outputs.mask[1].tolist()
+        return {ACTIONS[n] for n, is_valid in zip(self.scenario.actions, valid) if is_valid}
+
+    @property
+    def terms(self) -> dict[str, float]:
+        """The reward of the last step, function by function."""
+        return dict(zip(self.scenario.reward_names, self.batch.outputs.terms[1].tolist()))
+
+    @property
+    def reward(self) -> float:
+        return self.batch.outputs.rewards.item(1)
+
+    @property
+    def terminated(self) -> bool:
+        return self.batch.outputs.terminated.item(1)
+
+
+def _tuple(values: NDArray[np.int64]) -> tuple[int, int, int]:
+    y, x, facing = values.tolist()
+    return y, x, facing
+
+
+# ---- reading rows ------------------------------------------------------------------------------
+
+
+def look_of(row: NDArray[Any], layout: Layout, entities: Any) -> NDArray[np.int64]:
+    """(…, 3) type, state and colour of entities, read from the columns of a row."""
+    kinds = row["kind"]["value"][entities]
+    states = np.zeros_like(kinds)
+    for kind in layout.types:
+        if kind.state:
+            column, field = kind.state
+            states = np.where(kinds == kind.index, row[column][field][entities], states)
+    return np.stack([kinds, states, row["color"]["value"][entities]], axis=-1).astype(np.int64)
+
+
+def cells_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
+    """(H, W, 3) the grid of a row."""
+    return look_of(row, layout, row["at"][: row["height"], : row["width"]])
+
+
+def content_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
+    """(H, W, 3) what is inside the boxes of a row's grid, zeros elsewhere."""
+    inside = row["box"]["content"][row["at"][: row["height"], : row["width"]]]
+    return np.where(inside[..., None] == NOTHING, 0, look_of(row, layout, inside))
+
+
+def item_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
+    """(3,) the held object of a row, zeros for none."""
+    held = row["agent"]["holding"][AGENT]
+    return look_of(row, layout, held) if held != NOTHING else np.zeros(3, np.int64)
+
+
+def agent_of(row: NDArray[Any]) -> NDArray[np.int64]:
+    """(3,) y, x and orientation of a row's agent."""
+    y, x = row["position"]["y"][AGENT], row["position"]["x"][AGENT]
+    return np.array([y, x, row["agent"]["facing"][AGENT]], np.int64)
+
+
+def columns_of(row: NDArray[Any], layout: Layout) -> list[NDArray[Any]]:
+    """The presence columns of a row, for looking at a world from outside."""
+    return [row[column_name(cls)]["has"] for cls in layout.components]

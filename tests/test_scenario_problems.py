@@ -1,0 +1,275 @@
+"""Every mistake in a scenario is one located line, and all of them come at once."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from gv_engine.errors import ScenarioError
+from gv_engine.scenario import Scenario
+
+LEVEL = """\
+name: level
+max_steps: 100
+state_space:
+  objects: [Floor, Wall, Exit, Key]
+  colors: [RED]
+map: |
+  #####
+  #>.E#
+  #####
+legend:
+  k: {object: Key, color: RED}
+action_space: [MOVE_FORWARD, TURN_LEFT]
+transition_functions:
+  - move_agent
+  - name: turn_agent
+reward_functions:
+  - name: living_reward
+    reward: -1
+  - {name: getting_closer, object_type: Exit}
+observation_function:
+  name: partially_occluded
+  area: [[-2, 0], [-1, 1]]
+terminating_function: reach_exit
+"""
+MAP = LEVEL[LEVEL.index("map:") : LEVEL.index("legend:")]
+LEGEND = LEVEL[LEVEL.index("legend:") : LEVEL.index("action_space")]
+
+
+def problems_of(file, text):
+    """The problems of a scenario with this text, without the name of the file."""
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(file)
+    assert all(problem.startswith(f"{file}:") for problem in error.value.problems)
+    assert not any("\n" in problem for problem in error.value.problems)
+    return [problem.removeprefix(f"{file}:") for problem in error.value.problems]
+
+
+def test_the_level_itself_is_fine(tmp_path):
+    (tmp_path / "level.yaml").write_text(LEVEL)
+    assert Scenario.load(tmp_path / "level.yaml").name == "level"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        # top level
+        ("name: level", "nmae: level", "1: nmae: unknown key 'nmae'; did you mean 'name'?"),
+        ("name: level", "name: [a]", "1: name: found a list of 1, expected a text"),
+        ("name: level", "name:", "1: name: found nothing, expected a text"),
+        ("name: level", "description: {}", "1: description: found a mapping, expected a text"),
+        ("100", "0", "2: max_steps: found 0, allowed are 1 to 2147483647"),
+        ("100", "9" * 30, "2: max_steps: found 999999999999999999999999999999, allowed"),
+        ("100", "1.5", "2: max_steps: found 1.5, expected a whole number"),
+        ("100", "true", "2: max_steps: found true, expected a whole number"),
+        ("100", "'100'", "2: max_steps: found '100', expected a whole number"),
+        ("max_steps: 100", "capacity: 1", "2: capacity: found 1, allowed are 2 to"),
+        ("max_steps: 100", "max_shape: [2, 9]", "smaller than the level of [3, 5]"),
+        ("max_steps: 100", "max_shape: 9", "2: max_shape: found 9, expected a list"),
+        ("max_steps: 100", "max_shape: [9]", "2: max_shape: found a list of 1, expected two"),
+        ("max_steps: 100", "max_shape: [9, 9999]", "2: max_shape[1]: found 9999, allowed are 1"),
+        # spaces
+        ("Key]", "Kye]", "4: state_space.objects[3]: no object type 'Kye'; did you mean 'Key'?"),
+        ("Key]", "Wall]", "4: state_space.objects[3]: Wall stands here a second time"),
+        ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space by itself"),
+        ("[RED]", "[REED]", "5: state_space.colors[0]: no colour 'REED'; did you mean 'RED'?"),
+        ("[RED]", "[]", "5: state_space.colors: found an empty list"),
+        ("[RED]", "RED", "5: state_space.colors: found 'RED', expected a list"),
+        ("  colors", "  color", "5: state_space.color: unknown key 'color'; did you mean 'colors'"),
+        ("[MOVE_FORWARD,", "[MOVE,", "action_space[0]: no action 'MOVE'; did you mean 'MOVE_"),
+        ("[MOVE_FORWARD,", "[TURN_LEFT,", "12: action_space[1]: TURN_LEFT stands here a second"),
+        # functions
+        (
+            "  - move_agent",
+            "  - move_agnet",
+            "14: transition_functions[0]: no transition function ",
+        ),
+        ("  - move_agent", "  - living_reward", "[0]: 'living_reward' is a reward function (all"),
+        ("  - move_agent", "  - 5", "14: transition_functions[0]: no transition function '5'"),
+        ("  - move_agent", "  -", "14: transition_functions[0]: found nothing, expected a text"),
+        ("  - move_agent", "  - [a]", "14: transition_functions[0]: found a list of 1, expected"),
+        ("  - name: turn_", "  - nam: turn_", "[1]: a transition function needs its name"),
+        ("  - move_agent\n  - name: turn_agent\n", "", "13: transition_functions: found nothing"),
+        ("reach_exit", "[reach_exit]", "23: terminating_function: found a list, expected one"),
+        # parameters
+        ("reward: -1", "reward: x", "18: reward_functions[0].reward: found 'x', expected a number"),
+        ("reward: -1", "reward: .nan", "reward_functions[0].reward: found .nan, expected a finite"),
+        ("reward: -1", f"reward: {'9' * 400}", "999..., expected a finite number"),
+        (
+            "reward: -1",
+            "rewrd: -1",
+            "18: reward_functions[0].rewrd: living_reward takes no 'rewrd'",
+        ),
+        (", object_type: Exit", "", "19: reward_functions[1]: getting_closer needs 'object_type'"),
+        ("object_type: Exit", "object_type: Exi", "object_type: no object type 'Exi'; did you mea"),
+        ("Exit}", "Exit, distance_function: manhatan}", "no distance function 'manhatan'; did you"),
+        ("[[-2, 0], [-1, 1]]", "[[0, -2], [-1, 1]]", "22: observation_function.area[0]: found [0"),
+        ("[[-2, 0], [-1, 1]]", "[-2, 0]", "22: observation_function.area[0]: found -2, expected"),
+        ("[[-2, 0], [-1, 1]]", "[[-2, 0]]", "22: observation_function.area: expected two ranges"),
+        ("[[-2, 0], [-1, 1]]", "[[-2, 1], [-1, 1]]", "22: observation_function.area: partially_o"),
+        ("  area: [[-2, 0], [-1, 1]]\n", "", "20: observation_function: the area is missing"),
+        ("name: partially_occ", "name: occ", "21: observation_function.name: no visibility funct"),
+        ("name: partially_occluded", "name: from_visibility", "needs a visibility_function (allow"),
+        # maps
+        ("  #>.E#", "  #>.E", "8: map: row 2 is 4 characters long, row 1 is 5"),
+        ("  #>.E#", "  #>XE#", "8: map: row 2, column 3: no 'X' in the legend (allowed: #, ."),
+        ("  #>.E#", "  #..E#", "6: map: no agent; put one of ^ v < > where it starts"),
+        ("  #>.E#", "  #><E#", "8: map: row 2, column 3: a second agent, the first is in row 2, c"),
+        ("  #>.E#", "  #>BE#", "8: map: row 2, column 3: 'B' is Box, not among the state space's"),
+        ("  #>.E#", "  #>KE#", "8: map: row 2, column 3: 'K' is Key in YELLOW, not among the st"),
+        ("  #>.E#", "  #>\tE#", "8: map: row 2 has a tab"),
+        (MAP, "map:\n", "6: map: found nothing, expected rows of characters"),
+        (MAP, "map: [a]\n", "6: map: found a list of 1, expected rows of characters"),
+        ("map: |", "map: >", "6: map: its rows are joined into one line; write `map: |`"),
+        (
+            MAP,
+            "reset_function: {name: empty, shape: [4, 4]}\n",
+            "7: legend: a legend without a map",
+        ),
+        (
+            MAP + LEGEND,
+            "",
+            "1: reset_function: a level needs either `map` or `reset_function`; nei",
+        ),
+        ("max_steps: 100", "reset_function: {name: empty, shape: [4, 4]}", "6: map: a level needs"),
+        (MAP + LEGEND, "reset_function: from_map\n", "6: reset_function: from_map draws what stan"),
+        (MAP + LEGEND, "reset_function: {name: empty, shape: [3, 5]}\n", "reset_function.shape: e"),
+        (MAP + LEGEND, "reset_function: empty\n", "6: reset_function: empty needs 'shape', it is"),
+        ("  k:", "  kk:", "11: legend.kk: found the key 'kk', expected a single character"),
+        ("color: RED}", "color: RAD}", "11: legend.k.color: no colour 'RAD'; did you mean 'RED'?"),
+        ("object: Key,", "object: Kez,", "11: legend.k.object: no object type 'Kez'"),
+        ("object: Key,", "object: Wall,", "11: legend.k.color: Wall has no colour"),
+        ("object: Key,", "object: Key, state: OPEN,", "11: legend.k.state: Key has no states"),
+        (
+            "{object: Key,",
+            "{object: Door, state: AJAR,",
+            "11: legend.k.state: no state of Door 'AJ",
+        ),
+        (
+            "{object: Key, color: RED",
+            "{agent: UP",
+            "11: legend.k.agent: no orientation 'UP' (allowed: FORWA",
+        ),
+        ("object: Key, ", "", "11: legend.k: found neither `object` nor `agent`"),
+        ("object: Key,", "objekt: Key,", "11: legend.k.objekt: unknown key 'objekt'; did you m"),
+        # YAML
+        ("name: level", "name: level\nname: x", "2: name: the key stands here a second time, fir"),
+        ("[RED]", "[RED", "not valid YAML: while parsing a flow sequence, expected ',' or ']'"),
+        (
+            "  colors",
+            "\tcolors",
+            "5: not valid YAML: while scanning for the next token, found chara",
+        ),
+        ("name: level", "name: !!python/name:os.system", "1: name: found the tag"),
+        ("name: level", "name: !level x", "1: name: found the tag '!level'"),
+        ("name: level", "name: &a [*a]", "1: name[0]"),
+        ("name: level", "name: *a", "1: not valid YAML: found undefined alias 'a'"),
+        ("name: level", "? [a]\n: b", "1: keys must be single words"),
+        ("name: level", "<<: 5", "1: <<: only mappings can be merged"),
+        ("name: level", "name: \x07", "1: not valid YAML: found the character 0x7"),
+        ("Key]", "./nowhere.py:Coin]", "./nowhere.py cannot be loaded: no Python file 'nowhere.p"),
+        ("Key]", "nowhere:Coin]", "objects[3]: nowhere cannot be loaded: ModuleNotFoundError"),
+        ("Key]", "':Coin']", "4: state_space.objects[3]: found ':Coin', expected ./rules.py:name"),
+        ("[RED]", "[" * 300 + "]" * 300, "nested deeper than 50 levels"),
+    ],
+)
+def test_one_mistake_is_one_problem(tmp_path, old, new, expected):
+    assert old in LEVEL
+    (problem,) = problems_of(tmp_path / "level.yaml", LEVEL.replace(old, new, 1))
+    assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "1: found nothing, expected a mapping"),
+        ("# nothing but a comment\n", "1: found nothing, expected a mapping"),
+        ("- move_agent", "1: found a list of 1, expected a mapping"),
+        ("move_agent", "1: found 'move_agent', expected a mapping"),
+        ("name: a\n--- \nname: b", "2: not valid YAML: expected a single document"),
+        (b"name: a\nmap: \xff\n", "2: byte 0xff is not UTF-8 text"),
+        ("[" * 9999, "nested deeper than 50 levels"),
+        (f"a: &a [{'x, ' * 99}]\nb: &b [{'*a, ' * 99}]\nc: [{'*b, ' * 99}]", "more than 50000 val"),
+    ],
+)
+def test_what_is_no_scenario_at_all(tmp_path, text, expected):
+    (problem,) = problems_of(tmp_path / "level.yaml", text)
+    assert expected in problem
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("max_steps", math.nan, "<mapping>: max_steps: found nan, expected a whole number"),
+        ("max_steps", np.float64(3), "<mapping>: max_steps: found 3.0, expected a whole number"),
+        ("name", {1, 2}, "<mapping>: name: found a set, which no scenario file can hold"),
+        ("legend", {None: "Wall"}, "<mapping>: legend: found the key None, expected a text"),
+        ("reward_functions", ["x"], "<mapping>: reward_functions[0]: no reward function 'x'"),
+    ],
+)
+def test_mappings_have_no_lines(key, value, expected):
+    config = {
+        "map": "#>#",
+        "transition_functions": [],
+        "reward_functions": [],
+        "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
+        "terminating_function": "reach_exit",
+    }
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load({**config, key: value})
+    assert str(error.value).startswith(expected)
+
+
+def test_ten_mistakes_are_ten_problems(tmp_path):
+    text = """\
+max_steps: -5
+state_space:
+  objects: [Floor, Wall, Exot]
+  colors: [NONE, PURPLE]
+reset_function:
+  name: keydoor
+  shape: [3, 3]
+action_space: [MOVE_FORWARD, JUMP]
+transition_functions:
+  - name: move_agent
+  - name: fly
+reward_functions:
+  - name: getting_closer
+  - name: living_reward
+    reward: lots
+observation_function:
+  name: partially_occluded
+  area: [[0, -6], [-3, 3]]
+"""
+    problems = problems_of(tmp_path / "level.yaml", text)
+    assert [problem.rpartition(": ")[0].split(": ")[:2] for problem in problems] == [
+        ["1", "terminating_function"],
+        ["1", "max_steps"],
+        ["3", "state_space.objects[2]"],
+        ["4", "state_space.colors[1]"],
+        ["7", "reset_function.shape"],
+        ["8", "action_space[1]"],
+        ["11", "transition_functions[1].name"],
+        ["13", "reward_functions[0]"],
+        ["15", "reward_functions[1].reward"],
+        ["18", "observation_function.area[0]"],
+    ]
+
+
+def test_misspelled_keys_show_next_to_what_they_leave_missing(tmp_path):
+    missing, misspelled = problems_of(tmp_path / "level.yaml", LEVEL.replace("  area:", "  aera:"))
+    assert missing.startswith("20: observation_function: the area is missing")
+    assert (
+        "22: observation_function.aera: partially_occluded takes no 'aera'; did you" in misspelled
+    )
+
+
+def test_errors_can_be_pickled():
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load({"name": []})
+    twin = pickle.loads(pickle.dumps(error.value))
+    assert twin.problems == error.value.problems
+    assert str(twin) == "\n".join(twin.problems)
