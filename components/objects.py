@@ -13,9 +13,7 @@ HIDDEN = object_type("Hidden", Opaque, in_grid=False)
 assert object_type("Floor") == FLOOR
 WALL = object_type("Wall", Solid, Opaque)
 EXIT = object_type("Exit", Exit, Color)
-DOOR = object_type(
-    "Door", Door, Color, states=("OPEN", "CLOSED", "LOCKED"), state=(Door, "status")
-)
+DOOR = object_type("Door", Door, Color, states=("OPEN", "CLOSED", "LOCKED"), state=(Door, "status"))
 KEY = object_type("Key", Key, Portable, Color)
 MOVING_OBSTACLE = object_type("MovingObstacle", MovingObstacle)
 BOX = object_type("Box", Box, Solid)

@@ -80,18 +80,24 @@ class Batch:
     """
 
     def __init__(self, scenario: Scenario, num_worlds: int) -> None:
-        from gv_engine import compiler  # the one place that brings in numba
+        from gv_engine import chains, compiler  # the one place that brings in numba
 
         self.scenario = scenario
         self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
         self.outputs = Outputs.of(scenario, num_worlds)
-        self._program = compiler.compile_scenario(scenario)
-        self._parameters = compiler.parameters(scenario)
-        self._view = view_record(scenario.area)
-        self._arrays = tuple(compiler.as_records(array) for array in vars(self.outputs).values())
-        self._program.prepare(
-            self.rows[:0], self._parameters, self._view, np.zeros(0, np.int64), 0, *self._arrays
+        self._actions = np.zeros(num_worlds, np.int64)
+        self._arrays = (
+            self.rows,
+            chains.parameters(scenario),
+            view_record(scenario.area),
+            self._actions,
+            *(_as_records(array) for array in vars(self.outputs).values()),
         )
+        self._addresses = np.array([array.ctypes.data for array in self._arrays], np.int64)
+        self._program = compiler.compile_scenario(
+            scenario, tuple(array.dtype for array in self._arrays)
+        )
+        self._program.prepare()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -110,9 +116,8 @@ class Batch:
         Raises:
             RuleError: a rule is not defined on one of the worlds; the others have gone on.
         """
-        if self._program.run(
-            self.rows, self._parameters, self._view, actions, mode, *self._arrays
-        ):
+        self._actions[:] = actions
+        if self._program.run(self._addresses, 0, len(self.rows), mode):
             failed = int(np.flatnonzero(self.rows["error"])[0])
             error = self._program.errors[int(self.rows["error"][failed])]
             raise type(error)(f"world {failed}: {error}")
@@ -132,6 +137,14 @@ class Batch:
         actions = np.full(len(self), KEEP)
         actions[i] = LOOK
         self.run(actions, NEXT_STEP)
+
+
+def _as_records(array: NDArray[Any]) -> NDArray[Any]:
+    """(N,) records with one field `row` over an (N, …) array; arrays of numbers as they are."""
+    if array.ndim == 1:
+        return array
+    record = np.dtype([("row", array.dtype, array.shape[1:])])
+    return np.ndarray(len(array), record, array.data if array.size else None)
 
 
 class ObjectBatch:

@@ -17,8 +17,8 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_type_hints
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -36,7 +36,34 @@ EntityId = Annotated[int, "entity"]
 
 _PLAIN = {int: np.dtype(np.int32), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 _WORLD_ATTRIBUTES = frozenset(
-    ["action", "agent_entity", "alive", "at", "capacity", "error", "free", "height", "inside", "lift", "place", "placed", "recent", "remove", "reward", "rng", "row", "scenario", "seed", "spawn", "steps", "terminated", "total", "truncated", "unique", "width"]
+    [
+        "action",
+        "agent_entity",
+        "alive",
+        "at",
+        "capacity",
+        "error",
+        "free",
+        "height",
+        "inside",
+        "lift",
+        "place",
+        "placed",
+        "recent",
+        "remove",
+        "reward",
+        "rng",
+        "row",
+        "scenario",
+        "seed",
+        "spawn",
+        "steps",
+        "terminated",
+        "total",
+        "truncated",
+        "unique",
+        "width",
+    ]
 )
 
 _C = TypeVar("_C")
@@ -51,6 +78,9 @@ class Field:
     default: float
 
 
+_COLUMNS: WeakKeyDictionary[type[Any], tuple[str, tuple[Field, ...]]] = WeakKeyDictionary()
+
+
 @dataclass_transform()
 def component(cls: type[_C]) -> type[_C]:
     """Make a class a component: a dataclass with slots whose fields are numbers with defaults.
@@ -59,57 +89,56 @@ def component(cls: type[_C]) -> type[_C]:
         TypeError: a field is no number or has no default, or a name is taken by the engine.
     """
     made = dataclass(slots=True)(cls)
-    made.__is_component__ = True  # type: ignore[attr-defined]  # the mark that is_component reads
-    name = column_name(made)
+    name = snake_case(cls.__name__)
     if name in _WORLD_ATTRIBUTES:
         raise TypeError(
             f"component {cls.__name__}: its column would be w.{name}, which every world already "
             f"has; choose another name"
         )
-    for field in dataclasses.fields(made):  # type: ignore[arg-type]  # a dataclass since above
-        if field.name == "has":
-            raise TypeError(f"component {cls.__name__}: 'has' is the column of its presence")
-        if field.default is dataclasses.MISSING:
-            raise TypeError(
-                f"component {cls.__name__}: field {field.name!r} needs a default, the value that "
-                f"an entity without the component reads"
-            )
+    hints = get_type_hints(made, include_extras=True)
+    fields = [
+        _field(cls, field, hints[field.name])
+        for field in dataclasses.fields(made)  # type: ignore[arg-type]  # a dataclass since above
+    ]
+    _COLUMNS[made] = (name, tuple(fields))
     return made
 
 
-@cache
-def column_name(cls: type) -> str:
-    """The name under which a world holds the component's columns: `MovingThing` → `moving_thing`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+def _field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
+    if field.name == "has":
+        raise TypeError(f"component {cls.__name__}: 'has' is the column of its presence")
+    if not isinstance(field.default, int | float):
+        raise TypeError(
+            f"component {cls.__name__}: field {field.name!r} needs a number as its default, the "
+            f"value that an entity without the component reads"
+        )
+    arguments = get_args(hint)
+    if arguments and arguments[-1] == "entity":
+        return Field(field.name, None, field.default)
+    dtype = arguments[-1] if arguments else _PLAIN.get(hint)
+    if not isinstance(dtype, np.dtype):
+        raise TypeError(
+            f"component {cls.__name__}: field {field.name!r} has type {hint!r}; columns hold "
+            f"int, float, bool, Int8, Int16, Int32, Float64 or EntityId"
+        )
+    return Field(field.name, dtype, field.default)
 
 
 def is_component(thing: object) -> bool:
     """Whether this is a class made by `component`."""
-    return isinstance(thing, type) and "__is_component__" in vars(thing)
+    return isinstance(thing, type) and thing in _COLUMNS
 
 
-@cache
-def fields_of(cls: type) -> tuple[Field, ...]:
-    """The component's columns in order of declaration.
+def column_name(cls: type[Any]) -> str:
+    """The name of the component's columns in a world: `MovingThing` → `moving_thing`."""
+    return _COLUMNS[cls][0]
 
-    Raises:
-        TypeError: a field's type is none of int, float, bool, or an alias of this module.
-    """
-    hints = get_type_hints(cls, include_extras=True)
-    columns = []
-    for field in dataclasses.fields(cls):
-        hint = hints[field.name]
-        arguments = get_args(hint)
-        if arguments and arguments[-1] == "entity":
-            dtype = None
-        elif arguments and isinstance(arguments[-1], np.dtype):
-            dtype = arguments[-1]
-        elif hint in _PLAIN:
-            dtype = _PLAIN[hint]
-        else:
-            raise TypeError(
-                f"component {cls.__name__}: field {field.name!r} has type {hint!r}; columns hold "
-                f"int, float, bool, Int8, Int16, Int32, Float64 or EntityId"
-            )
-        columns.append(Field(field.name, dtype, field.default))
-    return tuple(columns)
+
+def fields_of(cls: type[Any]) -> tuple[Field, ...]:
+    """The component's columns in order of declaration."""
+    return _COLUMNS[cls][1]
+
+
+def snake_case(name: str) -> str:
+    """`CamelCase` → `camel_case`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -43,10 +43,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {
-        "render_modes": list(RENDER_MODES),
-        "render_fps": 8,
-    }
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 8}  # noqa: RUF012  # as Env has it
 
     def __init__(
         self,
@@ -62,7 +59,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             )
         self.scenario = load(scenario, max_steps)
         self.render_mode = render_mode
-        self.action_space = action_space(self.scenario)  # type: ignore[assignment]  # Discrete
+        self.action_space = action_space(self.scenario)
         self.observation_space = observation_space(self.scenario)  # type: ignore[assignment]  # Dict
         if world == "auto" and render_mode == "human":
             world = "object"
@@ -88,9 +85,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self._run(RESTART)
         return self._observation(), self._info()
 
-    def step(
-        self, action: np.int64 | int
-    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Let the agent act.
 
         Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from gv_engine.pictures import sprite_folders, sprite_name
 from gv_engine.scenario import Scenario
 from gv_engine.simulation import Simulation
 
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # drawn ones are short enough to be typed again
 
 
@@ -92,7 +94,8 @@ class Game:
         return self._earlier + present
 
     def _begin(self) -> None:
-        self.message = self.scenario.description
+        # the line is short, and the goal stands at the end of a description
+        self.message = _SENTENCE_END.split(self.scenario.description)[-1]
         self._simulation.reset(np.random.default_rng(self.seed))
         self._observe()
 

@@ -101,9 +101,7 @@ class Layout:
                 column_name(cls),
                 np.dtype(
                     [("has", np.uint8, (self.capacity,))]
-                    + [
-                        (f.name, f.dtype or self.entity, (self.capacity,)) for f in fields_of(cls)
-                    ],
+                    + [(f.name, f.dtype or self.entity, (self.capacity,)) for f in fields_of(cls)],
                     align=True,
                 ),
             )
@@ -138,8 +136,8 @@ class Layout:
         """A row () of a world without entities: every column reads its defaults."""
         row = np.zeros((), self.dtype)
         for cls in self.components:
-            for field in fields_of(cls):
-                row[column_name(cls)][field.name][...] = field.default
+            for column in fields_of(cls):
+                row[column_name(cls)][column.name][...] = column.default
         row["capacity"] = self.capacity
         row["free"] = 1
         return row

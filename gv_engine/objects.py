@@ -6,13 +6,13 @@ types are declared in `components.objects`; authors add theirs with `object_type
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
 from difflib import get_close_matches
+from typing import Any
 
-from gv_engine.component import column_name, fields_of
+from gv_engine.component import column_name, fields_of, is_component, snake_case
 from gv_engine.rules import is_rule_module
 
 COLORS = ("NONE", "RED", "GREEN", "BLUE", "YELLOW")
@@ -30,13 +30,13 @@ class ObjectType:
         states: names of the states in order (channel 1); one unnamed state if empty.
         state: (column, field) that holds the state, None if there is only one state.
         sprite: base name of the drawing; with states, `<sprite>_<state>` in lower case.
-        holdable_in_state: False for types that no state contains (NoneGridObject, Hidden).
+        in_grid: False for types that no state contains (NoneGridObject, Hidden).
         module: where it was declared.
     """
 
     name: str
     index: int
-    components: tuple[tuple[type, tuple[float, ...]], ...]
+    components: tuple[tuple[type[Any], tuple[float, ...]], ...]
     colored: bool
     states: tuple[str, ...]
     state: tuple[str, str] | None
@@ -110,7 +110,7 @@ def object_type(
     name: str,
     *components: object,
     states: tuple[str, ...] = (),
-    state: tuple[type, str] | None = None,
+    state: tuple[type[Any], str] | None = None,
     sprite: str | None = None,
     in_grid: bool = True,
 ) -> int:
@@ -130,14 +130,12 @@ def object_type(
         ValueError: the name is taken by another module, or states and state do not fit.
     """
     module = sys._getframe(1).f_globals["__name__"]
-    parts = []
+    parts: list[tuple[type[Any], tuple[float, ...]]] = []
     for part in components:
-        instance = part() if isinstance(part, type) else part
-        try:
-            fields_of(type(instance))
-        except TypeError:
-            raise TypeError(f"object type {name}: {part!r} is no component") from None
-        parts.append((type(instance), astuple(instance)))  # type: ignore[call-overload]
+        instance: Any = part() if isinstance(part, type) else part
+        if not is_component(type(instance)):
+            raise TypeError(f"object type {name}: {part!r} is no component")
+        parts.append((type(instance), astuple(instance)))
     if bool(states) != (state is not None):
         raise ValueError(f"object type {name}: give both states and state=(Component, 'field')")
     if state is not None:
@@ -145,7 +143,9 @@ def object_type(
         if owner not in [cls for cls, _ in parts] or field not in [
             f.name for f in fields_of(owner)
         ]:
-            raise TypeError(f"object type {name}: state {owner.__name__}.{field} is not among its parts")
+            raise TypeError(
+                f"object type {name}: state {owner.__name__}.{field} is not among its parts"
+            )
         if next(f.default for f in fields_of(owner) if f.name == field) != 0:
             raise TypeError(f"object type {name}: {owner.__name__}.{field} must default to state 0")
     index = OBJECT_TYPES.index_for(name, module)
@@ -157,7 +157,7 @@ def object_type(
             colored=any(column_name(cls) == "color" for cls, _ in parts),
             states=states,
             state=None if state is None else (column_name(state[0]), state[1]),
-            sprite=sprite or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower(),
+            sprite=sprite or snake_case(name),
             in_grid=in_grid,
             module=module,
         )

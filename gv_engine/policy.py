@@ -64,11 +64,11 @@ class Uniform:
         draws = self._draws[self._worlds, self._next]  # (N,) in [0, 1)
         self._next += 1
         if not self._valid:
-            return (draws * self._num_actions).astype(np.int64)
+            return np.asarray(draws * self._num_actions, np.int64)
         allowed = info["action_mask"].astype(bool)  # (N, actions)
         allowed[~allowed.any(axis=1)] = True
         wanted = (draws * allowed.sum(axis=1)).astype(np.int64)
-        return (allowed.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+        return np.argmax(allowed.cumsum(axis=1) > wanted[:, None], axis=1)
 
 
 class Own:
@@ -109,7 +109,8 @@ class Own:
         if actions.min() < 0 or actions.max() >= self._num_actions:
             wrong = actions[(actions < 0) | (actions >= self._num_actions)][0]
             raise PolicyError(
-                f"{self._name} returned the action {wrong}: allowed are 0 to {self._num_actions - 1}"
+                f"{self._name} returned the action {wrong}: allowed are 0 to "
+                f"{self._num_actions - 1}"
             )
         return actions.astype(np.int64)
 

@@ -67,7 +67,10 @@ def _uses(function: FunctionType) -> Iterator[tuple[str, Any]]:
             if name in function.__globals__:
                 value = function.__globals__[name]
                 yield name, value
-                if isinstance(value, ModuleType) and value.__name__.partition(".")[0] not in _FOREIGN:
+                if (
+                    isinstance(value, ModuleType)
+                    and value.__name__.partition(".")[0] not in _FOREIGN
+                ):
                     modules.append(value)
         for module in modules:
             for name in code.co_names:
@@ -102,6 +105,8 @@ def _text(value: Any) -> str:
     """A text that is equal in every process for equal constants; functions speak for themselves."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
+    if isinstance(value, np.dtype):
+        return str(value)
     if isinstance(value, tuple | list):
         return "(" + ",".join(_text(part) for part in value) + ")"
     if isinstance(value, FunctionType | type):

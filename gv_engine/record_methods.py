@@ -13,10 +13,11 @@ from functools import cache
 from typing import Any
 from zlib import crc32
 
+import numba
 import numpy as np
 from numba import from_dtype, types
 from numba.core.errors import TypingError
-from numba.extending import overload_method, register_jitable
+from numba.extending import intrinsic, overload_method, register_jitable
 
 from gv_engine import rng_kernels, verbs
 from gv_engine.component import NOTHING, column_name, fields_of
@@ -37,9 +38,24 @@ _LAYOUTS: dict[types.Record, Layout] = {}
 
 def record_type(layout: Layout) -> types.Record:
     """Numba's type of the rows of a layout; from now on its methods can be compiled."""
-    record = from_dtype(layout.dtype)
+    record: types.Record = from_dtype(layout.dtype)
     _LAYOUTS[record] = layout
     return record
+
+
+@intrinsic
+def _pointer(typing_context: Any, address: Any) -> Any:
+    """A number as a pointer."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(types.intp), generate
+
+
+def table(address: int, length: int, dtype: Any) -> Any:
+    """An array over memory: compiled code does not count references to it."""
+    return numba.carray(_pointer(address), length, dtype)  # type: ignore[attr-defined, call-arg]
 
 
 def _is_rng(record: types.Record) -> bool:
@@ -224,36 +240,40 @@ def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
     """`(w, e, number)`: write all columns of an entity as a prefab says: the one of that type
     index, behind them the empty one and the agent's."""
 
-    def nothing(w: Any, e: int, number: int) -> None:
-        pass
-
-    write = register_jitable(nothing)
     given = [dict(parts) for parts in (*layout.prefabs, (), AGENT_PREFAB)]
+    writes = []
     for cls in layout.components:
         column = column_name(cls)
-        write = _write_column(write, column, "has", [cls in parts for parts in given])
+        writes.append(_write_column(column, "has", [cls in parts for parts in given]))
         for position, field in enumerate(fields_of(cls)):
-            values = [
-                parts[cls][position] if cls in parts else field.default for parts in given
-            ]
-            write = _write_column(write, column, field.name, values)
-    return write
+            values = [parts[cls][position] if cls in parts else field.default for parts in given]
+            writes.append(_write_column(column, field.name, values))
+    # a tree: Numba compiles by recursion, and a chain of thirty would exceed Python's limit
+    while len(writes) > 1:
+        writes = [*map(_both, writes[::2], writes[1::2]), *writes[len(writes) & ~1 :]]
+    return writes[0]  # type: ignore[no-any-return]  # numba returns what it takes
 
 
-def _write_column(before: Any, column: str, field: str, values: list[Any]) -> Any:
+def _write_column(column: str, field: str, values: list[Any]) -> Any:
     if len(set(values)) == 1:
         value = values[0]
 
         def write(w: Any, e: int, number: int) -> None:
-            before(w, e, number)
             w[column][field][e] = value
 
     else:
         table = np.array(values)
 
         def write(w: Any, e: int, number: int) -> None:
-            before(w, e, number)
             w[column][field][e] = table[number]
+
+    return register_jitable(write)
+
+
+def _both(one: Any, other: Any) -> Any:
+    def write(w: Any, e: int, number: int) -> None:
+        one(w, e, number)
+        other(w, e, number)
 
     return register_jitable(write)
 

@@ -111,21 +111,24 @@ def write_picture(path: Path, pictures: Iterator[Picture], fps: float) -> int:
 
 def write_gif(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     """Write pictures as a GIF that repeats; returns how many there were."""
-    return _write(path, pictures, fps, duration=1000 / fps, loop=0)
+    return _write(path, pictures, int(fps), duration=1000 / fps, loop=0)
 
 
 def write_video(path: Path, pictures: Iterator[Picture], fps: float) -> int:
     """Write pictures as an MP4; returns how many there were."""
-    return _write(path, pictures, fps, fps=fps, macro_block_size=2)
+    return _write(path, pictures, int(fps), fps=fps, macro_block_size=2)
 
 
-def _write(path: Path, pictures: Iterator[Picture], fps: float, **options: Any) -> int:
+def _write(path: Path, pictures: Iterator[Picture], held: int, **options: Any) -> int:
     import imageio.v2
 
+    writer: Any  # the types of imageio's writers do not have append_data
     with imageio.v2.get_writer(path, **options) as writer:
-        for number, picture in enumerate(pictures, start=1):
+        number = 0
+        for picture in pictures:
             writer.append_data(picture)
-        for _ in range(int(fps)):  # the end stands still for a second
+            number += 1
+        for _ in range(held):  # the end stands still for a second
             writer.append_data(picture)
     return number
 

@@ -1,8 +1,7 @@
 """NumPy's draws, compiled: what `w.rng` does on the rows of a batch.
 
 `r` is a record of dtype `gv_engine.layout.RNG`. Every function draws exactly what the method of the
-same name of `numpy.random.Generator` draws from PCG64, and leaves the same state behind. Ranges
-must be below 2**32.
+same name of `numpy.random.Generator` draws from PCG64, and leaves the same state behind.
 
 Source of the algorithms: PCG64 XSL-RR (O'Neill 2014), bounded integers (Lemire 2019), sampling
 without replacement (Floyd), as NumPy documents them.
@@ -71,6 +70,13 @@ def integers(r: Any, low: int, high: int) -> Any:
     if last == _0:
         return np.int64(low)
     n = last + _1
+    if last > _MASK32:
+        word = next64(r)
+        if word * n < n:
+            threshold = (_0 - n) % n
+            while word * n < threshold:
+                word = next64(r)
+        return np.int64(low) + np.int64(_high_product(word, n))
     scaled = next32(r) * n
     rest = scaled & _MASK32
     if rest < n:

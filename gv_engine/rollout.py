@@ -84,7 +84,7 @@ def rollout(
     history = _History(keep)
 
     def begin(which: NDArray[np.bool_]) -> tuple[Observation, dict[str, Any]]:
-        for i in np.flatnonzero(which):
+        for i in np.flatnonzero(which).tolist():
             policy.begin(i, np.random.default_rng([seed, int(number[i])]))
         since[which] = history.now
         total[which] = terms[which] = 0.0
@@ -105,7 +105,7 @@ def rollout(
         over = terminated | truncated
         if not over.any():
             continue
-        for i in np.flatnonzero(over & ~idle):
+        for i in np.flatnonzero(over & ~idle).tolist():
             yield Episode(
                 number=int(number[i]),
                 seed=seed + int(number[i]),
@@ -115,7 +115,7 @@ def rollout(
                 terminated=bool(terminated[i]),
                 truncated=bool(truncated[i]),
                 last={name: array[i].copy() for name, array in observation.items()},
-                steps=history.of(i, since[i]),
+                steps=history.of(i, int(since[i])),
             )
             idle[i] = following == episodes
             if not idle[i]:
@@ -132,7 +132,7 @@ class _History:
         self.now = 0
         self._keep = keep
         self._steps: list[Steps] = []  # of N worlds at one time, T being N
-        self._seen: tuple[Any, ...] = ()
+        self._seen: Any = ()
 
     def look(self, observation: Observation, action: NDArray[np.int64]) -> None:
         if self._keep:

@@ -1,4 +1,4 @@
-"""One object world and its schedule: esper's processors, phase by phase, in the scenario's order."""
+"""One object world and its schedule: esper's processors, phase by phase, in scenario order."""
 
 from __future__ import annotations
 
@@ -74,15 +74,19 @@ class RenderingProcessor(SystemProcessor):
             self.function(self.world, AGENT, self.canvas, *self.arguments)
 
 
-_PROCESSORS = {RENDERING: RenderingProcessor, REWARD: RewardProcessor, TERMINATING: TerminatingProcessor}
+_PROCESSORS = {
+    RENDERING: RenderingProcessor,
+    REWARD: RewardProcessor,
+    TERMINATING: TerminatingProcessor,
+}
 
 
 _DEFAULTS = {RENDERING: (Call(marked(draw_state_and_observation).system, {}),)}
 
 
 def _processor(world: World, call: Call, phase: Phase) -> esper.Processor:
-    function = call.system.function
-    if not isinstance(function, type):
+    function: Any = call.system.function
+    if not call.system.is_processor:
         base = _PROCESSORS.get(phase, SystemProcessor)
         return type(call.name, (base,), {"phase": phase})(world, call)  # type: ignore[no-any-return]
 
@@ -208,10 +212,8 @@ class Simulation:
     def valid_actions(self, mask: NDArray[np.int8]) -> None:
         """Write 1 for every action that some transition would act on, else 0, into (actions,)."""
         for position, action in enumerate(self.scenario.actions):
-            mask[position] = self._is_valid(action)
-
-    def _is_valid(self, action: int) -> bool:
-        for valid, arguments in self._valid:
-            if valid is None or valid(self.world, AGENT, action, *arguments):
-                return True
-        return False
+            mask[position] = 0
+            for valid, arguments in self._valid:
+                if valid is None or valid(self.world, AGENT, action, *arguments):
+                    mask[position] = 1
+                    break

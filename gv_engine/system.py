@@ -51,7 +51,7 @@ _EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canv
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a scenario may set: name, annotated type and default (`inspect.Parameter.empty`: none)."""
+    """What a scenario may set: name, annotated type, default (`inspect.Parameter.empty`: none)."""
 
     name: str
     type: Any
@@ -83,6 +83,11 @@ class System:
     remember: Callable[..., float] | None = None
     valid: Callable[..., bool] | None = None
     check: Callable[..., str] | None = None
+
+    @property
+    def is_processor(self) -> bool:
+        """Whether it is an author's `esper.Processor` instead of a function."""
+        return isinstance(self.function, type)
 
 
 class Marked(Protocol):
@@ -132,7 +137,7 @@ def system(
                     if asked not in names:
                         raise TypeError(
                             f"{function.__name__}: its helper {helper.__name__} asks for "
-                            f"{asked!r}, which is no parameter of the system {nearest(asked, names)}"
+                            f"{asked!r}, no parameter of the system {nearest(asked, names)}"
                         )
         function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
             function, phase, function.__name__, parameters, remember, valid, check
@@ -209,9 +214,9 @@ class Registry:
         """Add every system of the phase that the module itself defines."""
         for thing in vars(module).values():
             found = getattr(thing, "system", None)
-            if isinstance(found, System) and found.phase is self.phase:
-                if thing.__module__ == module.__name__:
-                    self._systems[found.name] = found
+            own = getattr(thing, "__module__", None) == module.__name__
+            if own and isinstance(found, System) and found.phase is self.phase:
+                self._systems[found.name] = found
 
     def __getitem__(self, name: str) -> System:
         """The system of that name.

@@ -23,9 +23,7 @@ def board(grid: NDArray[np.uint8], agent: tuple[int, int, int] | None = None) ->
 
     Objects without a character of their own show the first letter of their type.
     """
-    rows = [
-        [_char(int(kind), int(state)) for kind, state in row] for row in grid[..., :2].tolist()
-    ]
+    rows = [[_char(int(kind), int(state)) for kind, state in row] for row in grid[..., :2].tolist()]
     if agent is not None:
         y, x, facing = agent
         if 0 <= y < len(rows) and 0 <= x < len(rows[0]):
@@ -46,12 +44,10 @@ def describe(frame: Frame) -> str:
     height, width = max(len(left), len(right)), len(left[0])
     left += [" " * width] * (height - len(left))
     right += [""] * (height - len(right))
-    kind, state, color = frame.item
+    kind, _, color = frame.item
     held = "nothing"
     if kind:
-        held = " ".join(
-            filter(None, (COLORS[color] if color else "", OBJECT_TYPES[kind].name))
-        )
+        held = " ".join(filter(None, (COLORS[color] if color else "", OBJECT_TYPES[kind].name)))
     last = f"{frame.action}: {frame.reward:+g}, " if frame.action else ""
     line = f"{last}return {frame.total:+g}, step {frame.steps}, holding {held}"
     if frame.outcome:

@@ -19,18 +19,16 @@ from gv_engine.pictures import Renderer
 from gv_engine.scenario import Scenario
 from gv_engine.spaces import action_space, agent_id_grid, observation_space
 
-Step = tuple[
-    Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
-]
+Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
 
 class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     """N worlds of one scenario, stepped together by compiled code.
 
-    World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` with `reset(seed=s+i)`,
-    observation for observation. Observations, rewards, flags and infos are arrays over the worlds,
-    as `gymnasium.vector.SyncVectorEnv` has them; `info` holds `action_mask` (N, actions) int8 and
-    `reward_terms`, a mapping of (N,) float64.
+    World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` that was reset with
+    `seed=s+i`, observation for observation. Observations, rewards, flags and infos are arrays over
+    the worlds, as `gymnasium.vector.SyncVectorEnv` has them; `info` holds `action_mask`
+    (N, actions) int8 and `reward_terms`, a mapping of (N,) float64.
 
     **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
 
@@ -194,7 +192,10 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
                 "agent_id_grid": self._agent_id_grid[i].copy(),
                 "item": out.final_item[i].copy(),
             }
-        own = np.where(ended[:, None], out.final_mask, 0), np.where(ended[:, None], out.final_terms, 0.0)
+        own = (
+            np.where(ended[:, None], out.final_mask, 0),
+            np.where(ended[:, None], out.final_terms, 0.0),
+        )
         info |= {"final_obs": final, "_final_obs": ended}
         info |= {"final_info": self._named(*own, ended), "_final_info": ended}
 

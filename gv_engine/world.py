@@ -218,7 +218,7 @@ class World:
     def state_of(self, e: int) -> int:
         """Index of the state of an entity, 0 for types with one state."""
         column = self._state_columns[self.kind.value[e]]
-        return 0 if column is None else column[e]  # type: ignore[no-any-return]
+        return 0 if column is None else column[e]
 
     def set_state(self, e: int, state: int) -> None:
         """Bring an entity into a state; types with one state have none to set."""
@@ -248,7 +248,7 @@ class World:
                 )
             for columns in self._columns:
                 rows = columns.rows
-                pairs = esper.get_component(columns.cls)
+                pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
                 for e, component in pairs:
                     rows[e] = component
                 if sum(row is not columns.absent for row in rows) != len(pairs):
@@ -271,9 +271,18 @@ class World:
 
     # ---- the row -------------------------------------------------------------------------
 
-    _PLAIN: ClassVar = (
-        ["reward", "total", "steps", "error", "action", "height", "width", "free", "terminated", "truncated"]
-    )
+    _PLAIN: ClassVar = [
+        "reward",
+        "total",
+        "steps",
+        "error",
+        "action",
+        "height",
+        "width",
+        "free",
+        "terminated",
+        "truncated",
+    ]
 
     def snapshot(self) -> NDArray[Any]:
         """The whole world as one row: a () array of `layout.dtype`, independent of the world."""

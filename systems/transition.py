@@ -38,7 +38,7 @@ def move_agent(w: Any, agent: int) -> None:
 
 def can_turn(w: Any, agent: int, action: int) -> bool:
     """Turning is always possible."""
-    return action == TURN_LEFT or action == TURN_RIGHT
+    return action in (TURN_LEFT, TURN_RIGHT)
 
 
 @system(TRANSITION, valid=can_turn)

@@ -22,17 +22,19 @@ def _agent_not_at_the_bottom(area: Area) -> str:
 def partially_occluded(w: Any, agent: int, view: Any) -> None:
     """Sight spreads forward and to either side through whatever does not block it."""
     # Row by row from the agent, as bits: the cells that the spread to either side has reached.
-    height, width = view.seen.shape
+    width = view.seen.shape[1]
     left = right = 1 << view.x
     for i in range(view.y, -1, -1):
         clear = 0
+        opaque = view.opaque[i]
         for j in range(width):
-            clear |= (view.opaque[i, j] == 0) << j
+            clear |= (opaque[j] == 0) << j
         left = spread_left(left, clear, width)
         right = spread_right(right, clear)
         seen = left | right
+        shown = view.seen[i]
         for j in range(width):
-            view.seen[i, j] = seen >> j & 1
+            shown[j] = seen >> j & 1
         left &= clear
         left |= left >> 1
         right &= clear

@@ -19,7 +19,7 @@ from components.objects import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
 from gv_engine.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batch import make_batch
-from gv_engine.component import NOTHING, column_name
+from gv_engine.component import NOTHING
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout
 from gv_engine.objects import COLORS, OBJECT_TYPES
@@ -45,6 +45,21 @@ RULES: dict[str, Any] = {
     "observation_function": {"name": "partially_occluded", "area": [[-3, 0], [-2, 2]]},
 }
 """All rules of the key-door world. Other parameters or maps up to 9x9 compile nothing anew."""
+
+
+def distances(leap: tuple[int, int] = (0, 0), **parameters: Any) -> dict[str, Any]:
+    """Changes of `RULES`: rewards by distance, and leaps on ACTUATE. One program for all."""
+    call = {"name": "getting_closer", "object_type": "Exit", **parameters}
+    return {
+        "transition_functions": [
+            *RULES["transition_functions"],
+            {"name": "./rules.py:leap", "dy": leap[0], "dx": leap[1]},
+        ],
+        "reward_functions": [
+            {**call, "distance_function": "manhattan"},
+            {**call, "distance_function": "euclidean"},
+        ],
+    }
 
 
 def drawn(text: str) -> str:
@@ -154,8 +169,3 @@ def agent_of(row: NDArray[Any]) -> NDArray[np.int64]:
     """(3,) y, x and orientation of a row's agent."""
     y, x = row["position"]["y"][AGENT], row["position"]["x"][AGENT]
     return np.array([y, x, row["agent"]["facing"][AGENT]], np.int64)
-
-
-def columns_of(row: NDArray[Any], layout: Layout) -> list[NDArray[Any]]:
-    """The presence columns of a row, for looking at a world from outside."""
-    return [row[column_name(cls)]["has"] for cls in layout.components]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.boards import Game, scenario
+from tests.screen import Screen, virtual_screen
 
 # compiling is slow once, and no test looks at the clock
 settings.register_profile("gv_engine", deadline=None, derandomize=True)
@@ -37,3 +39,9 @@ def play(world: str) -> Any:
         return Game(scenario(picture, **changes), world, seed).act(*actions)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
+    """One virtual screen for all windows."""
+    yield from virtual_screen(tmp_path_factory.mktemp("screen"))

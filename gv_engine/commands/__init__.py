@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from gv_engine import __version__
-from gv_engine.commands import listing, play, record, rollout
+from gv_engine.commands import check, listing, new, play, record, rollout
 from gv_engine.commands.arguments import UsageError, complain
 from gv_engine.errors import GVEngineError, ScenarioError
 from gv_engine.policy import PolicyError
 from gv_engine.rules import is_rule_module
 
-COMMANDS = (play, listing, rollout, record)
+COMMANDS = (play, listing, new, check, rollout, record)
 _INTERRUPTED = 130
 
 _EXAMPLES = """\
@@ -110,5 +110,5 @@ def _place_in_rules(error: BaseException) -> str:
     return frames[-1] if frames else ""
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     complain(message)

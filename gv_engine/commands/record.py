@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
         "out",
         metavar="OUT",
         type=Path,
-        help=f"a name that ends with {', '.join(_STEPS)}; the last is the one picture after --steps",
+        help=f"a name that ends with {', '.join(_STEPS)}: the last is one picture, after --steps",
     )
     parser.add_argument(
         "--seed", metavar="S", type=natural, default=0, help="of the level (default: 0)"

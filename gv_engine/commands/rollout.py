@@ -49,9 +49,7 @@ truncated, and for each episode episode_start, episode_seed, last_grid and last_
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(
-        commands, run, "rollout", "Play many episodes without a window", _EXAMPLES
-    )
+    parser = add_command(commands, run, "rollout", "Play many episodes without a window", _EXAMPLES)
     parser.epilog += _EPILOG
     add_scenario(parser)
     parser.add_argument(
@@ -160,8 +158,13 @@ def _progress(episodes: int) -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-    from rich.progress import BarColumn, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

@@ -26,6 +26,7 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = 
     from rich.text import Text
 
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
+    table.show_header = any(column.removesuffix(">") for column in columns)
     for column in columns:
         right = column.endswith(">")
         table.add_column(column.removesuffix(">"), justify="right" if right else "left")

@@ -5,12 +5,26 @@ from typing import Any
 from components.doors import CLOSED, OPEN
 from gv_engine.geometry import ACTUATE
 from gv_engine.system import TRANSITION, system
+from systems.building import put_agent
 from systems.queries import ahead
 
 
-@system(TRANSITION)
-def slam_door(w: Any, agent: int, on: bool = True) -> None:
-    """Instead of being opened, an open door ahead is closed."""
+def can_slam(w: Any, agent: int, action: int, on: bool) -> bool:
+    """Whether there is an open door ahead."""
     e = ahead(w, agent)
-    if on and w.action == ACTUATE and w.door.has[e] and w.door.status[e] == OPEN:
-        w.door.status[e] = CLOSED
+    return on and action == ACTUATE and w.door.has[e] and w.door.status[e] == OPEN
+
+
+@system(TRANSITION, valid=can_slam)
+def slam_door(w: Any, agent: int, on: bool = True) -> None:
+    """Close the open door ahead."""
+    if can_slam(w, agent, w.action, on):
+        w.door.status[ahead(w, agent)] = CLOSED
+
+
+@system(TRANSITION)
+def leap(w: Any, agent: int, dy: int = 0, dx: int = 0) -> None:
+    """On ACTUATE, jump over whatever lies between."""
+    if w.action == ACTUATE:
+        y, x = w.position.y[agent] + dy, w.position.x[agent] + dx
+        put_agent(w, agent, y, x, w.agent.facing[agent])

@@ -1,0 +1,1 @@
+"""How fast the engine is, beside its peers; `make bench` runs it."""

@@ -1,0 +1,88 @@
+"""What is true of every sound world, and of what it shows; whoever breaks it is a wrong rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.objects import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.component import NOTHING, column_name, fields_of
+from gv_engine.environment import Observation
+from gv_engine.objects import COLORS, OBJECT_TYPES
+from gv_engine.scenario import Scenario
+from gv_engine.world import AGENT
+
+
+def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
+    """What is wrong with a world, as a sentence; empty if nothing is.
+
+    Args:
+        scenario: whose world it is.
+        row: () array of `scenario.layout.dtype`.
+    """
+    height, width = int(row["height"]), int(row["width"])
+    y, x = row["position"]["y"], row["position"]["x"]  # (E,)
+    if not (0 <= y[AGENT] < height and 0 <= x[AGENT] < width):
+        return f"the agent is outside the grid, at ({y[AGENT]}, {x[AGENT]})"
+    at = row["at"][:height, :width]
+    alive = row["alive"].astype(bool)
+    placed = alive & (y >= 0)
+    placed[[NOTHING, AGENT]] = False
+    for e in np.flatnonzero(placed).tolist():
+        inside = y[e] < height and 0 <= x[e] < width
+        if not inside or at[y[e], x[e]] != e:
+            return f"{_called(row, e)} has the position ({y[e]}, {x[e]}), where w.at has it not"
+    in_cells = at[at != NOTHING]
+    for e in in_cells.tolist():
+        if not placed[e]:
+            return f"w.at holds {_called(row, e)}, which has no position"
+    if len(np.unique(in_cells)) != len(in_cells):
+        return "w.at holds an entity in two cells"
+    for cls in scenario.layout.components:
+        for field in fields_of(cls):
+            if field.dtype is None:
+                column = column_name(cls)
+                for e in np.flatnonzero(alive & (row[column][field.name] != NOTHING)):
+                    other = row[column][field.name][e]
+                    if not alive[other]:
+                        return f"{column}.{field.name}[{e}] is {other}, which has been removed"
+    held = row["agent"]["holding"][AGENT]
+    if placed[held]:
+        return f"the agent holds {_called(row, held)}, which also stands on the grid"
+    kinds = row["kind"]["value"][in_cells]
+    return _unlisted(kinds, scenario.objects, "stands on the grid", "state_space")
+
+
+def _called(row: NDArray[Any], e: int) -> str:
+    return f"entity {e} ({OBJECT_TYPES[int(row['kind']['value'][e])].name})"
+
+
+def fault_of_observation(scenario: Scenario, observation: Observation) -> str:
+    """What is wrong with an observation, as a sentence; empty if nothing is.
+
+    Args:
+        scenario: whose observation space it should lie in.
+        observation: of one world, as `GridEnv` returns it.
+    """
+    shown = np.concatenate([observation["grid"].reshape(-1, 3), observation["item"][None]])
+    kinds, states, colors = shown.T
+    allowed = (HIDDEN, NONE_GRID_OBJECT, *scenario.observation_objects)
+    fault = _unlisted(kinds, allowed, "is seen", "observation_space")
+    if fault:
+        return fault
+    for color in np.setdiff1d(colors, scenario.observation_colors):
+        name = COLORS[color] if color < len(COLORS) else str(color)
+        return f"the colour {name} is seen, which observation_space.colors does not list"
+    for kind, state in zip(kinds.tolist(), states.tolist()):
+        if state >= OBJECT_TYPES[kind].num_states:
+            return f"{OBJECT_TYPES[kind].name} is seen in state {state}, which it does not have"
+    return ""
+
+
+def _unlisted(kinds: NDArray[Any], allowed: Iterable[int], does: str, space: str) -> str:
+    for kind in np.setdiff1d(kinds, tuple(allowed)):
+        return f"{OBJECT_TYPES[int(kind)].name} {does}, which {space}.objects does not list"
+    return ""

@@ -1,0 +1,77 @@
+"""Where compiled programs are kept between processes.
+
+Every program has a folder of its own, named by a digest of all that it is made of, so what is found
+there is never stale.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numba
+import platformdirs
+from numba.core.bytecode import FunctionIdentity
+from numba.core.caching import FunctionCache
+from numba.core.runtime.nrt import rtsys
+
+KEPT = 100
+"""Programs that are kept; beyond, the oldest go when a new one comes."""
+
+# Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
+# for different functions, and the first one loaded would serve both (numba issue 10486).
+FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)  # type: ignore[assignment]
+
+
+def cache_folder() -> Path:
+    """The user's folder of compiled programs: `GV_ENGINE_CACHE_DIR` if that is set."""
+    given = os.environ.get("GV_ENGINE_CACHE_DIR")
+    return Path(given or platformdirs.user_cache_dir("gv-engine")) / "compiled"
+
+
+class ProgramCache(FunctionCache):
+    """Numba's cache of one function, in a folder of its own.
+
+    A program that is there is loaded without the tables that only compiling needs, which take
+    Numba a tenth of a second; `on_miss` is called before one is compiled.
+    """
+
+    def __init__(self, function: FunctionType, key: str, on_miss: Callable[[], None]) -> None:
+        self._on_miss = on_miss
+        self._folder = cache_folder() / key
+        config: Any = numba.config
+        before = config.CACHE_DIR
+        config.CACHE_DIR = str(self._folder)  # read while the cache is made
+        try:
+            super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
+        finally:
+            config.CACHE_DIR = before
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled function for these argument types, or None."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            if found is not None:
+                return found
+        self._on_miss()
+        self._make_room()
+        return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+    def _make_room(self) -> None:
+        folders = sorted(self._folder.parent.glob("*"), key=_age)
+        for old in folders[:-KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _age(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:  # another process was faster
+        return 0.0

@@ -1,0 +1,104 @@
+"""Every snippet of the README and of docs/ runs, in order, and prints what the page says.
+
+A block with a title is written to that file. A block `text` is what the block before it prints.
+A block after `<!-- not run: why -->` is left out.
+"""
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from gv_engine import window
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(
+    r'(?P<skip><!-- not run: .+? -->\n)?^```(?P<kind>\w+)(?: title="(?P<title>.+?)")?\n'
+    r"(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+
+
+class Block(NamedTuple):
+    kind: str
+    title: str
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text("utf-8")
+    assert text.count("\n```") % 2 == 0
+    for found in BLOCK.finditer(text):
+        if not found["skip"]:
+            line = text.count("\n", 0, found.start("text"))
+            yield Block(found["kind"], found["title"] or "", found["text"], line)
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, and `gv-engine` and `python` on the path."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, command in (("python", ""), ("gv-engine", "-m gv_engine")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {command} "$@"\n')
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the snippets are for a POSIX shell")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_snippets(page: Path, shell: Path):
+    names: dict[str, Any] = {"__name__": "snippet"}
+    printed = ""
+    for block in blocks(page):
+        where = f"{page}:{block.line}"
+        if block.title:
+            file = shell / block.title
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(block.text, "utf-8")
+        elif block.kind == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                exec(compile("\n" * block.line + block.text, str(page), "exec"), names)
+            printed = out.getvalue()
+        elif block.kind == "sh":
+            done = subprocess.run(
+                ["sh", "-e", "-c", block.text], capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, f"{where}\n{done.stdout}{done.stderr}"
+            printed = done.stdout
+        else:
+            assert block.kind == "text", f"{where}: nothing is done with {block.kind!r}"
+            assert stripped(printed) == stripped(block.text), where
+
+
+def stripped(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path):
+    for target in LINK.findall(page.read_text("utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_keys_are_those_of_the_window():
+    page = (ROOT / "docs" / "players.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    assert rows == [(keys.label, keys.meaning) for keys in window.KEYS]

@@ -1,0 +1,200 @@
+"""Compiled draws are NumPy's own, bit for bit, and leave the same state behind."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba.extending import register_jitable
+
+from gv_engine import record_methods, rng_kernels
+from gv_engine.layout import RNG
+from gv_engine.rng import generator_from_row, generator_to_row
+
+assert record_methods  # teaches numba the draws, whose kernels a scenario's program marks:
+for kernel in vars(rng_kernels).values():
+    if callable(kernel) and getattr(kernel, "__module__", "") == rng_kernels.__name__:
+        register_jitable(kernel)
+
+
+@numba.njit
+def integers_below(r, high):
+    return r.integers(high)
+
+
+@numba.njit
+def integers_between(r, low, high):
+    return r.integers(low, high)
+
+
+@numba.njit
+def choice(r, n):
+    return r.choice(n)
+
+
+@numba.njit
+def several(r, n, size):
+    return r.choice(n, size=size)
+
+
+@numba.njit
+def different(r, n, size):
+    return r.choice(n, size=size, replace=False)
+
+
+@numba.njit
+def shuffled(r, n):
+    values = np.arange(n)
+    r.shuffle(values)
+    return values
+
+
+@numba.njit
+def random(r):
+    return r.random()
+
+
+@numba.njit
+def randoms(r, height, width):
+    return r.random((height, width))
+
+
+@numba.njit
+def row_of_randoms(r, size):
+    return r.random(size)
+
+
+def shuffled_by_numpy(generator, n):
+    values = np.arange(n)
+    generator.shuffle(values)
+    return values
+
+
+# compiled function, the same of a Generator, strategy of its arguments
+small = st.integers(1, 40)
+edges = [2**31, 2**31 + 1, 2**32 - 1, 2**32, 2**32 + 1, 2**62 + 1]
+ranges = st.one_of(small, st.integers(1, 2**32), st.integers(1, 2**62), st.sampled_from(edges))
+bounds = st.tuples(st.integers(-(2**61), 2**61), ranges).map(lambda pair: (pair[0], sum(pair)))
+part = st.tuples(st.integers(0, 30), st.integers(1, 300)).map(lambda p: (max(p), p[0]))
+DRAWS = {
+    "integers(n)": (integers_below, lambda g, n: g.integers(n), st.tuples(ranges)),
+    "integers(a, b)": (integers_between, lambda g, a, b: g.integers(a, b), bounds),
+    "choice(n)": (choice, lambda g, n: g.choice(n), st.tuples(ranges)),
+    "choice(n, k)": (
+        several,
+        lambda g, n, k: g.choice(n, size=k),
+        st.tuples(small, st.integers(0, 30)),
+    ),
+    "choice without replacement": (
+        different,
+        lambda g, n, k: g.choice(n, size=k, replace=False),
+        part,
+    ),
+    "shuffle": (shuffled, shuffled_by_numpy, st.tuples(st.integers(0, 80))),
+    "random()": (random, lambda g: g.random(), st.just(())),
+    "random(shape)": (randoms, lambda g, h, w: g.random((h, w)), st.tuples(small, small)),
+    "random(n)": (row_of_randoms, lambda g, n: g.random(n), st.tuples(st.integers(0, 40))),
+}
+draws = st.sampled_from(sorted(DRAWS)).flatmap(
+    lambda name: st.tuples(st.just(name), DRAWS[name][2])
+)
+
+
+def record_of(generator):
+    record = np.zeros(1, RNG)
+    generator_to_row(generator, record[0])
+    return record
+
+
+def assert_same_draws(seed, calls):
+    generator = np.random.default_rng(seed)
+    record = record_of(generator)
+    for name, arguments in calls:
+        compiled, numpys, _ = DRAWS[name]
+        found, expected = compiled(record[0], *arguments), numpys(generator, *arguments)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{name} {arguments}")
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+        assert record == record_of(generator), f"state after {name} {arguments}"
+
+
+@given(st.integers(0, 2**64), st.lists(draws, min_size=1, max_size=30))
+def test_any_sequence_of_draws(seed, calls):
+    assert_same_draws(seed, calls)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_long_sequences(seed):
+    pilot = np.random.default_rng(seed)
+    fixed = {
+        "integers(n)": lambda: (int(pilot.integers(1, 9)),),
+        "integers(a, b)": lambda: (-3, int(pilot.integers(-2, 9))),
+        "choice(n)": lambda: (int(pilot.integers(1, 5)),),
+        "choice(n, k)": lambda: (4, 3),
+        "choice without replacement": lambda: (int(pilot.integers(5, 50)), 5),
+        "shuffle": lambda: (int(pilot.integers(1, 9)),),
+        "random()": lambda: (),
+        "random(shape)": lambda: (2, 3),
+        "random(n)": lambda: (3,),
+    }
+    names = pilot.choice(sorted(DRAWS), size=300)
+    assert_same_draws(seed, [(name, fixed[name]()) for name in names])
+
+
+@pytest.mark.parametrize(
+    ("n", "size"),
+    [(10_000, 300), (10_001, 200), (10_001, 201), (10_001, 10_001), (20_000, 400), (20_000, 401)],
+)
+def test_large_populations(n, size):
+    calls = [("choice without replacement", (n, size)), ("random()", ())]
+    assert_same_draws(n + size, calls)
+    assert_same_draws(n + size, [("integers(n)", (3,)), *calls])
+
+
+def test_a_range_of_one_draws_nothing():
+    record = record_of(np.random.default_rng(7))
+    before = record.copy()
+    assert integers_below(record[0], 1) == choice(record[0], 1) == 0
+    assert integers_between(record[0], 5, 6) == 5
+    assert different(record[0], 1, 1).tolist() == [0]
+    assert record == before
+
+
+# ---- rows and generators -----------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**64), st.integers(0, 5))
+def test_a_row_holds_a_generator_for_another_day(seed, draws_before):
+    generator = np.random.default_rng(seed)
+    for _ in range(draws_before):
+        generator.integers(10)
+    again = generator_from_row(record_of(generator)[0])
+    assert again.bit_generator is not generator.bit_generator
+    for _ in range(5):
+        assert again.integers(1000) == generator.integers(1000)
+        assert again.random() == generator.random()
+    assert record_of(again) == record_of(generator)
+
+
+def test_an_unused_half_means_nothing():
+    generator = np.random.default_rng(3)
+    generator.integers(10)  # buffers the other half
+    generator.integers(10)  # uses it
+    assert generator.bit_generator.state["uinteger"] != 0
+    assert record_of(generator)["half"] == 0
+    assert record_of(generator_from_row(record_of(generator)[0])) == record_of(generator)
+
+
+def test_only_pcg64_has_a_row():
+    with pytest.raises(TypeError, match="worlds draw from PCG64, this generator is MT19937"):
+        record_of(np.random.Generator(np.random.MT19937(0)))
+
+
+def test_a_population_must_be_a_number_in_compiled_rules():
+    @numba.njit
+    def from_array(r):
+        return r.choice(np.arange(3))
+
+    with pytest.raises(numba.TypingError, match=r"w\.rng\.choice\(n\) for a number n"):
+        from_array(record_of(np.random.default_rng(0))[0])

@@ -1,0 +1,282 @@
+"""What an agent is shown (GridVerse specification, section 6), in both worlds."""
+
+import numpy as np
+import pytest
+
+from components.objects import HIDDEN
+from gv_engine import ScenarioError
+from gv_engine.geometry import MOVE_BACKWARD, MOVE_FORWARD, PICK_N_DROP, TURN_RIGHT
+from tests.boards import RULES, drawn, scenario
+
+# ---- partially_occluded, in a view of 4 rows and 5 columns -------------------------------------
+
+
+def test_nothing_in_the_way(play):
+    game = play(
+        """
+        .......
+        E.....K
+        .K.....
+        ...b...
+        ...^...
+        """
+    )
+    assert game.view == drawn(
+        """
+        .....
+        K....
+        ..b..
+        .....
+        """
+    )
+
+
+def test_a_wall_is_seen_and_hides_what_is_behind(play):
+    game = play(
+        """
+        .......
+        .......
+        #######
+        ...^...
+        """
+    )
+    assert game.view == drawn(
+        """
+        ?????
+        ?????
+        #####
+        .....
+        """
+    )
+
+
+@pytest.mark.parametrize("thing", "#Dd")
+def test_what_blocks_vision_casts_a_shadow_straight_ahead(play, thing):
+    game = play(f".....\n.....\n..{thing}..\n..^..")
+    assert game.view == f"..?..\n..?..\n..{thing}..\n....."
+
+
+@pytest.mark.parametrize("thing", "_KEBTbo")
+def test_one_sees_past_all_else(play, thing):
+    game = play(f".....\n.....\n..{thing}..\n..^..")
+    assert game.view == f".....\n.....\n..{thing}..\n....."
+
+
+def test_sight_goes_round_to_its_own_side_only(play):
+    game = play(
+        """
+        ..K..
+        .#...
+        .#.#.
+        .#^#.
+        """
+    )
+    # left and right of a corridor open up diagonally, never back towards the middle
+    assert game.view == drawn(
+        """
+        ..K..
+        ?#...
+        ?#.#?
+        ?#.#?
+        """
+    )
+
+
+def test_a_diagonal_step_needs_no_free_side(play):
+    game = play(
+        """
+        .....
+        .....
+        .#.#.
+        .#^#.
+        """
+    )
+    assert game.view == drawn(
+        """
+        .....
+        .....
+        ?#.#?
+        ?#.#?
+        """
+    )
+
+
+def test_closed_in(play):
+    game = play(
+        """
+        .....
+        .###.
+        .#^#.
+        .###.
+        """
+    )
+    assert game.view == drawn(
+        """
+        ?????
+        ?????
+        ?###?
+        ?#.#?
+        """
+    )
+
+
+@pytest.mark.parametrize("thing", [{"object": "Wall"}, {"object": "Door", "state": "CLOSED"}])
+def test_from_a_cell_that_blocks_vision_one_sees_only_that(play, thing):
+    game = play("...\n.a.\n...", legend={"a": {**thing, "agent": "FORWARD"}})
+    character = "#" if thing["object"] == "Wall" else "d"
+    assert game.view == drawn(
+        f"""
+        ?????
+        ?????
+        ?????
+        ??{character}??
+        """
+    )
+
+
+def test_the_edge_of_the_grid_is_hidden_and_blocks(play):
+    assert play("^").view == drawn(
+        """
+        ?????
+        ?????
+        ?????
+        ??.??
+        """
+    )
+
+
+def test_the_agent_must_be_in_the_bottom_row():
+    sight = {"name": "partially_occluded", "area": [[-3, 1], [-2, 2]]}
+    with pytest.raises(ScenarioError, match="the agent must be in the bottom row"):
+        scenario("^", observation_function=sight)
+
+
+# ---- orientations, edges, what the agent stands on ---------------------------------------------
+
+ROOM = """
+..K.
+E.a.
+...d
+"""
+
+
+@pytest.mark.parametrize(
+    ("facing", "view"),
+    [
+        ("FORWARD", "?????/?????/..K.?/E...?"),
+        ("BACKWARD", "?????/?????/?d.../?...E"),
+        ("LEFT", "?????/?.E.?/?...?/?..K?"),
+        ("RIGHT", "?????/?????/?..d?/?K..?"),
+    ],
+)
+def test_the_view_turns_with_the_agent(play, facing, view):
+    game = play(ROOM, legend={"a": {"agent": facing}})
+    assert game.view.replace("\n", "/") == view
+
+
+@pytest.mark.parametrize("agent", "^v<>")
+@pytest.mark.parametrize("corner", [(0, 0), (0, 2), (2, 0), (2, 2)])
+def test_at_the_edges_as_much_is_seen_as_there_is(play, agent, corner):
+    rows = [["K"] * 3 for _ in range(3)]
+    rows[corner[0]][corner[1]] = agent
+    seen = play("\n".join("".join(row) for row in rows)).view
+    # two cells to either side, three ahead, all of a 3x3 grid that lies there
+    y, x = corner
+    ahead = {"^": y, "v": 2 - y, "<": x, ">": 2 - x}[agent]
+    assert seen.count("K") == 3 * (ahead + 1) - 1
+    assert seen[-3] == "."
+
+
+def test_the_object_under_the_agent_is_seen(play):
+    game = play(">K.E", MOVE_FORWARD)
+    assert game.view.split("\n") == ["?????", "??E??", "??.??", "??K??"]
+    game.act(MOVE_FORWARD, MOVE_FORWARD)
+    assert game.view.split("\n")[-1] == "??E??"
+
+
+def test_colours_and_states_are_shown(play):
+    game = play(
+        "R.\n^D",
+        legend={
+            "R": {"object": "Key", "color": "RED"},
+            "D": {"object": "Door", "state": "LOCKED", "color": "BLUE"},
+        },
+    )
+    grid = game.batch.outputs.grid[1]
+    assert grid[2, 2].tolist() == [6, 0, 1]
+    assert grid[3, 3].tolist() == [5, 2, 3]
+    assert grid[3, 2].tolist() == [2, 0, 0]
+    assert grid[0, 0].tolist() == [HIDDEN, 0, 0]
+
+
+def test_the_held_object_is_shown(play):
+    game = play(">K", legend={"K": {"object": "Key", "color": "GREEN"}})
+    assert game.batch.outputs.item[1].tolist() == [0, 0, 0]
+    game.act(PICK_N_DROP)
+    assert game.batch.outputs.item[1].tolist() == [6, 0, 2]
+    assert game.view.split("\n")[2] == "??.??"
+    game.act(PICK_N_DROP)
+    assert game.batch.outputs.item[1].tolist() == [0, 0, 0]
+
+
+# ---- fully_transparent and areas ---------------------------------------------------------------
+
+MAZE = """
+K#.b
+.#dE
+##a.
+"""
+
+
+def transparent(area):
+    return {"observation_function": {"name": "fully_transparent", "area": area}}
+
+
+@pytest.mark.parametrize(
+    ("area", "facing", "view"),
+    [
+        # rows above, rows below, columns left, columns right of the agent: all are 4 by 6
+        ([[-3, 0], [-3, 2]], "FORWARD", "??????/?K#.b?/?.#dE?/?##..?"),
+        ([[-3, 0], [-3, 2]], "RIGHT", "??????/??????/?bE.??/?.d.??"),
+        ([[-1, 2], [-2, 3]], "FORWARD", ".#dE??/##..??/??????/??????"),
+        ([[-1, 2], [-2, 3]], "BACKWARD", "??????/?..##?/?Ed#.?/?b.#K?"),
+        ([[-1, 2], [-2, 3]], "LEFT", "??###?/??.d.?/??.Eb?/??????"),
+        # the agent's own cell lies outside
+        ([[-4, -1], [0, 5]], "FORWARD", "??????/??????/.b????/dE????"),
+        ([[1, 4], [-5, 0]], "BACKWARD", "????Ed/????b./??????/??????"),
+        ([[2, 5], [3, 8]], "FORWARD", "??????/??????/??????/??????"),
+    ],
+)
+def test_areas(play, area, facing, view):
+    legend = {"a": {"agent": facing}}
+    assert play(MAZE, legend=legend, **transparent(area)).view.replace("\n", "/") == view
+
+
+def test_everything_is_seen_from_a_blocking_cell(play):
+    legend = {"a": {"object": "Wall", "agent": "FORWARD"}}
+    game = play("KKK\n#a#", legend=legend, **transparent([[-3, 0], [-3, 2]]))
+    assert game.view == "??????\n??????\n??KKK?\n??###?"
+
+
+def test_an_area_may_be_larger_than_the_grid_on_all_sides(play):
+    game = play("^", **transparent([[-2, 1], [-3, 2]]))
+    assert game.view == "??????\n??????\n???.??\n??????"
+
+
+def test_turning_around_shows_everything_once(play):
+    # a quarter turn in the middle of a square area only rotates what is seen
+    around = {
+        **RULES,
+        "observation_function": {"name": "fully_transparent", "area": [[-2, 2], [-2, 2]]},
+    }
+    game = play(".....\n.K.d.\n..^.E\n.#...\n.....", **around)
+    before = game.batch.outputs.grid[1].copy()
+    for quarters in (1, 2, 3, 0):
+        game.act(TURN_RIGHT)
+        np.testing.assert_array_equal(game.batch.outputs.grid[1], np.rot90(before, quarters))
+
+
+def test_the_past_is_not_seen(play):
+    # every cell is written anew: nothing of an earlier look is left where one sees less
+    game = play("EEE\nKKK\n.^.\n...", MOVE_FORWARD, MOVE_BACKWARD, TURN_RIGHT, TURN_RIGHT)
+    assert game.view == "?????\n?????\n?...?\n?...?"
