@@ -7,7 +7,7 @@ for a new compilation, never other parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
-from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, Call
+from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY, Call, is_nested
 from gv_engine.world import AGENT
 from systems.observation import look, show
 
@@ -23,14 +23,25 @@ if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
 
 
-def _calls(scenario: Scenario) -> dict[str, tuple[Call, ...]]:
-    """The scenario's calls by the prefix of their fields in the parameter record."""
-    calls = {phase.name: scenario.calls(phase) for phase in (RESET, TRANSITION, REWARD)}
-    return {**calls, "TERMINATING": scenario.calls(TERMINATING), "SEE": (scenario.visibility,)}
+def _parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
+    """The call and all nested in its arguments, by the prefix of their fields in the record."""
+    yield prefix, call
+    for name, value in call.arguments.items():
+        if isinstance(value, Call):
+            yield from _parts(f"{prefix}_{name}", value)
+        elif is_nested(value):
+            for number, part in enumerate(value):
+                yield from _parts(f"{prefix}_{name}_{number}", part)
+
+
+def _all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
+    for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY):
+        for number, call in enumerate(scenario.calls(phase)):
+            yield from _parts(f"{phase.name}_{number}", call)
 
 
 def _is_data(value: Any) -> bool:
-    return not callable(value) and not isinstance(value, str) and value is not None
+    return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
 
 
 def parameters(scenario: Scenario) -> NDArray[Any]:
@@ -43,11 +54,10 @@ def parameters(scenario: Scenario) -> NDArray[Any]:
         "num_actions": np.asarray(len(scenario.actions)),
         "max_steps": np.asarray(scenario.max_steps or np.iinfo(np.int64).max),
     }
-    for prefix, calls in _calls(scenario).items():
-        for number, call in enumerate(calls):
-            for name, value in call.arguments.items():
-                if _is_data(value):
-                    values[f"{prefix}_{number}_{name}"] = np.asarray(value)
+    for prefix, call in _all_parts(scenario):
+        for name, value in call.arguments.items():
+            if _is_data(value):
+                values[f"{prefix}_{name}"] = np.asarray(value)
     dtype = np.dtype([(name, v.dtype, v.shape) for name, v in values.items()], align=True)
     record = np.zeros(1, dtype)
     for name, value in values.items():
@@ -55,106 +65,155 @@ def parameters(scenario: Scenario) -> NDArray[Any]:
     return record
 
 
-# ---- chains ----------------------------------------------------------------------------------
-# Each link is a closure over the one before it. `p` is the parameter record.
+# ---- calls -----------------------------------------------------------------------------------
+# Everything is a closure over what comes before it. `p` is the parameter record; `was` what was
+# measured before the transitions, as nested pairs that measuring and running take apart alike.
 
 
-def _arguments(prefix: str, call: Call, helper: Callable[..., Any] | None = None) -> Any:
-    """`(p)` → tuple of a call's arguments, or of those that its helper asks for."""
-
-    def none(p: Any) -> Any:
-        return ()
-
-    values = none
-    for name in call.names(helper):
-        value = call.arguments[name]
-        values = _data(values, f"{prefix}_{name}") if _is_data(value) else _constant(values, value)
-    return values
+def _none(w: Any, p: Any, was: Any) -> Any:
+    return ()
 
 
 def _data(before: Any, field: str) -> Any:
-    def values(p: Any) -> Any:
-        return (*before(p), p[field])
+    def values(w: Any, p: Any, was: Any) -> Any:
+        return (*before(w, p, was), p[field])
 
     return values
 
 
 def _constant(before: Any, value: Any) -> Any:
-    def values(p: Any) -> Any:
-        return (*before(p), value)
+    def values(w: Any, p: Any, was: Any) -> Any:
+        return (*before(w, p, was), value)
 
     return values
 
 
-def _nothing(w: Any, p: Any) -> None:
-    pass
+def _result(before: Any, nested: Any) -> Any:
+    def values(w: Any, p: Any, was: Any) -> Any:
+        return (*before(w, p, was[0]), nested(w, p, was[1]))
 
-
-def _then(before: Any, function: Any, values: Any) -> Any:
-    """RESET and TRANSITION: one system after the other."""
-
-    def run(w: Any, p: Any) -> None:
-        before(w, p)
-        function(w, AGENT, *values(p))
-
-    return run
+    return values
 
 
 def _unmeasured(w: Any, p: Any) -> Any:
     return ()
 
 
-def _measure(before: Any, remember: Any, values: Any) -> Any:
-    """REWARD, first half: (what is before, what this one remembers)."""
-    if remember is None:
+def _pair(first: Any, second: Any) -> Any:
+    def measure(w: Any, p: Any) -> Any:
+        return (first(w, p), second(w, p))
 
-        def measured(w: Any, p: Any) -> Any:
-            return (before(w, p), 0.0)
+    return measure
+
+
+def _remembering(remember: Any, values: Any) -> Any:
+    def measure(w: Any, p: Any) -> Any:
+        return 1.0 * remember(w, AGENT, *values(w, p, ()))
+
+    return measure
+
+
+def _function(function: Any, values: Any) -> Any:
+    def run(w: Any, p: Any, was: Any) -> Any:
+        return function(w, AGENT, *values(w, p, was))
+
+    return run
+
+
+def _function_with_past(function: Any, values: Any) -> Any:
+    def run(w: Any, p: Any, was: Any) -> Any:
+        return function(w, AGENT, was[0], *values(w, p, was[1]))
+
+    return run
+
+
+def _arguments(prefix: str, call: Call, helper: Callable[..., Any] | None = None) -> Any:
+    """`(w, p, was)` → arguments of a call, or of a helper; and `(w, p)` → was for nested calls."""
+    values: Any = _none
+    measure: Any = _unmeasured
+    for name in call.names(helper):
+        value, field = call.arguments[name], f"{prefix}_{name}"
+        if is_nested(value):
+            nested = _several(field, value) if isinstance(value, tuple) else _call(field, value)
+            values, measure = _result(values, nested[1]), _pair(measure, nested[0])
+        elif _is_data(value):
+            values = _data(values, field)
+        else:
+            values = _constant(values, value)
+    return values, measure
+
+
+def _several(prefix: str, calls: tuple[Call, ...]) -> Any:
+    """The same for a list of calls: a tuple of results."""
+    values: Any = _none
+    measure: Any = _unmeasured
+    for number, call in enumerate(calls):
+        nested = _call(f"{prefix}_{number}", call)
+        values, measure = _result(values, nested[1]), _pair(measure, nested[0])
+    return measure, values
+
+
+def _call(prefix: str, call: Call) -> Any:
+    """`(w, p)` → was and `(w, p, was)` → result of a call."""
+    values, measure = _arguments(prefix, call)
+    remember = call.system.remember
+    if remember is None:
+        return measure, _function(call.system.function, values)
+    remembered, _ = _arguments(prefix, call, remember)
+    measure = _pair(_remembering(remember, remembered), measure)
+    return measure, _function_with_past(call.system.function, values)
+
+
+# ---- chains ----------------------------------------------------------------------------------
+
+
+def _nothing(w: Any, p: Any) -> None:
+    pass
+
+
+def _then(before: Any, measure: Any, run: Any) -> Any:
+    """RESET and TRANSITION: one system after the other."""
+    if measure is _unmeasured:
+
+        def both(w: Any, p: Any) -> None:
+            before(w, p)
+            run(w, p, ())
 
     else:
 
-        def measured(w: Any, p: Any) -> Any:
-            return (before(w, p), 1.0 * remember(w, AGENT, *values(p)))
+        def both(w: Any, p: Any) -> None:
+            before(w, p)
+            run(w, p, measure(w, p))
 
-    return measured
+    return both
 
 
 def _no_reward(w: Any, p: Any, was: Any, terms: Any) -> float:
     return 0.0
 
 
-def _add(before: Any, number: int, call: Call, values: Any) -> Any:
-    """REWARD, second half: add the terms from left to right."""
-    function = call.system.function
-    if call.system.remember:
+def _add(before: Any, number: int, run: Any) -> Any:
+    """REWARD: the terms from left to right."""
 
-        def total(w: Any, p: Any, was: Any, terms: Any) -> float:
-            reward = before(w, p, was[0], terms)
-            term = 1.0 * function(w, AGENT, was[1], *values(p))
-            terms[number] = term
-            return reward + term  # type: ignore[no-any-return]
-
-    else:
-
-        def total(w: Any, p: Any, was: Any, terms: Any) -> float:
-            reward = before(w, p, was[0], terms)
-            term = 1.0 * function(w, AGENT, *values(p))
-            terms[number] = term
-            return reward + term  # type: ignore[no-any-return]
+    def total(w: Any, p: Any, was: Any, terms: Any) -> float:
+        reward = before(w, p, was[0], terms)
+        term = 1.0 * run(w, p, was[1])
+        terms[number] = term
+        return reward + term  # type: ignore[no-any-return]
 
     return total
 
 
-def _never(w: Any, p: Any) -> bool:
+def _never(w: Any, p: Any, was: Any) -> bool:
     return False
 
 
-def _or(before: Any, function: Any, values: Any) -> Any:
+def _or(before: Any, run: Any) -> Any:
     """TERMINATING: whether any test is true; all of them run."""
 
-    def over(w: Any, p: Any) -> bool:
-        earlier = before(w, p)
-        return bool(function(w, AGENT, *values(p))) or earlier
+    def over(w: Any, p: Any, was: Any) -> bool:
+        earlier = before(w, p, was[0])
+        return bool(run(w, p, was[1])) or earlier
 
     return over
 
@@ -173,17 +232,15 @@ def _or_valid(before: Any, valid: Any, values: Any) -> Any:
     else:
 
         def would_act(w: Any, p: Any, action: int) -> bool:
-            return before(w, p, action) or bool(valid(w, AGENT, action, *values(p)))
+            return before(w, p, action) or bool(valid(w, AGENT, action, *values(w, p, ())))
 
     return would_act
 
 
-def _see(call: Call, values: Any) -> Any:
-    function = call.system.function
-
+def _see(function: Any, values: Any) -> Any:
     def see(w: Any, p: Any, view: Any) -> None:
         look(w, AGENT, view)
-        function(w, AGENT, view, *values(p))
+        function(w, AGENT, view, *values(w, p, ()))
 
     return see
 
@@ -199,38 +256,28 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
         table: `(address, length, dtype)` → array over the memory there, for compiled code.
         dtypes: of the arrays whose addresses the kernel will be given, in its order.
     """
-    calls = _calls(scenario)
-
-    def chain(prefix: str, first: Any, add: Callable[[Any, int, Call, str], Any]) -> Any:
-        last = first
-        for number, call in enumerate(calls[prefix]):
-            last = add(last, number, call, f"{prefix}_{number}")
-        return last
-
-    def then(before: Any, number: int, call: Call, fields: str) -> Any:
-        return _then(before, call.system.function, _arguments(fields, call))
-
-    def or_valid(before: Any, number: int, call: Call, fields: str) -> Any:
-        valid = call.system.valid
-        return _or_valid(before, valid, valid and _arguments(fields, call, valid))
-
-    def and_measure(before: Any, number: int, call: Call, fields: str) -> Any:
-        remember = call.system.remember
-        return _measure(before, remember, remember and _arguments(fields, call, remember))
-
-    def and_add(before: Any, number: int, call: Call, fields: str) -> Any:
-        return _add(before, number, call, _arguments(fields, call))
-
-    def or_over(before: Any, number: int, call: Call, fields: str) -> Any:
-        return _or(before, call.system.function, _arguments(fields, call))
-
-    begin = chain("RESET", _nothing, then)
-    move = chain("TRANSITION", _nothing, then)
-    valid = chain("TRANSITION", _no_action, or_valid)
-    measure = chain("REWARD", _unmeasured, and_measure)
-    score = chain("REWARD", _no_reward, and_add)
-    over = chain("TERMINATING", _never, or_over)
-    see = _see(scenario.visibility, _arguments("SEE_0", scenario.visibility))
+    begin: Any = _nothing
+    for number, call in enumerate(scenario.calls(RESET)):
+        begin = _then(begin, *_call(f"RESET_{number}", call))
+    move: Any = _nothing
+    valid: Any = _no_action
+    for number, call in enumerate(scenario.calls(TRANSITION)):
+        move = _then(move, *_call(f"TRANSITION_{number}", call))
+        for prefix, part in _parts(f"TRANSITION_{number}", call):
+            helper = part.system.valid
+            valid = _or_valid(valid, helper, helper and _arguments(prefix, part, helper)[0])
+    measure_rewards: Any = _unmeasured
+    score: Any = _no_reward
+    for number, call in enumerate(scenario.calls(REWARD)):
+        measure, run = _call(f"REWARD_{number}", call)
+        measure_rewards, score = _pair(measure_rewards, measure), _add(score, number, run)
+    measure_endings: Any = _unmeasured
+    over: Any = _never
+    for number, call in enumerate(scenario.calls(TERMINATING)):
+        measure, run = _call(f"TERMINATING_{number}", call)
+        measure_endings, over = _pair(measure_endings, measure), _or(over, run)
+    visibility = scenario.visibility
+    see = _see(visibility.system.function, _arguments("VISIBILITY_0", visibility)[0])
 
     def restart(w: Any, p: Any) -> None:
         for e in range(1, w.capacity):
@@ -258,7 +305,7 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
     (row, parameter, view, action, grid, item, mask, term, reward) = dtypes[:9]
     flag = dtypes[9]
 
-    def run(addresses: Any, start: int, stop: int, mode: int) -> int:
+    def kernel(addresses: Any, start: int, stop: int, mode: int) -> int:
         rows = table(addresses[0], stop, row)
         p = table(addresses[1], 1, parameter)[0]
         look_at = table(addresses[2], 1, view)[0]
@@ -292,10 +339,11 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
                 w.action = p.actions[chosen]
                 w.terminated = 0
                 w.truncated = 0
-                was = measure(w, p)
+                was = measure_rewards(w, p)
+                was_ending = measure_endings(w, p)
                 move(w, p)
                 w.reward = score(w, p, was, terms[i].row)
-                w.terminated = over(w, p)
+                w.terminated = over(w, p, was_ending)
                 w.steps += 1
                 w.total += w.reward
                 w.truncated = w.steps >= p.max_steps and not w.terminated
@@ -313,4 +361,4 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
             failed += w.error != 0
         return failed
 
-    return run  # type: ignore[return-value]  # mypy does not know it as a FunctionType
+    return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType

@@ -45,14 +45,15 @@ def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
         for field in fields_of(cls):
             if field.dtype is None:
                 column = column_name(cls)
-                for e in np.flatnonzero(alive & (row[column][field.name] != NOTHING)):
+                named = alive & (row[column][field.name] != NOTHING)
+                for e in np.flatnonzero(named).tolist():
                     other = row[column][field.name][e]
                     if not alive[other]:
                         return f"{column}.{field.name}[{e}] is {other}, which has been removed"
     held = row["agent"]["holding"][AGENT]
     if placed[held]:
         return f"the agent holds {_called(row, held)}, which also stands on the grid"
-    kinds = row["kind"]["value"][in_cells]
+    kinds = row["kind"]["value"][at]  # Floor, where there is nothing
     return _unlisted(kinds, scenario.objects, "stands on the grid", "state_space")
 
 

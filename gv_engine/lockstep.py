@@ -88,6 +88,12 @@ def _advance(worlds: dict[str, GridEnv], seed: int, action: int | None) -> dict[
         except RuleError as error:
             failed[name] = str(error)
             continue
+        try:
+            row = env.snapshot()
+        except RuleError as error:
+            raise _Fault(
+                f"{error} in the {name} world, and would be another number in the other"
+            ) from None
         shown[name] = {
             "observation": observation,
             "reward": reward,
@@ -95,7 +101,7 @@ def _advance(worlds: dict[str, GridEnv], seed: int, action: int | None) -> dict[
             "terminated": terminated,
             "truncated": truncated,
             "action_mask": info["action_mask"],
-            "row": env.snapshot(),
+            "row": row,
         }
     if len(set(failed.values())) == 1 and not shown:
         raise _Fault(next(iter(failed.values())))

@@ -68,7 +68,8 @@ class Uniform:
         allowed = info["action_mask"].astype(bool)  # (N, actions)
         allowed[~allowed.any(axis=1)] = True
         wanted = (draws * allowed.sum(axis=1)).astype(np.int64)
-        return np.argmax(allowed.cumsum(axis=1) > wanted[:, None], axis=1)
+        chosen: NDArray[np.int64] = (allowed.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+        return chosen
 
 
 class Own:

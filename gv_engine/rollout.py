@@ -141,7 +141,8 @@ class _History:
 
     def gain(self, reward: NDArray[np.float64], terms: NDArray[np.float64]) -> None:
         if self._keep:
-            self._steps.append(Steps(*self._seen, reward.copy(), terms))
+            grid, item, action = self._seen
+            self._steps.append(Steps(grid, item, action, reward.copy(), terms))
 
     def of(self, world: int, since: int) -> Steps | None:
         if not self._keep:

@@ -100,7 +100,11 @@ class Calls:
         system = self._names.system(entries["name"], phase, processors=processors)
         call = Call(system, {})
         for parameter in system.parameters:
-            if parameter.name in entries:
+            if parameter.name in system.tables:
+                if self.area is not None:
+                    table = system.tables[parameter.name](self.area)
+                    call.arguments[parameter.name] = table
+            elif parameter.name in entries:
                 with self._problems.collect():
                     read = self._reader(parameter)
                     call.arguments[parameter.name] = read(entries[parameter.name])
@@ -108,7 +112,8 @@ class Calls:
                 call.arguments[parameter.name] = parameter.default
             else:
                 self._problems.add(node, f"{system.name} needs {parameter.name!r}, it is missing")
-        known = [*(parameter.name for parameter in system.parameters), *besides]
+        known = [p.name for p in system.parameters if p.name not in system.tables]
+        known += besides
         for key, value in entries.items():
             if key not in ("name", *known):
                 self._unknown(system, key, value, known)

@@ -9,6 +9,7 @@ import esper
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.bound_call import BoundCall
 from gv_engine.canvas import Canvas
 from gv_engine.frame import Frame
 from gv_engine.system import RENDERING, RESET, REWARD, TERMINATING, TRANSITION, Call, Phase, marked
@@ -27,32 +28,22 @@ class SystemProcessor(esper.Processor):
 
     def __init__(self, world: World, call: Call) -> None:
         self.world = world
-        self.function = call.system.function
-        self.arguments = call.bound()
+        self.bound = BoundCall(call, world)
+        self.measure = self.bound.measure
 
     def process(self, phase: Phase) -> None:
         if phase is self.phase:
-            self.function(self.world, AGENT, *self.arguments)
+            self.bound.run()
 
 
 class RewardProcessor(SystemProcessor):
-    """Adds its term to the step's reward, having measured the world before the transitions."""
+    """Adds its term to the step's reward."""
 
     term = 0.0
-    was: tuple[float, ...] = ()
-
-    def __init__(self, world: World, call: Call) -> None:
-        super().__init__(world, call)
-        self.remember = call.system.remember
-        self.remembered = call.bound(self.remember) if self.remember else ()
-
-    def measure(self) -> None:
-        if self.remember:
-            self.was = (float(self.remember(self.world, AGENT, *self.remembered)),)
 
     def process(self, phase: Phase) -> None:
         if phase is REWARD:
-            self.term = float(self.function(self.world, AGENT, *self.was, *self.arguments))
+            self.term = float(self.bound.run())
             self.world.reward += self.term
 
 
@@ -60,7 +51,7 @@ class TerminatingProcessor(SystemProcessor):
     """Ends the episode when its test is true."""
 
     def process(self, phase: Phase) -> None:
-        if phase is TERMINATING and self.function(self.world, AGENT, *self.arguments):
+        if phase is TERMINATING and self.bound.run():
             self.world.terminated = True
 
 
@@ -71,7 +62,7 @@ class RenderingProcessor(SystemProcessor):
 
     def process(self, phase: Phase) -> None:
         if phase is RENDERING:
-            self.function(self.world, AGENT, self.canvas, *self.arguments)
+            self.bound.run(self.canvas)
 
 
 _PROCESSORS = {
@@ -97,7 +88,7 @@ def _processor(world: World, call: Call, phase: Phase) -> esper.Processor:
             world.adopt()
             self.term = world.reward - before
 
-    guest = type(function.__name__, (function,), {"process": process, "measure": lambda self: None})
+    guest = type(function.__name__, (function,), {"process": process})
     processor = guest(*call.bound())
     processor.world = world
     return processor  # type: ignore[no-any-return]
@@ -118,9 +109,13 @@ class Simulation:
         self.view = View(scenario.area)
         self._rewards: list[RewardProcessor] = []
         self._rendering: list[RenderingProcessor] = []
+        self._measuring: list[Any] = []
+        self._resets = [BoundCall(call, self.world) for call in scenario.calls(RESET)]
+        self._visibility = BoundCall(scenario.visibility, self.world)
         self._valid = [
-            (call.system.valid, call.bound(call.system.valid) if call.system.valid else ())
+            (part.system.valid, part.bound(part.system.valid) if part.system.valid else ())
             for call in scenario.calls(TRANSITION)
+            for part in call.parts()
         ]
         with self.world.context:
             for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
@@ -129,6 +124,8 @@ class Simulation:
                     esper.add_processor(processor)
                     if phase is REWARD:
                         self._rewards.append(processor)
+                    if any(part.system.remember for part in call.parts()):
+                        self._measuring.append(processor)
                     if phase is RENDERING:
                         self._rendering.append(processor)
 
@@ -139,8 +136,8 @@ class Simulation:
             world.rng = generator
         with world.context:
             world.clear()
-            for call in self.scenario.calls(RESET):
-                call.system.function(world, AGENT, *call.bound())
+            for reset in self._resets:
+                reset.run()
 
     def step(self, action: int) -> None:
         """Let the agent act and everything else happen; an episode that is over goes on.
@@ -156,8 +153,8 @@ class Simulation:
         world.reward = 0.0
         world.terminated = False
         with world.context:
-            for reward in self._rewards:
-                reward.measure()
+            for processor in self._measuring:
+                processor.measure()
             esper.process(TRANSITION)
             esper.process(REWARD)
             esper.process(TERMINATING)
@@ -178,9 +175,8 @@ class Simulation:
 
     def look(self) -> View:
         """Look around: fill and return the view."""
-        visibility = self.scenario.visibility
         self.view.look(self.world, AGENT)
-        visibility.system.function(self.world, AGENT, self.view, *visibility.bound())
+        self._visibility.run(self.view)
         return self.view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import enum
 import inspect
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast, get_type_hints
 
+from gv_engine.area import Area
 from gv_engine.errors import nearest
 
 
@@ -74,6 +75,7 @@ class System:
         remember: measured before the transitions and handed to the reward as `was`.
         valid: `(w, agent, action, …)`: would the transition do something, were this the action?
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
+        tables: parameters that are made from the observation area, by the functions given here.
     """
 
     function: Callable[..., Any]
@@ -83,6 +85,7 @@ class System:
     remember: Callable[..., float] | None = None
     valid: Callable[..., bool] | None = None
     check: Callable[..., str] | None = None
+    tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
 
     @property
     def is_processor(self) -> bool:
@@ -107,6 +110,7 @@ def system(
     remember: Callable[..., float] | None = None,
     valid: Callable[..., bool] | None = None,
     check: Callable[..., str] | None = None,
+    tables: Mapping[str, Callable[[Area], Any]] | None = None,
 ) -> Callable[[_F], _F]:
     """Mark a function as a system of a phase; the function itself stays as it is.
 
@@ -122,6 +126,8 @@ def system(
             action, so that nothing can be masked.
         check: asks for parameters by name (and for `area`, in a VISIBILITY) when a scenario is
             loaded and returns what is wrong with them, or "".
+        tables: for visibility functions, parameters that no scenario sets: each is made once,
+            by a function of the observation area.
 
     Raises:
         TypeError: the signature does not fit the phase; the message shows both.
@@ -140,7 +146,7 @@ def system(
                             f"{asked!r}, no parameter of the system {nearest(asked, names)}"
                         )
         function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
-            function, phase, function.__name__, parameters, remember, valid, check
+            function, phase, function.__name__, parameters, remember, valid, check, tables or {}
         )
         return function
 
@@ -201,6 +207,21 @@ class Call:
     def bound(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
         """The trailing arguments for the system's function, or for one of its helpers."""
         return tuple(self.arguments[name] for name in self.names(helper))
+
+    def parts(self) -> Iterator[Call]:
+        """The call itself and all that are nested in its arguments."""
+        yield self
+        for argument in self.arguments.values():
+            if is_nested(argument):
+                for part in argument if isinstance(argument, tuple) else (argument,):
+                    yield from part.parts()
+
+
+def is_nested(argument: Any) -> bool:
+    """Whether an argument is a call, or a list of calls, whose results the system gets."""
+    if isinstance(argument, tuple):
+        return any(isinstance(part, Call) for part in argument)
+    return isinstance(argument, Call)
 
 
 class Registry:

@@ -285,7 +285,11 @@ class World:
     ]
 
     def snapshot(self) -> NDArray[Any]:
-        """The whole world as one row: a () array of `layout.dtype`, independent of the world."""
+        """The whole world as one row: a () array of `layout.dtype`, independent of the world.
+
+        Raises:
+            RuleError: a rule left a value that its column cannot hold; compiled, it would wrap.
+        """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
         for name in self._PLAIN:
@@ -297,7 +301,10 @@ class World:
             fields = row[column_name(columns.cls)]
             fields["has"] = [component is not columns.absent for component in columns.rows]
             for field in fields_of(columns.cls):
-                fields[field.name] = [getattr(c, field.name) for c in columns.rows]
+                try:
+                    fields[field.name] = [getattr(c, field.name) for c in columns.rows]
+                except OverflowError as error:
+                    raise RuleError(f"w.{column_name(columns.cls)}.{field.name}: {error}") from None
         return row
 
     def restore(self, row: NDArray[Any]) -> None:

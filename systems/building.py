@@ -19,6 +19,37 @@ def build_room(w: Any, shape: Any) -> None:
                 w.place(w.spawn(WALL), y, x)
 
 
+def wall_line(size: int, count: int, number: int) -> int:
+    """Where wall line `number` of `count` rooms runs over a side of this size."""
+    # the steps of numpy.linspace, which decide how fractions are cut
+    return size - 1 if number == count else int(number * ((size - 1) / count))
+
+
+def build_rooms(w: Any, shape: Any, layout: Any) -> None:
+    """Rooms in (rows, columns), each wall between two of them with one opening."""
+    height, width = shape[0], shape[1]
+    rows, columns = layout[0], layout[1]
+    w.set_shape(height, width)
+    for row in range(rows + 1):
+        for x in range(width):
+            put(w, WALL, wall_line(height, rows, row), x)
+    for column in range(columns + 1):
+        for y in range(height):
+            if w.at[y, wall_line(width, columns, column)] == NOTHING:
+                put(w, WALL, y, wall_line(width, columns, column))
+    for row in range(1, rows):
+        for column in range(columns):
+            left = wall_line(width, columns, column)
+            right = wall_line(width, columns, column + 1)
+            x = w.rng.integers(left + 1, right)
+            w.remove(w.at[wall_line(height, rows, row), x])
+    for row in range(rows):
+        for column in range(1, columns):
+            top, bottom = wall_line(height, rows, row), wall_line(height, rows, row + 1)
+            y = w.rng.integers(top + 1, bottom)
+            w.remove(w.at[y, wall_line(width, columns, column)])
+
+
 def put(w: Any, kind: int, y: int, x: int, color: int = 0) -> int:
     """A new object of a type in a cell; a colour other than NONE only for coloured types."""
     e: int = w.spawn(kind)

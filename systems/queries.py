@@ -3,7 +3,8 @@
 from typing import Any
 
 from components.doors import OPEN
-from gv_engine.geometry import step_x, step_y, turned
+from components.objects import WALL
+from gv_engine.geometry import MOVE_RIGHT, step_x, step_y, turned
 
 
 def here(w: Any, agent: int) -> int:
@@ -33,6 +34,19 @@ def blocks_movement(w: Any, e: int) -> bool:
 def blocks_vision(w: Any, e: int) -> bool:
     """Whether nobody can see past this object."""
     return w.opaque.has[e] | (w.door.status[e] != OPEN)  # type: ignore[no-any-return]
+
+
+def stands_on(w: Any, agent: int, object_type: int) -> bool:
+    """Whether the agent's cell holds an object of a type; Floor if it is free."""
+    return w.kind.value[here(w, agent)] == object_type  # type: ignore[no-any-return]
+
+
+def bumps(w: Any, agent: int) -> bool:
+    """Whether the cell that the action leads to is a wall; for other actions, the agent's own."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    if w.action <= MOVE_RIGHT:
+        y, x = towards(w, agent, w.action)
+    return w.inside(y, x) and w.kind.value[w.at[y, x]] == WALL  # type: ignore[no-any-return]
 
 
 def distance_to(w: Any, agent: int, object_type: int, distance_function: Any) -> float:

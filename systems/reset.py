@@ -4,14 +4,18 @@ Every draw is made in the order that the specification gives, so that equal seed
 everywhere.
 """
 
+import itertools
 from typing import Any
 
-from components.appearance import FLOOR, YELLOW
+import numpy as np
+
+from components.appearance import FLOOR, NONE, RED, YELLOW
 from components.doors import LOCKED
-from components.objects import DOOR, EXIT, KEY, WALL
-from gv_engine.geometry import RIGHT
+from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
+from gv_engine.component import NOTHING
+from gv_engine.geometry import BACKWARD, FORWARD, RIGHT
 from gv_engine.system import RESET, system
-from systems.building import build_room, floor_cells, put, put_agent
+from systems.building import build_room, build_rooms, floor_cells, put, put_agent, wall_line
 
 
 def _smaller_than(shape: tuple[int, int], height: int, width: int) -> str:
@@ -61,6 +65,178 @@ def keydoor(w: Any, agent: int, shape: Any) -> None:
     y = w.rng.integers(1, height - 1)
     x = w.rng.integers(1, x_wall)
     put_agent(w, agent, y, x, w.rng.choice(4))
+
+
+def _too_few_floor_cells(shape: tuple[int, int], num_obstacles: int) -> str:
+    free = (shape[0] - 2) * (shape[1] - 2) - 2
+    if 0 <= num_obstacles <= free:
+        return _smaller_than(shape, 4, 4)
+    return f"found num_obstacles {num_obstacles}: a shape of {list(shape)} has room for 0 to {free}"
+
+
+@system(RESET, check=_too_few_floor_cells)
+def dynamic_obstacles(
+    w: Any, agent: int, shape: Any, num_obstacles: int, random_agent: bool = False
+) -> None:
+    """An empty room where obstacles wander."""
+    empty(w, agent, shape, random_agent, False)
+    cells = floor_cells(w)
+    stands = w.position.y[agent] * w.width + w.position.x[agent]
+    cells = cells[cells != stands]
+    for picked in w.rng.choice(len(cells), size=num_obstacles, replace=False):
+        put(w, MOVING_OBSTACLE, cells[picked] // w.width, cells[picked] % w.width)
+
+
+def _walls_fall_together(shape: tuple[int, int], layout: tuple[int, int]) -> str:
+    for size, count, what in zip(shape, layout, ("rows", "columns"), strict=True):
+        lines = [wall_line(size, count, number) for number in range(count + 1)]
+        if any(after - before < 2 for before, after in itertools.pairwise(lines)):
+            return f"found shape {list(shape)}: too small for {count} {what} of rooms"
+    return ""
+
+
+def _rooms_are_full(shape: tuple[int, int], layout: tuple[int, int], wanted: int) -> str:
+    if problem := _walls_fall_together(shape, layout):
+        return problem
+    walls = [sum(1 for _ in range(count + 1)) for count in layout]
+    openings = (layout[0] - 1) * layout[1] + layout[0] * (layout[1] - 1)
+    free = (shape[0] - walls[0]) * (shape[1] - walls[1]) + openings
+    if wanted <= free:
+        return ""
+    return f"it asks for {wanted} free cells, a shape of {list(shape)} has {free}"
+
+
+@system(RESET, check=_walls_fall_together)
+def rooms(w: Any, agent: int, shape: Any, layout: Any) -> None:
+    """Rooms in rows and columns, joined by openings; agent and exit anywhere."""
+    build_rooms(w, shape, layout)
+    cells = floor_cells(w)
+    picked = w.rng.choice(len(cells), size=2, replace=False)
+    put_agent(w, agent, cells[picked[0]] // w.width, cells[picked[0]] % w.width, 0)
+    put(w, EXIT, cells[picked[1]] // w.width, cells[picked[1]] % w.width)
+    w.agent.facing[agent] = w.rng.choice(4)
+
+
+def _memory_rooms_problem(
+    shape: tuple[int, int],
+    layout: tuple[int, int],
+    colors: tuple[int, ...],
+    num_beacons: int,
+    num_exits: int,
+) -> str:
+    if num_beacons < 1:
+        return f"found num_beacons {num_beacons}: at least one beacon tells the good exit"
+    if not 2 <= num_exits <= len(colors):
+        return f"found num_exits {num_exits}: allowed are 2 to the number of colors, {len(colors)}"
+    if NONE in colors:
+        return "found NONE among the colors: exits and beacons need real ones"
+    return _rooms_are_full(shape, layout, 1 + num_beacons + num_exits)
+
+
+@system(RESET, check=_memory_rooms_problem)
+def memory_rooms(
+    w: Any, agent: int, shape: Any, layout: Any, colors: Any, num_beacons: int, num_exits: int
+) -> None:
+    """Rooms with beacons, all of one colour, and exits, of which one has that colour."""
+    build_rooms(w, shape, layout)
+    cells = floor_cells(w)
+    picked = w.rng.choice(len(cells), size=1 + num_beacons + num_exits, replace=False)
+    put_agent(w, agent, cells[picked[0]] // w.width, cells[picked[0]] % w.width, w.rng.choice(4))
+    chosen = w.rng.choice(len(colors), size=num_exits, replace=False)
+    for number in range(num_beacons + num_exits):
+        cell = cells[picked[1 + number]]
+        if number < num_beacons:
+            put(w, BEACON, cell // w.width, cell % w.width, colors[chosen[0]])
+        else:
+            color = colors[chosen[number - num_beacons]]
+            put(w, EXIT, cell // w.width, cell % w.width, color)
+
+
+def _memory_problem(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
+    if shape[1] % 2 == 0:
+        return f"found shape {list(shape)}: the width must be odd"
+    if len(colors) < 2 or NONE in colors:
+        return "it needs at least two colors, none of them NONE"
+    return _smaller_than(shape, 5, 5)
+
+
+@system(RESET, check=_memory_problem)
+def memory(w: Any, agent: int, shape: Any, colors: Any) -> None:
+    """A corridor with two exits at one end and, at the other, beacons that tell the good one."""
+    height, width = shape[0], shape[1]
+    w.set_shape(height, width)
+    middle = width // 2
+    good_bad = w.rng.choice(len(colors), size=2, replace=False)
+    sides = w.rng.choice(2, size=2, replace=False)
+    for y in range(height):
+        for x in range(width):
+            hall = (y == 1 or y == height - 2) and 2 <= x <= width - 3
+            corridor = x == middle and 2 <= y <= height - 3
+            in_corner = x == 1 or x == width - 2
+            if y == height - 2 and in_corner:
+                put(w, BEACON, y, x, colors[good_bad[0]])
+            elif y == 1 and in_corner:
+                good = x == (1 if sides[0] == 0 else width - 2)
+                put(w, EXIT, y, x, colors[good_bad[0 if good else 1]])
+            elif not hall and not corridor:
+                put(w, WALL, y, x)
+    put_agent(w, agent, height // 2, middle, FORWARD)
+
+
+@system(RESET, check=lambda shape: _smaller_than(shape, 4, 4))
+def teleport(w: Any, agent: int, shape: Any) -> None:
+    """A room with two telepods."""
+    empty(w, agent, shape, False, False)
+    w.rng.choice(2)  # drawn and overruled below, as ever since the reference
+    cells = floor_cells(w)
+    cells = cells[cells != w.width + 1]
+    for picked in w.rng.choice(len(cells), size=2, replace=False):
+        put(w, TELEPOD, cells[picked] // w.width, cells[picked] % w.width, RED)
+    put_agent(w, agent, 1, 1, RIGHT if w.rng.choice(2) == 0 else BACKWARD)
+
+
+def _crossing_problem(shape: tuple[int, int], num_rivers: int) -> str:
+    if shape[0] % 2 == 0 or shape[1] % 2 == 0:
+        return f"found shape {list(shape)}: both sides must be odd"
+    if num_rivers < 1:
+        return f"found num_rivers {num_rivers}: at least one"
+    return _smaller_than(shape, 5, 5)
+
+
+@system(RESET, check=_crossing_problem)
+def crossing(w: Any, agent: int, shape: Any, num_rivers: int, object_type: int) -> None:
+    """Rivers of an object across the room, and one way from the agent to the exit."""
+    empty(w, agent, shape, False, False)
+    height, width = shape[0], shape[1]
+    horizontal = (height - 3) // 2
+    rivers = np.arange(horizontal + (width - 3) // 2)
+    w.rng.shuffle(rivers)
+    rivers = np.sort(rivers[:num_rivers])
+    rows = 2 * rivers[rivers < horizontal] + 2
+    columns = 2 * (rivers[rivers >= horizontal] - horizontal) + 2
+    for y in rows:
+        for x in range(1, width - 1):
+            put(w, object_type, y, x)
+    for x in columns:
+        for y in range(1, height - 1):
+            if w.at[y, x] == NOTHING:
+                put(w, object_type, y, x)
+    path = np.zeros(len(rows) + len(columns), np.int64)
+    path[len(columns) :] = 1  # rights, then downs
+    w.rng.shuffle(path)
+    i = j = 0
+    for down in path:
+        top = rows[i - 1] if i > 0 else 0
+        bottom = rows[i] if i < len(rows) else height - 1
+        left = columns[j - 1] if j > 0 else 0
+        right = columns[j] if j < len(columns) else width - 1
+        if down:
+            y, x = bottom, w.rng.integers(left + 1, right)
+            i += 1
+        else:
+            y, x = w.rng.integers(top + 1, bottom), right
+            j += 1
+        w.remove(w.at[y, x])
 
 
 @system(RESET)

@@ -1,12 +1,16 @@
 """Rewards: what a step was worth (GridVerse specification, section 4)."""
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from components.doors import OPEN
+from components.objects import BEACON
 from gv_engine.component import NOTHING
-from gv_engine.geometry import ACTUATE, manhattan
+from gv_engine.geometry import ACTUATE, manhattan, step_x, step_y
 from gv_engine.system import REWARD, system
-from systems.queries import ahead, distance_to, here
+from systems.queries import ahead, blocks_movement, bumps, distance_to, here, stands_on
 
 
 @system(REWARD)
@@ -16,9 +20,41 @@ def living_reward(w: Any, agent: int, reward: float = -1.0) -> float:
 
 
 @system(REWARD)
+def overlap(
+    w: Any, agent: int, object_type: int, reward_on: float = 1.0, reward_off: float = 0.0
+) -> float:
+    """Whether the agent stands on an object of a type."""
+    return reward_on if stands_on(w, agent, object_type) else reward_off
+
+
+@system(REWARD)
+def bump_moving_obstacle(w: Any, agent: int, reward: float = -1.0) -> float:
+    """For standing where a moving obstacle is."""
+    return reward if w.moving_obstacle.has[here(w, agent)] else 0.0
+
+
+@system(REWARD, remember=bumps)
+def bump_into_wall(w: Any, agent: int, was: float, reward: float = -1.0) -> float:
+    """For trying to walk into a wall."""
+    return reward if was else 0.0
+
+
+@system(REWARD)
 def reach_exit(w: Any, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
     """Whether the agent stands on an exit."""
     return reward_on if w.exit.has[here(w, agent)] else reward_off
+
+
+@system(REWARD)
+def proportional_to_distance(
+    w: Any,
+    agent: int,
+    object_type: int,
+    distance_function: Any = manhattan,
+    reward_per_unit_distance: float = -1.0,
+) -> float:
+    """In proportion to the distance to the one object of a type."""
+    return reward_per_unit_distance * distance_to(w, agent, object_type, distance_function)
 
 
 @system(REWARD, remember=distance_to)
@@ -33,6 +69,50 @@ def getting_closer(
 ) -> float:
     """Whether the step led closer to the one object of a type, or away from it."""
     now = distance_to(w, agent, object_type, distance_function)
+    if now < was:
+        return reward_closer
+    if now > was:
+        return reward_further
+    return 0.0
+
+
+def path_length_to(w: Any, agent: int, object_type: int) -> float:
+    """Steps from the one object of a type to the agent, around what blocks; infinity if cut off."""
+    e = w.unique(object_type)
+    if e == NOTHING:
+        w.fail("needs exactly one object of its object_type on the grid, found none or several")
+        return 0.0
+    steps = np.full((w.height, w.width), -1)
+    cells = np.empty(w.height * w.width, np.int64)
+    steps[w.position.y[e], w.position.x[e]] = 0
+    cells[0] = w.position.y[e] * w.width + w.position.x[e]
+    count = 1
+    at = 0
+    while at < count:
+        y, x = cells[at] // w.width, cells[at] % w.width
+        at += 1
+        for way in range(4):
+            to_y, to_x = y + step_y(way), x + step_x(way)
+            free = w.inside(to_y, to_x) and not blocks_movement(w, w.at[to_y, to_x])
+            if free and steps[to_y, to_x] < 0:
+                steps[to_y, to_x] = steps[y, x] + 1
+                cells[count] = to_y * w.width + to_x
+                count += 1
+    length = steps[w.position.y[agent], w.position.x[agent]]
+    return np.inf if length < 0 else float(length)
+
+
+@system(REWARD, remember=path_length_to)
+def getting_closer_shortest_path(
+    w: Any,
+    agent: int,
+    was: float,
+    object_type: int,
+    reward_closer: float = 1.0,
+    reward_further: float = -1.0,
+) -> float:
+    """Whether the way to the one object of a type got shorter or longer."""
+    now = path_length_to(w, agent, object_type)
     if now < was:
         return reward_closer
     if now > was:
@@ -92,3 +172,37 @@ def pickndrop(
     if was and not now:
         return reward_drop
     return 0.0
+
+
+@system(REWARD)
+def reach_exit_memory(
+    w: Any, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
+) -> float:
+    """Whether the agent stands on the exit of the beacon's colour, or on another one."""
+    if w.placed[BEACON] == 0:
+        w.fail("reach_exit_memory: there is no Beacon on the grid to tell the good exit")
+        return 0.0
+    e = here(w, agent)
+    if not w.exit.has[e]:
+        return 0.0
+    for y in range(w.height):
+        for x in range(w.width):
+            if w.beacon.has[w.at[y, x]]:
+                good = w.color.value[w.at[y, x]] == w.color.value[e]
+                return reward_good if good else reward_bad
+    return 0.0
+
+
+@system(REWARD)
+def reduce_sum(w: Any, agent: int, reward_functions: Any) -> float:
+    """The sum of several rewards, from left to right."""
+    total = 0.0
+    for reward in reward_functions:
+        total += reward
+    return total
+
+
+@system(REWARD)
+def reduce(w: Any, agent: int, reward_functions: Any, reduction: Callable[..., float]) -> float:
+    """Several rewards made one by a function of all of them, such as `builtins:max`."""
+    return reduction(reward_functions)

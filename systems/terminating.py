@@ -1,12 +1,55 @@
 """Terminating functions: when an episode is over (GridVerse specification, section 5)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from gv_engine.system import TERMINATING, system
-from systems.queries import here
+from systems.queries import bumps, here, stands_on
+
+
+@system(TERMINATING)
+def overlap(w: Any, agent: int, object_type: int) -> bool:
+    """The agent stands on an object of a type."""
+    return stands_on(w, agent, object_type)
 
 
 @system(TERMINATING)
 def reach_exit(w: Any, agent: int) -> bool:
     """The agent stands on an exit."""
     return w.exit.has[here(w, agent)]  # type: ignore[no-any-return]
+
+
+@system(TERMINATING)
+def bump_moving_obstacle(w: Any, agent: int) -> bool:
+    """The agent stands where a moving obstacle is."""
+    return w.moving_obstacle.has[here(w, agent)]  # type: ignore[no-any-return]
+
+
+@system(TERMINATING, remember=bumps)
+def bump_into_wall(w: Any, agent: int, was: float) -> bool:
+    """The agent tried to walk into a wall."""
+    return was != 0
+
+
+@system(TERMINATING)
+def reduce_any(w: Any, agent: int, terminating_functions: Any) -> bool:
+    """Any of several."""
+    for over in terminating_functions:
+        if over:
+            return True
+    return False
+
+
+@system(TERMINATING)
+def reduce_all(w: Any, agent: int, terminating_functions: Any) -> bool:
+    """All of several."""
+    for over in terminating_functions:
+        if not over:
+            return False
+    return True
+
+
+@system(TERMINATING)
+def reduce(w: Any, agent: int, terminating_functions: Any, reduction: Callable[..., bool]) -> bool:
+    """Several made one by a function of all of them, such as `builtins:any`."""
+    return reduction(terminating_functions)

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import numpy as np
+
 from components.doors import CLOSED, LOCKED, OPEN
 from gv_engine.component import NOTHING
 from gv_engine.geometry import (
     ACTUATE,
+    BACKWARD,
     FORWARD,
     LEFT,
     MOVE_RIGHT,
@@ -13,10 +16,12 @@ from gv_engine.geometry import (
     RIGHT,
     TURN_LEFT,
     TURN_RIGHT,
+    step_x,
+    step_y,
     turned,
 )
 from gv_engine.system import TRANSITION, system
-from systems.queries import ahead, blocks_movement, towards
+from systems.queries import ahead, blocks_movement, here, towards
 
 
 def can_move(w: Any, agent: int, action: int) -> bool:
@@ -95,3 +100,75 @@ def pickndrop(w: Any, agent: int) -> None:
     if held != NOTHING:
         w.place(held, y, x)
     w.agent.holding[agent] = thing
+
+
+def can_unbox(w: Any, agent: int, action: int) -> bool:
+    """Whether there is a box ahead."""
+    return action == ACTUATE and w.box.has[ahead(w, agent)]  # type: ignore[no-any-return]
+
+
+@system(TRANSITION, valid=can_unbox)
+def actuate_box(w: Any, agent: int) -> None:
+    """Open the box ahead: its content takes its place."""
+    if can_unbox(w, agent, w.action):
+        box = ahead(w, agent)
+        content = w.box.content[box]
+        y, x = w.position.y[box], w.position.x[box]
+        w.remove(box)
+        if content != NOTHING:
+            w.place(content, y, x)
+
+
+def never(w: Any, agent: int, action: int) -> bool:
+    """What happens by itself makes no action valid."""
+    return False
+
+
+@system(TRANSITION, valid=never)
+def move_obstacles(w: Any, agent: int) -> None:
+    """Every moving obstacle wanders to a free floor cell beside it."""
+    obstacles = np.empty(w.height * w.width, np.int64)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            if w.moving_obstacle.has[w.at[y, x]]:
+                obstacles[count] = w.at[y, x]
+                count += 1
+    ways = np.empty(4, np.int64)
+    for obstacle in obstacles[:count]:
+        y, x = w.position.y[obstacle], w.position.x[obstacle]
+        free = 0
+        for way in (FORWARD, RIGHT, BACKWARD, LEFT):
+            to_y, to_x = y + step_y(way), x + step_x(way)
+            if w.inside(to_y, to_x) and w.at[to_y, to_x] == NOTHING:
+                ways[free] = way
+                free += 1
+        if free > 0:
+            way = ways[w.rng.choice(free)]
+            w.place(obstacle, y + step_y(way), x + step_x(way))
+
+
+@system(TRANSITION, valid=never)
+def teleport(w: Any, agent: int) -> None:
+    """An agent on a telepod goes to another one of its colour; with no other it stays."""
+    telepod = here(w, agent)
+    if not w.telepod.has[telepod]:
+        return
+    others = np.empty(w.height * w.width, np.int64)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            other = w.at[y, x]
+            alike = w.telepod.has[other] and w.color.value[other] == w.color.value[telepod]
+            if alike and other != telepod:
+                others[count] = other
+                count += 1
+    if count > 0:
+        other = others[w.rng.choice(count)]
+        w.position.y[agent] = w.position.y[other]
+        w.position.x[agent] = w.position.x[other]
+
+
+@system(TRANSITION, valid=never)
+def chain(w: Any, agent: int, transition_functions: Any) -> None:
+    """Several transitions in a row; they have run when it is this one's turn."""

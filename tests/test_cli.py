@@ -1,0 +1,482 @@
+"""The command line: in this process where that tells enough, in another where it does not."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import imageio.v3
+import numpy as np
+import pytest
+
+from gv_engine import GridVectorEnv, __version__
+from gv_engine.commands import COMMANDS, main
+from gv_engine.files import replacing
+from gv_engine.scenario import gym_id, names
+
+ROOT = Path(__file__).parent.parent
+SCENARIO = """
+map: |
+  #####
+  #> E#
+  #####
+{more}
+transition_functions: [{{name: move_agent}}, {{name: {rule}}}]
+reward_functions: [{{name: reach_exit}}]
+observation_function: {{name: fully_transparent, area: [[-2, 0], [-1, 1]]}}
+terminating_function: {{name: reach_exit}}
+"""
+HIDDEN = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
+
+
+def command(*words: str | Path, here: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run the command in another process, without a screen."""
+    environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    return subprocess.run(
+        [sys.executable, "-m", "gv_engine", *map(str, words)],
+        cwd=here,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(folder: Path, rule: str = "turn_agent", more: str = "", code: str = "") -> Path:
+    """A corridor, maybe with a rule of its own."""
+    folder.mkdir(exist_ok=True)
+    (folder / "scenario.yaml").write_text(SCENARIO.format(rule=rule, more=more))
+    head = "from gv_engine import *\nfrom gv_engine.component import *\n"
+    (folder / "rules.py").write_text(head + code)
+    return folder
+
+
+# ---- what all commands share -----------------------------------------------------------------
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"gv-engine {__version__}\n"
+    for words in ([], ["play"], ["list"], ["new"], ["check"], ["rollout"], ["record"]):
+        with pytest.raises(SystemExit, match="0"):
+            main([*words, "--help"])
+        said = capsys.readouterr().out
+        assert f"gv-engine {' '.join(words)}" in said
+        assert "examples:\n" in said
+    assert len(COMMANDS) == 6
+
+
+@pytest.mark.parametrize("words", [["rollout"], ["record"], ["play"], ["check"]])
+def test_unknown_scenario(words: list[str], capsys: pytest.CaptureFixture[str]):
+    code = main([*words, "keydor-9x9", *(["a.png"] if words == ["record"] else [])])
+    assert code == (1 if words == ["check"] else 2)
+    said = capsys.readouterr().err
+    assert said.startswith("keydor-9x9: no scenario of this name; did you mean 'keydoor-9x9'?")
+
+
+def test_mistakes_come_line_by_line(here: Path, capsys: pytest.CaptureFixture[str]):
+    write(here, rule="turn_agnt", more="max_steps: never")
+    assert main(["rollout", "."]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[1] for line in said] == ["max_steps", "transition_functions[1].name"]
+    assert "scenario.yaml:7" in said[1]
+
+
+def test_an_error_in_a_rule_names_its_line(here: Path, capsys: pytest.CaptureFixture[str]):
+    code = "@system(TRANSITION)\ndef broken(w, agent):\n    w.nonsense = {}[w.action]\n"
+    write(here, rule="./rules.py:broken", code=code)
+    assert main(["record", ".", "a.png", "--steps", "1"]) == 1
+    assert f"{here / 'rules.py'}:5: KeyError" in capsys.readouterr().err
+    assert not list(here.glob("*.png"))
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--episodes", "0"], "expected a whole number from 1 on"),
+        (["--seed", "-1"], "expected a whole number from 0 on"),
+        (["--seed", "x"], "found 'x'"),
+    ],
+)
+def test_numbers_are_checked(words: list[str], part: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        main(["rollout", "empty-4x4", *words])
+    assert part in capsys.readouterr().err
+
+
+def test_no_display_is_no_traceback():
+    done = command("play")
+    assert done.returncode == 1
+    assert "gv-engine rollout" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_imports_stay_where_they_are_needed():
+    code = """if True:
+        import sys
+        from gv_engine.commands import main
+        main(["list"])
+        assert not {"numba", "pygame", "rich", "imageio"} & set(sys.modules)
+        main(["play"])
+        assert "numba" not in sys.modules
+        main(["rollout", "empty-4x4", "--episodes", "1"])
+        assert "imageio" not in sys.modules
+    """
+    environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    # and a rollout alone imports no pygame
+    code = code.replace('main(["play"])', "").replace('"imageio" not', '"pygame" not')
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# ---- list ------------------------------------------------------------------------------------
+
+
+def test_list(capsys: pytest.CaptureFixture[str]):
+    assert main(["list"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[:2] for row in rows] == [[name, gym_id(name)] for name in names()]
+    assert ["keydoor-9x9", "9×9"] in [[row[0], row[2]] for row in rows]
+    assert all(len(row) == 4 and row[3] for row in rows)
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "gv_engine", "list"],
+        cwd=ROOT,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    assert done.stderr == ""
+
+
+# ---- rollout ---------------------------------------------------------------------------------
+
+
+def rolled(*words: str, out: str) -> dict[str, np.ndarray]:
+    assert main(["rollout", "empty-4x4", *words, "--out", out]) == 0
+    with np.load(out) as file:
+        return dict(file)
+
+
+@pytest.mark.parametrize("policy", ["random", "valid", "./policy.py:lazy"])
+def test_episodes_are_the_same_for_every_number_of_worlds(here: Path, policy: str):
+    (here / "policy.py").write_text(
+        "import numpy as np\n"
+        "def lazy(observation, info, rngs):\n"
+        "    assert observation['grid'].shape[0] == len(info['action_mask']) == len(rngs)\n"
+        "    return np.array([rng.integers(6) for rng in rngs])\n"
+    )
+    words = ("--episodes", "7", "--seed", "5", "--max-steps", "40", "--policy", policy)
+    one, *others = (
+        rolled(*words, "--num-envs", str(number), out=f"{number}.npz") for number in (1, 3, 50)
+    )
+    for other in others:
+        assert list(one) == list(other)
+        for name, array in one.items():
+            assert np.array_equal(array, other[name]), name
+
+
+def test_out_holds_the_episodes(here: Path):
+    file = rolled("--episodes", "6", "--seed", "9", "--max-steps", "30", out="a.npz")
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled", max_steps=30)
+    starts = file["episode_start"]
+    for k, start in enumerate(starts):
+        seed = int(file["episode_seed"][k])
+        assert seed == 9 + k
+        observation, _ = env.reset(seed=seed)
+        for t in range(start, [*starts, len(file["action"])][k + 1]):
+            assert np.array_equal(file["grid"][t], observation["grid"][0])
+            assert np.array_equal(file["item"][t], observation["item"][0])
+            observation, reward, terminated, truncated, info = env.step(file["action"][t : t + 1])
+            assert file["reward"][t] == reward[0]
+            terms = [info["reward_terms"][name][0] for name in file["reward_names"]]
+            assert file["reward_terms"][t].tolist() == terms
+            assert (file["terminated"][t], file["truncated"][t]) == (terminated[0], truncated[0])
+        assert terminated[0] or truncated[0]
+        assert np.array_equal(file["last_grid"][k], observation["grid"][0])
+    assert file["action_names"].tolist()[-1] == "TURN_RIGHT"
+    assert file["scenario"] == "empty-4x4"
+
+
+def test_valid_keeps_to_the_mask(here: Path):
+    file = rolled("--episodes", "3", "--policy", "valid", "--max-steps", "30", out="a.npz")
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    _, info = env.reset(seed=0)
+    for action in file["action"][: [*file["episode_start"], len(file["action"])][1]]:
+        assert info["action_mask"][0, action]
+        *_, info = env.step(np.array([action]))
+
+
+def test_summary(capsys: pytest.CaptureFixture[str]):
+    assert main(["rollout", "empty-4x4", "--episodes", "20", "--max-steps", "50"]) == 0
+    rows = dict(line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert rows["episodes"] == "20"
+    shares = [float(rows[name].removesuffix("%")) for name in ("terminated", "truncated")]
+    assert sum(shares) == pytest.approx(100)
+    terms = [float(value) for name, value in rows.items() if name.endswith("mean sum")]
+    assert sum(terms) == pytest.approx(float(rows["return, mean"]), rel=1e-4)
+    assert float(rows["return, least"]) <= float(rows["return, mean"])
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--out", "run"], "the name must end with .npz"),
+        (["--out", "missing/run.npz"], "cannot be written"),
+        (["--policy", "rnd"], "did you mean 'random'?"),
+        (["--policy", "./none.py:f"], "./none.py cannot be loaded"),
+        (["--policy", "./policy.py:lasy"], "did you mean 'lazy'?"),
+        (["--policy", "./policy.py:lazy"], "expected (100,) integers"),
+        (["--policy", "./policy.py:wild"], "returned the action 9: allowed are 0 to 5"),
+        (["--policy", "./policy.py:rude"], "policy.py:8: ZeroDivisionError"),
+    ],
+)
+def test_rollout_refuses(
+    here: Path, words: list[str], part: str, capsys: pytest.CaptureFixture[str]
+):
+    (here / "policy.py").write_text(
+        "import numpy as np\n"
+        "def lazy(observation, info, rngs):\n"
+        "    return 0\n"
+        "def wild(observation, info, rngs):\n"
+        "    return np.full(len(rngs), 9)\n"
+        "def rude(observation, info, rngs):\n"
+        "    a = 0\n"
+        "    return 1 // a\n"
+    )
+    assert main(["rollout", "empty-4x4", *words]) in (1, 2)
+    assert part in capsys.readouterr().err
+    assert [file.name for file in here.iterdir() if file.is_file()] == ["policy.py"]
+
+
+def test_an_episode_must_end(here: Path, capsys: pytest.CaptureFixture[str]):
+    write(here)
+    assert main(["rollout", "."]) == 2
+    assert "--max-steps" in capsys.readouterr().err
+    write(here, more="max_steps: 5")
+    assert main(["rollout", ".", "--episodes", "2"]) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_keeps_what_is_finished(here: Path):
+    (here / "policy.py").write_text(
+        "import sys\nimport time\nimport numpy as np\n"
+        "def slow(observation, info, rngs):\n"
+        "    print('step', file=sys.stderr, flush=True)\n"
+        "    time.sleep(0.01)\n"
+        "    return np.array([rng.integers(6) for rng in rngs])\n"
+    )
+    words = "rollout empty-4x4 --episodes 100000 --num-envs 2 --policy ./policy.py:slow"
+    with subprocess.Popen(
+        [sys.executable, "-m", "gv_engine", *words.split(), "--max-steps", "5", "--out", "a.npz"],
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for _ in range(20):
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert "interrupted after" in said
+    assert "Traceback" not in said
+    with np.load(here / "a.npz") as file:
+        assert len(file["episode_start"]) >= 2
+        assert len(file["grid"]) == len(file["action"])
+    assert {file.name for file in here.iterdir() if file.is_file()} == {"a.npz", "policy.py"}
+
+
+def test_files_appear_whole_or_not_at_all(tmp_path: Path):
+    path = tmp_path / "a.npz"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError), replacing(path) as draft:
+        draft.write_text("half: \udcff", "utf-8")
+    assert path.read_text() == "old"
+    with replacing(path) as draft:
+        draft.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(OSError, match="is a folder"), replacing(tmp_path):
+        pass
+
+
+# ---- record ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", ["both", "state", "observation", "window"])
+def test_picture(here: Path, view: str):
+    assert main(["record", "keydoor-5x5", "a.png", "--view", view, "--cell", "16"]) == 0
+    picture = imageio.v3.imread("a.png")
+    sizes = {"both": (112, 200), "state": (80, 80), "observation": (112, 112)}
+    assert picture.shape[:2] == sizes.get(view, (256, 400))
+    assert len(np.unique(picture)) > 20
+
+
+@pytest.mark.parametrize("suffix", ["gif", "mp4"])
+def test_animation(here: Path, suffix: str):
+    out = f"a.{suffix}"
+    words = ["--steps", "6", "--fps", "4", "--cell", "15", "--policy", "valid", "--view", "state"]
+    assert main(["record", "keydoor-5x5", out, *words]) == 0
+    pictures = imageio.v3.imread(out)
+    assert pictures.shape[1:3] == (76, 76)  # even, for the video
+    assert len({picture.tobytes() for picture in pictures}) > 3
+
+
+def test_equal_seeds_are_equal_pictures(here: Path):
+    for out, seed in (("a.png", "1"), ("b.png", "1"), ("c.png", "2")):
+        assert main(["record", "keydoor-7x7", out, "--seed", seed, "--steps", "9"]) == 0
+    a, b, c = (Path(out).read_bytes() for out in ("a.png", "b.png", "c.png"))
+    assert a == b != c
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["a.avi"], "a.avi: the name must end with .gif, .mp4, .png"),
+        (["a.png", "--view", "stat"], "did you mean 'state'?"),
+        (["missing/a.png"], "cannot be written"),
+    ],
+)
+def test_record_refuses(
+    here: Path, words: list[str], part: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["record", "keydoor-5x5", *words]) != 0
+    assert part in capsys.readouterr().err
+    assert not list(here.iterdir())
+
+
+def test_record_needs_no_display(here: Path):
+    done = command("record", "keydoor-5x5", "a.png", here=here)
+    assert done.returncode == 0, done.stderr
+    assert (here / "a.png").is_file()
+
+
+# ---- new and check ---------------------------------------------------------------------------
+
+
+def test_new_is_sound_from_the_start(here: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["new", "my-cave", "--folder", "levels"]) == 0
+    folder = Path("levels", "my-cave")
+    assert "gv-engine play levels/my-cave" in capsys.readouterr().out.replace(os.sep, "/")
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "README.md",
+        "rubble_cracked.svg",
+        "rubble_whole.svg",
+        "rules.py",
+        "scenario.yaml",
+        "test_my_cave.py",
+    ]
+    assert "{{" not in (folder / "README.md").read_text()
+    assert main(["check", str(folder)]) == 0
+    assert "hit_rubble\tlevels/my-cave/rules.py" in capsys.readouterr().out.replace(os.sep, "/")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", str(folder)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(("name", "part"), [("cave", "exists already"), ("a b", "is no name")])
+def test_new_refuses(here: Path, name: str, part: str, capsys: pytest.CaptureFixture[str]):
+    Path("cave").mkdir()
+    assert main(["new", name]) == 2
+    assert part in capsys.readouterr().err
+    assert not list(Path("cave").iterdir())
+
+
+@pytest.mark.parametrize("name", ["keydoor-9x9", "empty-4x4"])
+def test_check_finds_nothing_in_what_is_right(name: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", name, "--episodes", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "TRANSITION\tmove_agent\tsystems" in said
+    assert "object world equals compiled world" in said
+
+
+RULE = "@system(TRANSITION)\ndef rule(w, agent):\n"
+LAMP = "LAMP = object_type('Lamp')\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "part"),
+    [
+        ("", RULE + "    w.position.x[w.at[0, 0]] = 3\n", "has the position (0, 3)"),
+        ("", RULE + "    w.at[1, 3] = 0\n", "Exit) has the position (1, 3)"),
+        ("", RULE + "    w.agent.holding[agent] = 40\n", "agent.holding[1] is 40, which has been"),
+        ("", RULE + "    w.agent.holding[agent] = w.at[0, 0]\n", "which also stands on the grid"),
+        ("", RULE + "    w.position.y[agent] = -1\n", "the agent is outside the grid"),
+        ("", RULE + "    w.fail('no more')\n", "no more"),
+        (
+            "state_space: {objects: [Wall, Floor, Exit]}",
+            LAMP + RULE + "    if w.at[1, 2] == 0:\n        w.place(w.spawn(LAMP), 1, 2)\n",
+            "Lamp stands on the grid, which state_space.objects does not list",
+        ),
+        (
+            "observation_space: {objects: [Wall, Floor]}",
+            RULE + "    pass\n",
+            "Exit is seen, which observation_space.objects does not list",
+        ),
+        (
+            "observation_space: {colors: [NONE]}",
+            RULE + "    w.color.value[w.at[1, 3]] = 2\n",
+            "the colour GREEN is seen, which observation_space.colors does not list",
+        ),
+    ],
+)
+def test_check_finds(
+    here: Path, more: str, code: str, part: str, capsys: pytest.CaptureFixture[str]
+):
+    write(here, "./rules.py:rule", more, code)
+    assert main(["check", "."]) == 1
+    said = capsys.readouterr().err
+    assert part in said
+    assert "seed 0, step " in said
+
+
+def test_check_finds_a_difference(here: Path, capsys: pytest.CaptureFixture[str]):
+    code = """
+@component
+class Count:
+    value: Int8 = 127
+COUNTER = object_type("Counter", Count)
+@system(TRANSITION)
+def rule(w, agent):
+    if w.at[1, 2] == 0:
+        w.place(w.spawn(COUNTER), 1, 2)
+    w.count.value[w.at[1, 2]] += 1
+"""
+    write(here, "./rules.py:rule", "", code)
+    assert main(["check", "."]) == 1
+    assert "w.count.value: Python integer 128" in capsys.readouterr().err
+
+
+def test_check_says_what_does_not_compile(here: Path, capsys: pytest.CaptureFixture[str]):
+    code = RULE + "    {i: [] for i in 'ab'}['a'].append(object())\n"
+    write(here, "./rules.py:rule", "", code)
+    assert main(["check", "."]) == 0
+    said = dict(line.rsplit("\t", 1) for line in capsys.readouterr().out.splitlines())
+    assert said["compiles"].startswith("no: ")
+    assert said["found"] == "nothing wrong"
