@@ -6,6 +6,7 @@ which one they drive.
 
 from __future__ import annotations
 
+import copy
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,11 @@ class Outputs:
         flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         return cls(*shown(), np.zeros(n), *flags, *shown())
 
+    def become(self, other: Outputs) -> None:
+        """Show what another one shows, in the same arrays."""
+        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
+            mine[...] = theirs
+
 
 class Batch:
     """N worlds as rows of one array, run by compiled code.
@@ -84,6 +90,8 @@ class Batch:
 
         self.scenario = scenario
         self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
+        # as in `World`; a generator of zeros would draw the same for ever
+        generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self.outputs = Outputs.of(scenario, num_worlds)
         self._actions = np.zeros(num_worlds, np.int64)
         self._arrays = (
@@ -138,6 +146,15 @@ class Batch:
         actions[i] = LOOK
         self.run(actions, NEXT_STEP)
 
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.scenario, self.rows, self.outputs
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        scenario, rows, outputs = state
+        self.__init__(scenario, len(rows))  # type: ignore[misc]  # its addresses are those of now
+        self.rows[:] = rows
+        self.outputs.become(outputs)
+
 
 def _as_records(array: NDArray[Any]) -> NDArray[Any]:
     """(N,) records with one field `row` over an (N, …) array; arrays of numbers as they are."""
@@ -159,14 +176,20 @@ class ObjectBatch:
         return len(self.simulations)
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Give world i a generator, from which its next level is drawn."""
-        self.simulations[i].world.rng = generator
+        """Give world i the state of a generator, from which its next level is drawn."""
+        self.simulations[i].world.rng = copy.deepcopy(generator)
 
     def run(self, actions: NDArray[np.int64], mode: int) -> None:
-        """As `Batch.run`; a world that fails keeps the others after it from acting."""
+        """As `Batch.run`."""
+        failed = None
         for i, action in enumerate(actions.tolist()):
             if action != KEEP:
-                self._run(i, action, mode)
+                try:
+                    self._run(i, action, mode)
+                except RuleError as error:
+                    failed = failed or error
+        if failed:
+            raise failed
 
     def _run(self, i: int, action: int, mode: int) -> None:
         out, simulation = self.outputs, self.simulations[i]
@@ -202,6 +225,17 @@ class ObjectBatch:
         """Make world i the world of a row and show it."""
         self.simulations[i].world.restore(row)
         self._run(i, LOOK, NEXT_STEP)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.scenario, [self.snapshot(i) for i in range(len(self))], self.outputs
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        scenario, rows, outputs = state
+        self.__init__(scenario, len(rows))  # type: ignore[misc]  # esper keeps worlds in a context
+        for simulation, row, terms in zip(self.simulations, rows, outputs.terms, strict=True):
+            simulation.world.restore(row)
+            simulation.terms = tuple(terms.tolist())
+        self.outputs.become(outputs)
 
 
 def make_batch(scenario: Scenario, num_worlds: int, world: str = "auto") -> Batch | ObjectBatch:

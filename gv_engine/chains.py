@@ -108,23 +108,39 @@ def _pair(first: Any, second: Any) -> Any:
 
 def _remembering(remember: Any, values: Any) -> Any:
     def measure(w: Any, p: Any) -> Any:
-        return 1.0 * remember(w, AGENT, *values(w, p, ()))
+        return _number(remember(w, AGENT, *values(w, p, ())))
 
     return measure
 
 
-def _function(function: Any, values: Any) -> Any:
+def _function(function: Any, values: Any, result: Any) -> Any:
     def run(w: Any, p: Any, was: Any) -> Any:
-        return function(w, AGENT, *values(w, p, was))
+        return result(function(w, AGENT, *values(w, p, was)))
 
     return run
 
 
-def _function_with_past(function: Any, values: Any) -> Any:
+def _function_with_past(function: Any, values: Any, result: Any) -> Any:
     def run(w: Any, p: Any, was: Any) -> Any:
-        return function(w, AGENT, was[0], *values(w, p, was[1]))
+        return result(function(w, AGENT, was[0], *values(w, p, was[1])))
 
     return run
+
+
+def _number(value: Any) -> Any:
+    return 1.0 * value
+
+
+def _truth(value: Any) -> Any:
+    return bool(value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_RESULTS = {REWARD: _number, TERMINATING: _truth}
+"""What the functions of a phase return, whatever kind of number they make it from."""
 
 
 def _arguments(prefix: str, call: Call, helper: Callable[..., Any] | None = None) -> Any:
@@ -156,12 +172,13 @@ def _several(prefix: str, calls: tuple[Call, ...]) -> Any:
 def _call(prefix: str, call: Call) -> Any:
     """`(w, p)` → was and `(w, p, was)` → result of a call."""
     values, measure = _arguments(prefix, call)
+    result = _RESULTS.get(call.system.phase, _as_it_is)
     remember = call.system.remember
     if remember is None:
-        return measure, _function(call.system.function, values)
+        return measure, _function(call.system.function, values, result)
     remembered, _ = _arguments(prefix, call, remember)
     measure = _pair(_remembering(remember, remembered), measure)
-    return measure, _function_with_past(call.system.function, values)
+    return measure, _function_with_past(call.system.function, values, result)
 
 
 # ---- chains ----------------------------------------------------------------------------------
@@ -197,7 +214,7 @@ def _add(before: Any, number: int, run: Any) -> Any:
 
     def total(w: Any, p: Any, was: Any, terms: Any) -> float:
         reward = before(w, p, was[0], terms)
-        term = 1.0 * run(w, p, was[1])
+        term = run(w, p, was[1])
         terms[number] = term
         return reward + term  # type: ignore[no-any-return]
 
@@ -213,7 +230,7 @@ def _or(before: Any, run: Any) -> Any:
 
     def over(w: Any, p: Any, was: Any) -> bool:
         earlier = before(w, p, was[0])
-        return bool(run(w, p, was[1])) or earlier
+        return run(w, p, was[1]) or earlier  # type: ignore[no-any-return]
 
     return over
 
@@ -327,6 +344,7 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
             chosen = actions[i]
             if chosen == KEEP:
                 continue
+            w.error = 0
             if chosen == RESTART or (
                 chosen >= 0 and mode == NEXT_STEP and (w.terminated or w.truncated)
             ):

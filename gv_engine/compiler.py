@@ -117,7 +117,9 @@ def _brief(error: NumbaError) -> str:
     """Function, file, line and cause out of a message of several thousand characters."""
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
     places = [match for line in lines if (match := re.match(r'File "(.+)", line (\d+):', line))]
-    causes = [line for line in lines if line and not line.startswith(_NOISE)]
+    causes = [
+        line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
+    ]
     cause = causes[0] if causes else lines[0]
     where = f" ({places[0][1]}, line {places[0][2]})" if places else ""
     return f"a rule cannot be compiled{where}: {cause}"

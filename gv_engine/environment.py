@@ -148,6 +148,9 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self._batch.restore(0, row)
         return self._observation(), self._info()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+
     # ---- pictures ------------------------------------------------------------------------
 
     def render(self) -> Any:

@@ -34,12 +34,12 @@ ACTIONS = (
 
 def step_y(orientation: int) -> int:
     """Change of y by one step in a direction."""
-    return (orientation == BACKWARD) - (orientation == FORWARD)
+    return 1 if orientation == BACKWARD else -1 if orientation == FORWARD else 0
 
 
 def step_x(orientation: int) -> int:
     """Change of x by one step in a direction."""
-    return (orientation == RIGHT) - (orientation == LEFT)
+    return 1 if orientation == RIGHT else -1 if orientation == LEFT else 0
 
 
 def turned(orientation: int, by: int) -> int:

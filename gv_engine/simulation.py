@@ -213,3 +213,13 @@ class Simulation:
                 if valid is None or valid(self.world, AGENT, action, *arguments):
                     mask[position] = 1
                     break
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _thaw, (self.scenario, self.world.snapshot(), self.terms)
+
+
+def _thaw(scenario: Scenario, row: NDArray[Any], terms: tuple[float, ...]) -> Simulation:
+    simulation = Simulation(scenario)
+    simulation.world.restore(row)
+    simulation.terms = terms
+    return simulation

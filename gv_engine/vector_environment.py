@@ -211,6 +211,9 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         """
         self._batch.restore(i, row)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+
     def render(self) -> tuple[Any, ...] | None:
         """One picture per world, as the render mode says."""
         if self.render_mode is None:

@@ -334,6 +334,8 @@ def test_picture(here: Path, view: str):
     assert len(np.unique(picture)) > 20
 
 
+# imageio leaves the pipes open through which it reads a video
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("suffix", ["gif", "mp4"])
 def test_animation(here: Path, suffix: str):
     out = f"a.{suffix}"

@@ -1,0 +1,458 @@
+"""The object world and the batch are the same world, and one row is all of it."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+
+import esper
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from components.objects import KEY, WALL
+from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation, World
+from gv_engine.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.batch import make_batch
+from gv_engine.component import column_name
+from gv_engine.invariants import fault_of_row
+from tests.boards import RULES, scenario
+from tests.strategies import actions, meadow, meadows, seeds
+
+
+class Run:
+    """One world of a scenario; in a batch it is the second of three, the others go their own way."""
+
+    def __init__(self, played, world, seed):
+        self.row = 1 if world == "batch" else 0
+        size, kind = (3, "compiled") if self.row else (1, "object")
+        self.batch = make_batch(played, size, kind)
+        for i in range(size):
+            self.batch.set_generator(i, np.random.default_rng(seed + i - self.row))
+        self.start = [RESTART] * size
+
+    def reset(self):
+        self.batch.run(np.array(self.start), DISABLED)
+        return self.shown
+
+    def step(self, action):
+        turn = [(action + 3) % 8, action, (action + 5) % 8] if self.row else [action]
+        self.batch.run(np.array(turn), DISABLED)
+        return self.shown
+
+    def alone(self, action):
+        turn = np.full(len(self.batch), KEEP)
+        turn[self.row] = action
+        self.batch.run(turn, DISABLED)
+        return self.shown
+
+    @property
+    def shown(self):
+        """All that the world shows, copied."""
+        shown = {name: array[self.row].copy() for name, array in vars(self.batch.outputs).items()}
+        final = {name for name in shown if name.startswith("final_")}
+        return {name: value for name, value in shown.items() if name not in final}
+
+    def snapshot(self):
+        return self.batch.snapshot(self.row)
+
+    def restore(self, row):
+        self.batch.restore(self.row, row)
+
+
+def assert_same_shown(one, other):
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def assert_same_rows(one, other):
+    assert one.dtype == other.dtype
+    for name in one.dtype.names:
+        if one.dtype[name].names:
+            for field in one.dtype[name].names:
+                np.testing.assert_array_equal(
+                    one[name][field], other[name][field], err_msg=f"{name}.{field}"
+                )
+        elif name != "error":  # a number for a message, which only compiled code needs
+            np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def outcome(act, *arguments):
+    """What an act shows, or the message of its RuleError without the number of the world."""
+    try:
+        return act(*arguments), ""
+    except RuleError as error:
+        return None, f"{type(error).__name__}{str(error).partition(':')[2]}"
+
+
+# ---- object world = row of a batch -------------------------------------------------------------
+
+
+@given(meadows(), seeds, actions)
+@example(meadow(seeds=3, withers=9, how=8), 0, [0] * 5)
+def test_every_step_is_the_same_in_both_worlds(played, seed, chosen):
+    one, other = Run(played, "object", seed), Run(played, "batch", seed)
+    for act in [None, *chosen]:
+        found, failed = outcome(one.reset) if act is None else outcome(one.alone, act)
+        twin, twin_failed = outcome(other.reset) if act is None else outcome(other.alone, act)
+        assert failed == twin_failed
+        if failed:
+            return
+        assert_same_shown(found, twin)
+        assert_same_rows(one.snapshot(), other.snapshot())
+        assert not fault_of_row(played, one.snapshot())
+
+
+@given(seeds, actions)
+def test_the_other_rows_of_a_batch_make_no_difference(seed, chosen):
+    one, other = Run(meadow(), "batch", seed), Run(meadow(), "batch", seed)
+    one.reset()
+    other.reset()
+    for action in chosen:
+        assert_same_shown(one.step(action), other.alone(action))
+
+
+# ---- snapshot, restore, fork -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["object", "batch"])
+@pytest.mark.parametrize("target", ["object", "batch"])
+@settings(max_examples=40)
+@given(played=meadows(), seed=seeds, before=actions, after=actions)
+def test_a_restored_world_has_the_future_it_had(source, target, played, seed, before, after):
+    first = Run(played, source, seed)
+    if outcome(first.reset)[1] or any(outcome(first.alone, action)[1] for action in before):
+        return
+    row = first.snapshot()
+    kept = row.copy()
+    second = Run(played, target, seed + 1)
+    outcome(second.reset)
+    second.restore(row)
+    for action in after:
+        found, expected = outcome(second.alone, action), outcome(first.alone, action)
+        assert found[1] == expected[1]
+        if found[1]:
+            return
+        assert_same_shown(found[0], expected[0])
+        assert_same_rows(second.snapshot(), first.snapshot())
+    # a snapshot is nobody's memory
+    assert_same_rows(row, kept)
+
+
+def test_a_row_of_another_layout_is_refused(world):
+    small = Run(meadow(), world, 0)
+    other = Run(scenario("^"), "object", 0)
+    other.reset()
+    with pytest.raises(ValueError, match="restore it into an environment of the same scenario"):
+        small.restore(other.snapshot())
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_worlds(copied):
+    simulation = Simulation(meadow())
+    simulation.reset(np.random.default_rng(4))
+    simulation.step(3)
+    world = copied(simulation.world)
+    assert isinstance(world, World)
+    assert_same_rows(world.snapshot(), simulation.world.snapshot())
+    world.agent.facing[AGENT] = 2
+    world.rng.random()
+    assert simulation.world.agent.facing[AGENT] != 2
+    assert world.rng.random() != simulation.world.rng.random()
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_simulations(copied):
+    simulation = Simulation(meadow())
+    simulation.reset(np.random.default_rng(4))
+    simulation.step(3)
+    twin = copied(simulation)
+    assert twin.terms == simulation.terms
+    for action in (0, 4, 7, 2):
+        twin.step(action)
+        simulation.step(action)
+        assert twin.terms == simulation.terms
+        assert_same_rows(twin.world.snapshot(), simulation.world.snapshot())
+
+
+# ---- spawning and removing ---------------------------------------------------------------------
+
+
+def test_the_lowest_free_entity_is_taken_and_given_back(world):
+    run = Run(meadow(seeds=2, strength=0.0, every=1000, withers=4), world, 7)
+    run.reset()
+    taken = []
+    for _ in range(60):
+        before = run.snapshot()
+        run.alone(4)
+        row = run.snapshot()
+        came = np.flatnonzero(row["flower"]["has"] & (row["flower"]["age"] == 1))
+        # what withers goes after the new ones have come
+        free = np.flatnonzero(before["alive"] == 0)[1:]  # not NOTHING
+        np.testing.assert_array_equal(came, free[: len(came)])
+        assert row["free"] <= np.flatnonzero(row["alive"] == 0)[1:].min()
+        gone = row["alive"] == 0
+        for name in ("flower", "color", "kind", "portable", "position"):
+            assert not row[name]["has"][gone].any()
+        taken += came.tolist()
+    assert len(taken) > 2 * len(set(taken)) > 2
+
+
+def test_a_full_world_says_so(world):
+    run = Run(meadow(how=8), world, 0)
+    run.reset()
+    with pytest.raises(CapacityError, match=r"^world [01]: the world is full: all of its entities"):
+        run.alone(0)
+
+
+MISDEEDS = {
+    1: "w.place: the cell is outside the grid",
+    2: "w.place: the cell is outside the grid",
+    3: "w.place: the cell holds another object",
+    4: "w.spawn: an object type that is not in the scenario's state_space",
+    5: "w.spawn: an object type that is not in the scenario's state_space",
+    6: "w.set_shape: larger than the scenario's max_shape",
+    7: "the meadow is closed",
+}
+
+
+@pytest.mark.parametrize("how", MISDEEDS)
+def test_broken_promises_are_errors(world, how):
+    run = Run(meadow(how=how), world, 0)
+    run.reset()
+    with pytest.raises(RuleError, match=rf"^world [01]: {MISDEEDS[how]}"):
+        run.alone(0)
+
+
+def test_after_an_error_a_world_can_begin_anew(world):
+    closer = [{"name": "getting_closer", "object_type": "Key"}]
+    run = Run(scenario(">K", reward_functions=closer), world, 0)
+    run.reset()
+    with pytest.raises(RuleError, match="exactly one"):
+        run.alone(7)
+    # and go on, if one wants it to
+    with pytest.raises(RuleError, match="exactly one"):
+        run.alone(7)
+    run.reset()
+    assert run.alone(4)["rewards"] == 0.0
+
+
+def test_one_world_that_fails_keeps_no_other_from_going_on():
+    closer = [{"name": "getting_closer", "object_type": "Key"}]
+    played = scenario(">K.", reward_functions=closer)
+    for kind in ("object", "compiled"):
+        batch = make_batch(played, 3, kind)
+        batch.run(np.full(3, RESTART), DISABLED)
+        with pytest.raises(RuleError, match="^world 0: "):
+            batch.run(np.array([7, 7, 0]), DISABLED)
+        assert batch.snapshot(2)["position"]["x"][AGENT] == 1
+
+
+# ---- the object world by hand ------------------------------------------------------------------
+
+
+@pytest.fixture
+def by_hand():
+    simulation = Simulation(scenario("^.\nKd"))
+    simulation.reset()
+    return simulation.world
+
+
+def test_columns_are_the_fields_of_espers_components(by_hand):
+    door = by_hand.at[1, 1]
+    with by_hand.context:
+        component = next(c for c in esper.components_for_entity(door) if "Door" in str(type(c)))
+    by_hand.door.status[door] = 0
+    assert component.status == 0
+    component.status = 2
+    assert by_hand.door.status[door] == by_hand.state_of(door) == 2
+
+
+def test_an_absent_component_reads_its_defaults_and_cannot_be_written(by_hand):
+    key = by_hand.at[1, 0]
+    assert not by_hand.door.has[key]
+    assert by_hand.door.status[key] == 0
+    with pytest.raises(RuleError, match=r"writes door\.status of an entity that has no Door"):
+        by_hand.door.status[key] = 1
+    by_hand.door.has[key] = True
+    by_hand.door.status[key] = 1
+    by_hand.door.has[key] = False
+    assert by_hand.door.status[key] == 0
+
+
+def test_nothing_reads_the_defaults_of_everything(by_hand):
+    for cls in by_hand.layout.components:
+        assert not by_hand[column_name(cls)].has[0]
+    assert by_hand.appearance(0) == (2, 0, 0)
+
+
+def test_place_lift_remove(by_hand):
+    key = by_hand.unique(KEY)
+    by_hand.place(key, 0, 1)
+    assert by_hand.at[0, 1] == key
+    assert by_hand.at[1, 0] == 0
+    by_hand.lift(key)
+    assert by_hand.at[0, 1] == by_hand.unique(KEY) == 0
+    assert (by_hand.position.y[key], by_hand.position.x[key]) == (-1, -1)
+    by_hand.remove(key)
+    assert not by_hand.key.has[key]
+    assert by_hand.spawn(WALL) == key
+    with pytest.raises(RuleError, match="the cell holds another object"):
+        by_hand.place(key, 1, 1)
+    for y, x in [(-1, 0), (0, -1), (2, 0), (0, 2)]:
+        with pytest.raises(RuleError, match="outside the grid"):
+            by_hand.place(key, y, x)
+
+
+def test_a_world_says_what_it_has(by_hand):
+    with pytest.raises(AttributeError, match=r"this world has no 'dore'; its components are .*door"):
+        by_hand.dore  # noqa: B018  # reading it is the test
+
+
+# ---- many worlds in one process ----------------------------------------------------------------
+
+
+def episode(env, seed, steps=60):
+    """Rows of an episode, in order."""
+    pilot = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(steps):
+        env.step(int(pilot.integers(env.action_space.n)))
+        yield env.snapshot()
+
+
+@pytest.fixture(params=["object", "compiled"])
+def environments(request):
+    """Makes environments of three scenarios with different columns."""
+    return lambda: [
+        GridEnv(played, world=request.param) for played in (meadow(), scenario("^.K\n.d."), meadow())
+    ]
+
+
+def test_taking_turns_is_like_being_alone(environments):
+    alone = [list(episode(env, seed)) for seed, env in enumerate(environments())]
+    turns = [episode(env, seed) for seed, env in enumerate(environments())]
+    together = list(zip(*turns, strict=True))
+    for expected, found in zip(alone, zip(*together, strict=True), strict=True):
+        for one, other in zip(expected, found, strict=True):
+            assert_same_rows(one, other)
+
+
+def test_threads_are_like_being_alone(environments):
+    alone = [list(episode(env, seed)) for seed, env in enumerate(environments())]
+    found = {}
+
+    def play(seed, env):
+        found[seed] = list(episode(env, seed))
+
+    threads = [
+        threading.Thread(target=play, args=(seed, env)) for seed, env in enumerate(environments())
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed, expected in enumerate(alone):
+        for one, other in zip(expected, found[seed], strict=True):
+            assert_same_rows(one, other)
+
+
+def test_espers_own_world_stays_the_users():
+    before = esper.current_world
+    mine = esper.create_entity()
+    try:
+        env = GridEnv(meadow(), world="object")
+        list(episode(env, 0, steps=5))
+        assert esper.current_world == before
+        assert list(esper.get_entities()) == [mine]
+        assert not esper.get_processors()
+        with pytest.raises(RuleError):
+            list(episode(GridEnv(meadow(how=7), world="object"), 0))
+        assert esper.current_world == before
+    finally:
+        esper.delete_entity(mine, immediate=True)
+
+
+def test_worlds_that_are_gone_leave_nothing_behind():
+    names = set(esper.list_worlds())
+    env = GridEnv(meadow(), world="object")
+    env.reset(seed=0)
+    assert len(set(esper.list_worlds()) - names) == 1
+    del env
+    gc.collect()
+    assert set(esper.list_worlds()) <= names
+
+
+# ---- esper's own style -------------------------------------------------------------------------
+
+PROCESSOR = '''
+import esper
+
+from components import Agent, Door, Position
+from gv_engine import TRANSITION, system
+from systems.queries import ahead
+
+
+class CloseDoors(esper.Processor):
+    def __init__(self, every: int = 2) -> None:
+        self.every = every
+
+    def process(self) -> None:
+        if self.world.steps % self.every == 0:
+            for entity, (position, door) in esper.get_components(Position, Door):
+                door.status = 1
+
+
+@system(TRANSITION)
+def close_doors(w, agent, every: int = 2):
+    """Doors do not stay open."""
+    if w.steps % every == 0:
+        for e in range(1, w.capacity):
+            if w.door.has[e]:
+                w.door.status[e] = 1
+'''
+
+
+def test_a_processor_is_a_system(tmp_path):
+    (tmp_path / "rules.py").write_text(PROCESSOR)
+    levels = [
+        Scenario.load(
+            {
+                **RULES,
+                "map": "d.^.d\n.d.d.",
+                "transition_functions": [
+                    "move_agent",
+                    "turn_agent",
+                    {"name": f"./rules.py:{rule}", "every": 3},
+                    "actuate_door",
+                ],
+            },
+            tmp_path,
+        )
+        for rule in ("CloseDoors", "close_doors")
+    ]
+    one, other = (list(episode(GridEnv(level, world="object"), 3)) for level in levels)
+    opened = 0
+    for row, twin in zip(one, other, strict=True):
+        assert_same_rows(row, twin)
+        opened += int((row["door"]["has"] & (row["door"]["status"] == 0)).sum())
+    assert opened
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_a_seed_is_an_episode(seed):
+    envs = [GridEnv(meadow(), world=world) for world in ("object", "compiled", "object")]
+    for row, *others in zip(*(episode(env, seed, steps=15) for env in envs), strict=True):
+        for other in others:
+            assert_same_rows(row, other)
