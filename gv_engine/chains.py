@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.component import NOTHING
 from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY, Call, is_nested
 from gv_engine.world import AGENT
 from systems.observation import look, show
@@ -300,8 +301,8 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
         for e in range(1, w.capacity):
             if w.alive[e]:
                 w.remove(e)
-        w.at[:, :] = 0
-        w.placed[:] = 0
+        w.at.fill(NOTHING)
+        w.placed.fill(0)
         w.alive[AGENT] = 1
         w.become_agent(AGENT)
         w.free = AGENT + 1
@@ -313,14 +314,7 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
         w.truncated = 0
         begin(w, p)
 
-    def observe(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
-        see(w, p, view)
-        show(w, AGENT, view, grid, item)
-        for k in range(p.num_actions):
-            mask[k] = valid(w, p, p.actions[k])
-
-    (row, parameter, view, action, grid, item, mask, term, reward) = dtypes[:9]
-    flag = dtypes[9]
+    row, parameter, view, action, grid, item, masked, term, reward, flag = dtypes[:10]
 
     def kernel(addresses: Any, start: int, stop: int, mode: int) -> int:
         rows = table(addresses[0], stop, row)
@@ -329,14 +323,14 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
         actions = table(addresses[3], stop, action)
         grids = table(addresses[4], stop, grid)
         items = table(addresses[5], stop, item)
-        masks = table(addresses[6], stop, mask)
+        masks = table(addresses[6], stop, masked)
         terms = table(addresses[7], stop, term)
         rewards = table(addresses[8], stop, reward)
         terminated = table(addresses[9], stop, flag)
         truncated = table(addresses[10], stop, flag)
         final_grids = table(addresses[11], stop, grid)
         final_items = table(addresses[12], stop, item)
-        final_masks = table(addresses[13], stop, mask)
+        final_masks = table(addresses[13], stop, masked)
         final_terms = table(addresses[14], stop, term)
         failed = 0
         for i in range(start, stop):
@@ -345,37 +339,51 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
             if chosen == KEEP:
                 continue
             w.error = 0
-            if chosen == RESTART or (
-                chosen >= 0 and mode == NEXT_STEP and (w.terminated or w.truncated)
-            ):
-                restart(w, p)
+            if chosen >= 0 and mode == NEXT_STEP and (w.terminated or w.truncated):
+                chosen = RESTART
+            if chosen == RESTART:
                 rewards[i] = 0.0
-                terms[i].row[:] = 0.0
                 terminated[i] = False
                 truncated[i] = False
-            elif chosen >= 0:
-                w.action = p.actions[chosen]
-                w.terminated = 0
-                w.truncated = 0
-                was = measure_rewards(w, p)
-                was_ending = measure_endings(w, p)
-                move(w, p)
-                w.reward = score(w, p, was, terms[i].row)
-                w.terminated = over(w, p, was_ending)
-                w.steps += 1
-                w.total += w.reward
-                w.truncated = w.steps >= p.max_steps and not w.terminated
-                rewards[i] = w.reward
-                terminated[i] = w.terminated != 0
-                truncated[i] = w.truncated != 0
-                if mode == SAME_STEP and (w.terminated or w.truncated) and w.error == 0:
-                    observe(
-                        w, p, look_at, final_grids[i].row, final_items[i].row, final_masks[i].row
-                    )
-                    final_terms[i].row[:] = terms[i].row
+            # twice where an episode ends in a SAME_STEP reset: its end is shown, then a new start
+            shown = False
+            while not shown:
+                shown = True
+                if chosen == RESTART:
                     restart(w, p)
-                    terms[i].row[:] = 0.0
-            observe(w, p, look_at, grids[i].row, items[i].row, masks[i].row)
+                    terms[i].row.fill(0.0)
+                elif chosen >= 0:
+                    w.action = p.actions[chosen]
+                    w.terminated = 0
+                    w.truncated = 0
+                    was = measure_rewards(w, p)
+                    was_ending = measure_endings(w, p)
+                    move(w, p)
+                    w.reward = score(w, p, was, terms[i].row)
+                    w.terminated = over(w, p, was_ending)
+                    w.steps += 1
+                    w.total += w.reward
+                    w.truncated = w.steps >= p.max_steps and not w.terminated
+                    rewards[i] = w.reward
+                    terminated[i] = w.terminated != 0
+                    truncated[i] = w.truncated != 0
+                    ended = (w.terminated or w.truncated) and w.error == 0
+                    shown = not (mode == SAME_STEP and ended)
+                chosen = RESTART
+                see(w, p, look_at)
+                show(
+                    w,
+                    AGENT,
+                    look_at,
+                    grids[i].row if shown else final_grids[i].row,
+                    items[i].row if shown else final_items[i].row,
+                )
+                mask = masks[i].row if shown else final_masks[i].row
+                for k in range(p.num_actions):
+                    mask[k] = valid(w, p, p.actions[k])
+                if not shown:
+                    for k in range(len(terms[i].row)):
+                        final_terms[i].row[k] = terms[i].row[k]
             failed += w.error != 0
         return failed
 

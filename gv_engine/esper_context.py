@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from collections import deque
 from types import TracebackType
 
 import esper
@@ -24,13 +25,30 @@ def _forget(name: str) -> None:
             esper.delete_world(name)
 
 
+_RETIRED: deque[EsperContext] = deque()
+"""Contexts whose simulation is gone. Their processors hold the world, and with it the context; they
+are let go when the next context is made, not while memory is being reclaimed in midst of esper."""
+
+
 class EsperContext:
     """`with context:` makes esper's functions speak of this context's world."""
 
     def __init__(self) -> None:
+        while _RETIRED:
+            _RETIRED.pop()._retire()
         self.name = f"gv_engine-{next(_NUMBERS)}"
         self._outer: list[str] = []
         weakref.finalize(self, _forget, self.name)
+
+    def belong_to(self, owner: object) -> None:
+        """Let go of all processors some time after the owner, who runs them, is gone."""
+        weakref.finalize(owner, _RETIRED.append, self).atexit = False
+
+    def _retire(self) -> None:
+        with self:
+            # esper has no public list of them
+            for processor in tuple(esper._processors):
+                esper.remove_processor(type(processor))
 
     def __enter__(self) -> None:
         _LOCK.acquire()

@@ -8,16 +8,16 @@ state_of and set_state.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 from zlib import crc32
 
-import numba
 import numpy as np
 from numba import from_dtype, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload_method, register_jitable
+from numba.np.arrayobj import make_array, populate_array
 
 from gv_engine import rng_kernels, verbs
 from gv_engine.component import NOTHING, column_name, fields_of
@@ -44,18 +44,26 @@ def record_type(layout: Layout) -> types.Record:
 
 
 @intrinsic
-def _pointer(typing_context: Any, address: Any) -> Any:
-    """A number as a pointer."""
+def table(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
+    """`(address, length, dtype)`: an array over memory, to which no references are counted."""
+    kind = types.Array(dtype.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(types.voidptr))
+        array = make_array(kind)(context, builder)
+        size = context.get_constant(
+            types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        )
+        populate_array(
+            array,
+            data=builder.inttoptr(arguments[0], array.data.type),
+            shape=[arguments[1]],
+            strides=[size],
+            itemsize=size,
+            meminfo=None,
+        )
+        return array._getvalue()
 
-    return types.voidptr(types.intp), generate
-
-
-def table(address: int, length: int, dtype: Any) -> Any:
-    """An array over memory: compiled code does not count references to it."""
-    return numba.carray(_pointer(address), length, dtype)  # type: ignore[attr-defined, call-arg]
+    return kind(types.intp, types.intp, dtype), generate
 
 
 def _is_rng(record: types.Record) -> bool:
@@ -239,41 +247,49 @@ def _become_agent(w: Any, e: Any) -> Any:
 def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
     """`(w, e, number)`: write all columns of an entity as a prefab says: the one of that type
     index, behind them the empty one and the agent's."""
-
     given = [dict(parts) for parts in (*layout.prefabs, (), AGENT_PREFAB)]
-    writes = []
+    columns = []
     for cls in layout.components:
-        column = column_name(cls)
-        writes.append(_write_column(column, "has", [cls in parts for parts in given]))
+        columns.append((column_name(cls), "has", np.array([cls in parts for parts in given])))
         for position, field in enumerate(fields_of(cls)):
             values = [parts[cls][position] if cls in parts else field.default for parts in given]
-            writes.append(_write_column(column, field.name, values))
-    # a tree: Numba compiles by recursion, and a chain of thirty would exceed Python's limit
+            columns.append((column_name(cls), field.name, np.array(values)))
+    # Four columns in one function, and four functions in one: a function costs Numba 25 ms, and a
+    # chain of all of them would exceed Python's recursion limit while it is compiled.
+    writes = [_write_four(*four) for four in _fours(columns)]
     while len(writes) > 1:
-        writes = [*map(_both, writes[::2], writes[1::2]), *writes[len(writes) & ~1 :]]
+        writes = [_all_four(*four) for four in _fours(writes)]
     return writes[0]  # type: ignore[no-any-return]  # numba returns what it takes
 
 
-def _write_column(column: str, field: str, values: list[Any]) -> Any:
-    if len(set(values)) == 1:
-        value = values[0]
+def _fours(things: list[Any]) -> Iterator[list[Any]]:
+    """Four at a time; the last one again and again to fill up, as writing twice does no harm."""
+    for start in range(0, len(things), 4):
+        four = things[start : start + 4]
+        yield four + [four[-1]] * (4 - len(four))
 
-        def write(w: Any, e: int, number: int) -> None:
-            w[column][field][e] = value
 
-    else:
-        table = np.array(values)
+def _write_four(one: Any, two: Any, three: Any, four: Any) -> Any:
+    column1, field1, table1 = one
+    column2, field2, table2 = two
+    column3, field3, table3 = three
+    column4, field4, table4 = four
 
-        def write(w: Any, e: int, number: int) -> None:
-            w[column][field][e] = table[number]
+    def write(w: Any, e: int, number: int) -> None:
+        w[column1][field1][e] = table1[number]
+        w[column2][field2][e] = table2[number]
+        w[column3][field3][e] = table3[number]
+        w[column4][field4][e] = table4[number]
 
     return register_jitable(write)
 
 
-def _both(one: Any, other: Any) -> Any:
+def _all_four(one: Any, two: Any, three: Any, four: Any) -> Any:
     def write(w: Any, e: int, number: int) -> None:
         one(w, e, number)
-        other(w, e, number)
+        two(w, e, number)
+        three(w, e, number)
+        four(w, e, number)
 
     return register_jitable(write)
 

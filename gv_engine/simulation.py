@@ -117,6 +117,7 @@ class Simulation:
             for call in scenario.calls(TRANSITION)
             for part in call.parts()
         ]
+        self.world.context.belong_to(self)
         with self.world.context:
             for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
                 for call in scenario.calls(phase) or _DEFAULTS.get(phase, ()):
@@ -204,6 +205,8 @@ class Simulation:
             for processor in self._rendering:
                 processor.canvas = canvas
             esper.process(RENDERING)
+            for processor in self._rendering:
+                processor.canvas = None
 
     def valid_actions(self, mask: NDArray[np.int8]) -> None:
         """Write 1 for every action that some transition would act on, else 0, into (actions,)."""

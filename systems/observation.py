@@ -23,8 +23,8 @@ def look(w: Any, agent: int, view: Any) -> None:
     y, x = w.position.y[agent], w.position.x[agent]
     top = y - view.y * down_y - view.x * right_y
     left = x - view.y * down_x - view.x * right_x
-    view.entity[:, :] = OUTSIDE
-    view.opaque[:, :] = 1
+    view.entity.fill(OUTSIDE)
+    view.opaque.fill(1)
     height, width = view.entity.shape
     # the part of the view that lies on the grid: rows of the view run along y or along x
     if down_x == 0:

@@ -13,7 +13,7 @@ from gv_engine.system import VISIBILITY, system
 @system(VISIBILITY)
 def fully_transparent(w: Any, agent: int, view: Any) -> None:
     """Everything is seen, through walls too."""
-    view.seen[:, :] = True
+    view.seen.fill(1)
 
 
 def _agent_not_at_the_bottom(area: Area) -> str:

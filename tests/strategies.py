@@ -39,18 +39,18 @@ def numbers(low: int, high: int) -> st.SearchStrategy[float]:
 
 
 @st.composite
-def meadows(draw: st.DrawFn) -> Scenario:
-    """A scenario that uses all that worlds can do; every one runs the same compiled program."""
-    return meadow(
+def meadows(draw: st.DrawFn) -> dict[str, Any]:
+    """Arguments of `meadow`: a scenario that uses all that worlds can do."""
+    return {
         **draw(maps()),
-        seeds=draw(st.integers(0, 3)),
-        withers=draw(st.integers(3, 9)),
-        strength=draw(st.sampled_from([0.0, 0.5, 1.0])),
-        every=draw(st.integers(1, 4)),
-        worth=draw(numbers(-2, 2)),
-        max_steps=draw(st.sampled_from([None, 1, 7])),
-        how=draw(st.sampled_from([0] * 30 + list(range(9)))),
-    )
+        "seeds": draw(st.integers(0, 3)),
+        "withers": draw(st.integers(3, 9)),
+        "strength": draw(st.sampled_from([0.0, 0.5, 1.0])),
+        "every": draw(st.integers(1, 4)),
+        "worth": draw(numbers(-2, 2)),
+        "max_steps": draw(st.sampled_from([None, 1, 7])),
+        "how": draw(st.sampled_from([0] * 30 + list(range(9)))),
+    }
 
 
 def meadow(
@@ -65,7 +65,7 @@ def meadow(
     folder: Any = MEADOW,
     **level: Any,
 ) -> Scenario:
-    """A level on the meadow under these parameters."""
+    """A level on the meadow. All of them, up to 9x9, run the same compiled program."""
     return Scenario.load(
         {
             "map": "....\n.^.K\n.d.E",
@@ -80,7 +80,7 @@ def meadow(
                 {"name": "./rules.py:sow", "seeds": seeds},
                 {"name": "./rules.py:wither", "withers": withers},
                 {"name": "./rules.py:gust", "strength": strength},
-                {"name": "./rules.py:bury", "every": every},
+                {"name": "./rules.py:rattle", "every": every},
                 {"name": "./rules.py:misbehave", "how": how},
             ],
             "reward_functions": [

@@ -31,7 +31,7 @@ class Run:
         size, kind = (3, "compiled") if self.row else (1, "object")
         self.batch = make_batch(played, size, kind)
         for i in range(size):
-            self.batch.set_generator(i, np.random.default_rng(seed + i - self.row))
+            self.batch.set_generator(i, np.random.default_rng(seed + (i - self.row) % 3))
         self.start = [RESTART] * size
 
     def reset(self):
@@ -92,8 +92,9 @@ def outcome(act, *arguments):
 
 
 @given(meadows(), seeds, actions)
-@example(meadow(seeds=3, withers=9, how=8), 0, [0] * 5)
-def test_every_step_is_the_same_in_both_worlds(played, seed, chosen):
+@example({"seeds": 3, "withers": 9, "how": 8}, 0, [0] * 5)
+def test_every_step_is_the_same_in_both_worlds(level, seed, chosen):
+    played = meadow(**level)
     one, other = Run(played, "object", seed), Run(played, "batch", seed)
     for act in [None, *chosen]:
         found, failed = outcome(one.reset) if act is None else outcome(one.alone, act)
@@ -121,8 +122,9 @@ def test_the_other_rows_of_a_batch_make_no_difference(seed, chosen):
 @pytest.mark.parametrize("source", ["object", "batch"])
 @pytest.mark.parametrize("target", ["object", "batch"])
 @settings(max_examples=40)
-@given(played=meadows(), seed=seeds, before=actions, after=actions)
-def test_a_restored_world_has_the_future_it_had(source, target, played, seed, before, after):
+@given(level=meadows(), seed=seeds, before=actions, after=actions)
+def test_a_restored_world_has_the_future_it_had(source, target, level, seed, before, after):
+    played = meadow(**level)
     first = Run(played, source, seed)
     if outcome(first.reset)[1] or any(outcome(first.alone, action)[1] for action in before):
         return
@@ -375,7 +377,6 @@ def test_espers_own_world_stays_the_users():
         list(episode(env, 0, steps=5))
         assert esper.current_world == before
         assert list(esper.get_entities()) == [mine]
-        assert not esper.get_processors()
         with pytest.raises(RuleError):
             list(episode(GridEnv(meadow(how=7), world="object"), 0))
         assert esper.current_world == before
@@ -384,13 +385,18 @@ def test_espers_own_world_stays_the_users():
 
 
 def test_worlds_that_are_gone_leave_nothing_behind():
-    names = set(esper.list_worlds())
-    env = GridEnv(meadow(), world="object")
-    env.reset(seed=0)
-    assert len(set(esper.list_worlds()) - names) == 1
-    del env
+    World(meadow().layout)
     gc.collect()
-    assert set(esper.list_worlds()) <= names
+    names = len(esper.list_worlds())
+    for _ in range(5):
+        env = GridEnv(meadow(), world="object", render_mode="ansi")
+        env.reset(seed=0)
+        env.render()
+        del env
+        gc.collect()
+        World(meadow().layout)  # where what is gone is let go
+        gc.collect()
+    assert len(esper.list_worlds()) <= names
 
 
 # ---- esper's own style -------------------------------------------------------------------------

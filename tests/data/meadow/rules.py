@@ -80,15 +80,12 @@ def gust(w: Any, agent: int, strength: float = 0.5) -> None:
 
 
 @system(TRANSITION)
-def bury(w: Any, agent: int, every: int = 3) -> None:
-    """Now and then a door becomes a thing that is solid and no door, or the other way round."""
+def rattle(w: Any, agent: int, every: int = 3) -> None:
+    """Now and then a few doors change by themselves."""
     if w.steps % every == 0:
-        for e in w.rng.choice(w.capacity - 2, size=3, replace=False):
-            if w.door.has[e + 2]:
-                w.door.has[e + 2] = False
-                w.solid.has[e + 2] = True
-            elif w.solid.has[e + 2] and w.opaque.has[e + 2]:
-                w.solid.has[e + 2] = False
+        for e in w.rng.choice(w.capacity, size=w.capacity // 2, replace=False):
+            if w.door.has[e]:
+                w.door.status[e] = w.rng.integers(3)
 
 
 @system(TRANSITION)
