@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FunctionType
@@ -91,7 +92,16 @@ def compile_scenario(scenario: Scenario, dtypes: Sequence[np.dtype[Any]]) -> Pro
                     register_jitable(function)
 
             compiled: Any = njit(nogil=True)(run)
-            compiled._cache = ProgramCache(run, key, on_miss)
+            try:
+                compiled._cache = ProgramCache(run, key, on_miss)
+            except OSError as error:
+                warnings.warn(
+                    f"compiled programs cannot be kept ({error}); every process will compile anew. "
+                    f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+                on_miss()
             _PROGRAMS[key] = Program(compiled, _errors(functions))
         return _PROGRAMS[key]
 

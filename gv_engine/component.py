@@ -47,6 +47,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "height",
         "inside",
         "lift",
+        "objects",
         "place",
         "placed",
         "recent",

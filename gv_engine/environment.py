@@ -13,10 +13,11 @@ from gv_engine.autoreset import DISABLED, RESTART
 from gv_engine.batch import make_batch
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import RENDER_MODES, Renderer
+from gv_engine.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.scenario import Scenario
-from gv_engine.spaces import action_space, agent_id_grid, observation_space
+from gv_engine.spaces import action_space
 
-Observation = dict[str, NDArray[np.uint8]]
+Observation = Arrays
 
 
 class GridEnv(gymnasium.Env[Observation, np.int64]):
@@ -37,9 +38,11 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         world: "compiled"; "object", for any Python and a debugger; "auto" takes the object world
             with a window and where a rule does not compile, else the compiled one.
         max_steps: instead of the scenario's; 0 for no limit.
+        observation_representation: one of `gv_engine.representations.NAMES`.
 
     Raises:
         ScenarioError: the scenario has mistakes.
+        ValueError: no such render mode, world or representation.
         DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled.
     """
 
@@ -51,6 +54,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         render_mode: str | None = None,
         world: str = "auto",
         max_steps: int | None = None,
+        observation_representation: str = "default",
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(
@@ -60,11 +64,14 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self.scenario = load(scenario, max_steps)
         self.render_mode = render_mode
         self.action_space = action_space(self.scenario)
-        self.observation_space = observation_space(self.scenario)  # type: ignore[assignment]  # Dict
+        self._representation = Representation.of_observation(
+            self.scenario, observation_representation
+        )
+        self.observation_space = self._representation.space  # type: ignore[assignment]  # a Dict
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world)
-        self._agent_id_grid = agent_id_grid(self.scenario)
+        self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
         self._action = np.zeros(1, np.int64)
         self._renderer: Renderer | None = None
         self._started = False
@@ -116,11 +123,11 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             self.render()
 
     def _observation(self) -> Observation:
-        out = self._batch.outputs
+        out, codes = self._batch.outputs, self._representation.codes
         return {
-            "grid": out.grid[0].copy(),
+            "grid": codes(out.grid[0]).copy(),
             "agent_id_grid": self._agent_id_grid.copy(),
-            "item": out.item[0].copy(),
+            "item": codes(out.item[0]).copy(),
         }
 
     def _info(self) -> dict[str, Any]:

@@ -113,6 +113,7 @@ def object_type(
     state: tuple[type[Any], str] | None = None,
     sprite: str | None = None,
     in_grid: bool = True,
+    module: str = "",
 ) -> int:
     """Declare a type of grid object and return its index, to be kept as a module constant.
 
@@ -124,12 +125,13 @@ def object_type(
         state: (component class, field) that holds the state's index, needed with `states`.
         sprite: base name of its drawing; the name in snake_case if None.
         in_grid: False only for types that stand for "nothing" and "not seen".
+        module: where it is declared; the caller's if left out.
 
     Raises:
         TypeError: something among `components` is no component, or `state` names no field.
         ValueError: the name is taken by another module, or states and state do not fit.
     """
-    module = sys._getframe(1).f_globals["__name__"]
+    module = module or sys._getframe(1).f_globals["__name__"]
     parts: list[tuple[type[Any], tuple[float, ...]]] = []
     for part in components:
         instance: Any = part() if isinstance(part, type) else part

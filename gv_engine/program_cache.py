@@ -43,6 +43,16 @@ class ProgramCache(FunctionCache):
     """
 
     def __init__(self, function: FunctionType, key: str, on_miss: Callable[[], None]) -> None:
+        """Find the folder of a program.
+
+        Args:
+            function: what is compiled.
+            key: the digest of all that the program is made of.
+            on_miss: called before it is compiled.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
         self._on_miss = on_miss
         self._folder = cache_folder() / key
         config: Any = numba.config
@@ -52,6 +62,9 @@ class ProgramCache(FunctionCache):
             super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
         finally:
             config.CACHE_DIR = before
+        if not Path(self.cache_path).is_relative_to(self._folder):
+            # Numba fell back to a folder where programs would not be told apart
+            raise OSError(f"{self._folder} cannot be written")
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function for these argument types, or None."""

@@ -49,11 +49,11 @@ def table(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
     kind = types.Array(dtype.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = make_array(kind)(context, builder)
+        array = make_array(kind)(context, builder)  # type: ignore[no-untyped-call]
         size = context.get_constant(
             types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
         )
-        populate_array(
+        populate_array(  # type: ignore[no-untyped-call]
             array,
             data=builder.inttoptr(arguments[0], array.data.type),
             shape=[arguments[1]],

@@ -16,8 +16,9 @@ from gv_engine.autoreset import KEEP, RESTART
 from gv_engine.batch import make_batch
 from gv_engine.environment import GridEnv, Observation, load
 from gv_engine.pictures import Renderer
+from gv_engine.representations import Representation, agent_id_grid, observer
 from gv_engine.scenario import Scenario
-from gv_engine.spaces import action_space, agent_id_grid, observation_space
+from gv_engine.spaces import action_space
 
 Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
@@ -33,7 +34,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
 
     Args:
-        scenario, world, max_steps: as for `GridEnv`.
+        scenario, world, max_steps, observation_representation: as for `GridEnv`.
         num_envs: how many worlds.
         autoreset_mode: when a finished world begins anew: NEXT_STEP, SAME_STEP (the last
             observation is then in `info["final_obs"]`) or DISABLED (`reset` with
@@ -56,6 +57,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = False,
         render_mode: str | None = None,
+        observation_representation: str = "default",
     ) -> None:
         if num_envs < 1:
             raise ValueError(f"num_envs={num_envs}: at least one world is needed")
@@ -67,13 +69,22 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**GridEnv.metadata, "autoreset_mode": self.autoreset_mode}
         self.single_action_space = action_space(self.scenario)
-        self.single_observation_space = observation_space(self.scenario)
+        self._representation = Representation.of_observation(
+            self.scenario, observation_representation
+        )
+        self.single_observation_space = self._representation.space
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._batch = make_batch(self.scenario, num_envs, world)
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
-        self._agent_id_grid = np.repeat(agent_id_grid(self.scenario)[None], num_envs, axis=0)
+        self._grid, self._item = (
+            np.zeros(shown.shape, self._representation.dtype)
+            for shown in (self._batch.outputs.grid, self._batch.outputs.item)
+        )
+        self._agent_id_grid = agent_id_grid(
+            self.scenario.area.shape, np.repeat(observer(self.scenario)[None], num_envs, axis=0)
+        )
         self._all = np.ones(num_envs, np.bool_)
         self._renderer: Renderer | None = None
         self._started = False
@@ -154,11 +165,11 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         return array.copy() if self._copy else array
 
     def _observation(self) -> Observation:
-        out = self._batch.outputs
+        out, codes = self._batch.outputs, self._representation.codes
         return {
-            "grid": self._own(out.grid),
+            "grid": self._own(codes(out.grid, self._grid)),
             "agent_id_grid": self._own(self._agent_id_grid),
-            "item": self._own(out.item),
+            "item": self._own(codes(out.item, self._item)),
         }
 
     def _info(self) -> dict[str, Any]:
@@ -181,16 +192,16 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
-        out = self._batch.outputs
+        out, codes = self._batch.outputs, self._representation.codes
         ended = out.terminated | out.truncated
         if not ended.any():
             return
         final = np.full(self.num_envs, None, object)
         for i in np.flatnonzero(ended):
             final[i] = {
-                "grid": out.final_grid[i].copy(),
+                "grid": codes(out.final_grid[i]).copy(),
                 "agent_id_grid": self._agent_id_grid[i].copy(),
-                "item": out.final_item[i].copy(),
+                "item": codes(out.final_item[i]).copy(),
             }
         own = (
             np.where(ended[:, None], out.final_mask, 0),

@@ -108,6 +108,7 @@ class World:
         steps: since the reset.
         terminated, truncated: whether the episode has ended.
         rng: the world's one source of chance, a `numpy.random.Generator` over PCG64.
+        objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
         <component>: its columns, by the component's name in snake_case.
     """
 
@@ -117,6 +118,7 @@ class World:
         self.capacity = layout.capacity
         self.rng = np.random.default_rng(0)
         self.action = 0
+        self.objects: Any = None
         self._columns = tuple(
             ComponentColumns(self, cls, layout.capacity) for cls in layout.components
         )
@@ -153,7 +155,7 @@ class World:
         self.terminated = self.truncated = False
         self.at = np.full((self.layout.height + 1, self.layout.width + 1), NOTHING, object)
         self.alive = [False] * self.capacity
-        self.free = 1
+        self.free = AGENT + 1
         self.placed = [0] * self.layout.kinds
         self.recent = [NOTHING] * self.layout.kinds
         with self.context:
@@ -191,6 +193,18 @@ class World:
         prefabs = self.layout.prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
             raise RuleError(UNKNOWN_TYPE)
+        e = self.take()
+        with self.context:
+            for cls, values in prefabs[kind]:
+                self.attach(e, cls(*values))
+        return e
+
+    def take(self) -> int:
+        """The lowest free entity, from now on in use, without any component.
+
+        Raises:
+            CapacityError: all entities are in use.
+        """
         e = self.free
         while e < self.capacity and self.alive[e]:
             e += 1
@@ -198,9 +212,6 @@ class World:
             raise CapacityError(CAPACITY)
         self.alive[e] = True
         self.free = e + 1
-        with self.context:
-            for cls, values in prefabs[kind]:
-                self.attach(e, cls(*values))
         return e
 
     def remove(self, e: int) -> None:

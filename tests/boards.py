@@ -1,9 +1,9 @@
 """Small boards, played in either world, and what is on them as text.
 
-    play('''
-        .K
-        .^
-    ''', PICK_N_DROP).board
+play('''
+    .K
+    .^
+''', PICK_N_DROP).board
 """
 
 from __future__ import annotations
@@ -154,9 +154,10 @@ def cells_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
 
 
 def content_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
-    """(H, W, 3) what is inside the boxes of a row's grid, zeros elsewhere."""
-    inside = row["box"]["content"][row["at"][: row["height"], : row["width"]]]
-    return np.where(inside[..., None] == NOTHING, 0, look_of(row, layout, inside))
+    """(H, W, 3) what is inside the boxes of a row's grid, Floor in empty ones, zeros elsewhere."""
+    cells = row["at"][: row["height"], : row["width"]]
+    inside = look_of(row, layout, row["box"]["content"][cells])
+    return np.where(row["box"]["has"][cells][..., None], inside, 0)
 
 
 def item_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:

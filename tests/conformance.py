@@ -12,9 +12,9 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,14 +23,17 @@ from numpy.typing import NDArray
 
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
-from gv_engine.autoreset import DISABLED, KEEP, LOOK, RESTART
+from gv_engine.area import Area
+from gv_engine.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batch import Batch, ObjectBatch, make_batch
 from gv_engine.component import NOTHING
 from gv_engine.geometry import ACTIONS
 from gv_engine.objects import OBJECT_TYPES
+from gv_engine.representations import NAMES, Representation, observer
 from gv_engine.rng import generator_to_row
 from gv_engine.system import REGISTRIES, Phase
 from tests.boards import agent_of, cells_of, content_of, item_of
+from tests.recorder import SIGHTS, TRANSITIONS
 
 Entry: TypeAlias = "dict[str, Any]"
 
@@ -81,11 +84,11 @@ VISIBILITY: dict[str, Entry] = {
     "raytracing_half": {"name": "raytracing", "absolute_counts": False, "threshold": 0.5},
     "stochastic_raytracing": {"name": "stochastic_raytracing"},
 }
-_KINDS = (
-    ("reward", Phase.REWARD, REWARDS),
-    ("terminal", Phase.TERMINATING, TERMINATING),
-    ("observation", Phase.VISIBILITY, VISIBILITY),
-)
+_KINDS = {
+    "reward": (Phase.REWARD, REWARDS),
+    "terminal": (Phase.TERMINATING, TERMINATING),
+    "observation": (Phase.VISIBILITY, VISIBILITY),
+}
 _PHASES = {
     **{f"{phase.name.lower()}_function": phase for phase in Phase},
     "observation_function": Phase.VISIBILITY,
@@ -151,55 +154,49 @@ class Replay:
         report: Report,
     ) -> None:
         self.entry = entry
-        self.config = config
         self.recorded = recorded
         self.world = world
         self.report = report
-        self.row = 1 if world == "batch" else 0
+        self.row = _row(world)
+        self.scenario = load(config)
+        self.own = f"observation_{config['observation_function']['name']}"
         self.states: list[NDArray[Any]] = []
 
     def run(self) -> None:
         """The episode from its seed, then every function alone on each of its states."""
-        known = {prefix: list(self._known(*kind)) for prefix, *kind in _KINDS}
-        self._skip()
-        self._play()
-        never_nan = [name for name in known["reward"] if not self._nan("reward", name).any()]
-        rewards = [never_nan] + [[name] for name in known["reward"] if name not in never_nan]
-        # the first variant shows what the episode does not
-        own = self.config["observation_function"]["name"]
-        sights = sorted(known["observation"], key=lambda name: name == own)
-        for sight, over, alone in zip_longest(sights, known["terminal"], rewards):
-            self._alone(sight, over, alone or [])
-
-    def _known(self, phase: Phase, entries: dict[str, Entry]) -> Iterator[str]:
-        prefix = next(prefix for prefix, other, _ in _KINDS if other is phase)
-        for name, call in entries.items():
-            if f"{prefix}_{name}" in self.recorded and call["name"] in REGISTRIES[phase]:
-                self.report.checked.add(f"{prefix}_{name}")
-                yield name
-
-    def _skip(self) -> None:
-        names = [
+        known = {prefix: list(self._known(prefix)) for prefix in _KINDS}
+        self.report.skipped = [
             name
             for name in self.recorded
             if name.startswith(("reward_", "terminal_", "observation_"))
             and name not in self.report.checked
         ]
-        if any(name.startswith("representation_") for name in self.recorded):
-            names.append("representation_*")
-        self.report.skipped = names
+        self._play()
+        for sight in known["observation"]:
+            self._see(sight)
+        for rewards, endings in self._groups(known["reward"], known["terminal"]):
+            self._judge(rewards, endings)
+        for name in NAMES:
+            self._represent(name)
 
-    def _nan(self, prefix: str, name: str) -> NDArray[np.bool_]:
-        return np.isnan(self.recorded[f"{prefix}_{name}"])
+    def _known(self, prefix: str) -> Iterator[str]:
+        phase, entries = _KINDS[prefix]
+        for name, call in entries.items():
+            if f"{prefix}_{name}" in self.recorded and call["name"] in REGISTRIES[phase]:
+                self.report.checked.add(f"{prefix}_{name}")
+                yield name
 
     # ---- the episode -------------------------------------------------------------------------
 
     def _play(self) -> None:
-        scenario = load(self.config)
-        batch = self._batch(scenario)
-        self._begin(batch, scenario)
-        own = f"observation_{self.config['observation_function']['name']}"
-        actions = self._actions(scenario)
+        if self.entry["kind"] == "episode":
+            batch = _batch(self.scenario, self.world)
+        else:
+            batch = self._bench("fully_transparent")
+        scenario = batch.scenario
+        self._begin(batch)
+        positions = {number: position for position, number in enumerate(scenario.actions)}
+        actions = np.array([positions[number] for number in self.recorded["action"].tolist()])
         # the other worlds go ways of their own
         turns = np.stack([actions[::-1], actions, np.roll(actions, 1)], axis=1)
         for t in range(len(actions) + 1):
@@ -210,18 +207,15 @@ class Replay:
             self._same("agent", t, agent_of(state))
             self._same("item", t, item_of(state, scenario.layout))
             self._same("item", t, batch.outputs.item[self.row])
-            if own in self.recorded:
-                self._same(own, t, batch.outputs.grid[self.row])
+            if self.entry["kind"] == "episode" and self.own in self.recorded:
+                self._same(self.own, t, batch.outputs.grid[self.row])
             if t < len(actions):
                 batch.run(turns[t] if self.row else turns[t, 1:2], DISABLED)
                 if self.entry["kind"] == "episode":
                     self._same("reward", t, batch.outputs.rewards[self.row])
                     self._same("terminal", t, batch.outputs.terminated[self.row])
 
-    def _batch(self, scenario: Scenario) -> Batch | ObjectBatch:
-        return make_batch(scenario, *((3, "compiled") if self.row else (1, "object")))
-
-    def _begin(self, batch: Batch | ObjectBatch, scenario: Scenario) -> None:
+    def _begin(self, batch: Batch | ObjectBatch) -> None:
         seed = self.entry["seed"]
         seeds = [seed + 17, seed, seed + 4] if self.row else [seed]
         for i, own in enumerate(seeds):
@@ -229,52 +223,113 @@ class Replay:
         batch.run(np.full(len(seeds), RESTART), DISABLED)
         if self.entry["kind"] == "soup":
             for i, own in enumerate(seeds):
-                batch.restore(i, _first_state(scenario, self.recorded, own))
-
-    def _actions(self, scenario: Scenario) -> NDArray[np.int64]:
-        positions = {number: position for position, number in enumerate(scenario.actions)}
-        return np.array([positions[number] for number in self.recorded["action"].tolist()])
+                batch.restore(i, _first_state(batch.scenario, self.recorded, own))
 
     # ---- functions alone ---------------------------------------------------------------------
 
-    def _alone(self, sight: str | None, over: str | None, rewards: list[str]) -> None:
-        """One step from every recorded state, under other functions than the episode's."""
-        area = self.config["observation_function"]["area"]
-        scenario = load(
-            {
-                **self.config,
-                "reward_functions": [REWARDS[name] for name in rewards],
-                "terminating_function": TERMINATING[over or "reach_exit"],
-                "observation_function": {**VISIBILITY[sight or "fully_transparent"], "area": area},
-            }
+    def _bench(
+        self, sight: str, rewards: Iterable[str] = REWARDS, endings: Iterable[str] = TERMINATING
+    ) -> Batch | ObjectBatch:
+        """Worlds for the scenario's states, under other functions than the episode's."""
+        layout = self.scenario.layout
+        parts = [part for call in self.scenario.calls(Phase.TRANSITION) for part in call.parts()]
+        return _bench(
+            self.world,
+            (layout.height, layout.width, layout.capacity),
+            self.scenario.area,
+            tuple(TRANSITIONS.index(part.name) for part in parts if part.name != "chain"),
+            sight,
+            tuple(rewards),
+            tuple(endings),
         )
-        batch = self._batch(scenario)
-        self._begin(batch, scenario)
-        actions = self._actions(scenario)
-        turn = np.full(len(batch), KEEP)
+
+    def _see(self, sight: str) -> None:
+        """Every state under a visibility function, with a generator of its own."""
+        batch = self._bench(sight)
         for t, state in enumerate(self.states):
-            if sight:
-                seen = state.copy()
-                generator_to_row(np.random.default_rng(t), seen["rng"])
-                batch.restore(self.row, seen)
-                self._same(f"observation_{sight}", t, batch.outputs.grid[self.row])
-            if t == len(actions) or not (over or rewards):
-                continue
-            batch.restore(self.row, state)
-            turn[self.row] = actions[t]
-            undefined = [name for name in rewards if self._nan("reward", name)[t]]
+            seen = state.copy()
+            generator_to_row(np.random.default_rng(t), seen["rng"])
+            batch.restore(self.row, seen)
+            self._same(f"observation_{sight}", t, batch.outputs.grid[self.row])
+
+    def _groups(
+        self, rewards: list[str], endings: list[str]
+    ) -> Iterator[tuple[list[str], list[str]]]:
+        """The functions that one scenario lists: in the object world, where a reward that is not
+        defined ends the step, those that are undefined on the same states."""
+        if self.world == "batch":
+            yield rewards, endings
+            return
+        groups: dict[bytes, list[str]] = {bytes(len(self.recorded["action"])): []}
+        for name in rewards:
+            groups.setdefault(self._undefined(name).tobytes(), []).append(name)
+        for group in groups.values():
+            yield group, endings
+            endings = []
+
+    def _undefined(self, reward: str) -> NDArray[np.bool_]:
+        undefined: NDArray[np.bool_] = np.isnan(self.recorded[f"reward_{reward}"])
+        return undefined
+
+    def _judge(self, rewards: list[str], endings: list[str]) -> None:
+        """One step from every state, under all reward and terminating functions of a group."""
+        batch = self._bench("fully_transparent", rewards, endings)
+        turn = np.full(len(batch), KEEP)
+        for t, action in enumerate(self.recorded["action"].tolist()):
+            batch.restore(self.row, self.states[t])
+            turn[self.row] = action
+            undefined = [name for name in rewards if self._undefined(name)[t]]
             try:
                 batch.run(turn, DISABLED)
             except RuleError as error:
                 if not undefined:
                     raise Different(f"{', '.join(rewards)}[{t}]: {error}") from None
-                continue
-            if undefined:
-                raise Different(f"reward_{undefined[0]}[{t}]: found a number, recorded nan")
-            for position, name in enumerate(rewards):
-                self._same(f"reward_{name}", t, batch.outputs.terms[self.row, position])
-            if over:
-                self._same(f"terminal_{over}", t, batch.outputs.terminated[self.row])
+                if self.world == "object":
+                    continue
+            else:
+                if undefined:
+                    raise Different(f"reward_{undefined[0]}[{t}]: found a number, recorded nan")
+            *terms, signals = batch.outputs.terms[self.row].tolist()
+            for name, term in zip(rewards, terms, strict=True):
+                if name not in undefined:
+                    self._same(f"reward_{name}", t, term)
+            for bit, name in enumerate(endings):
+                self._same(f"terminal_{name}", t, bool(int(signals) >> bit & 1))
+
+    # ---- representations ---------------------------------------------------------------------
+
+    def _represent(self, name: str) -> None:
+        """All states and observations at once, in a representation."""
+        layout = self.scenario.layout
+        if f"representation_state_{name}_grid" in self.recorded:
+            shape = self.recorded["grid"].shape[1:3]
+            representation = Representation.of_state(self.scenario, shape, name)
+            grids = np.stack([cells_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe")
+            agents = np.stack([agent_of(state) for state in self.states])
+            self._same_arrays("state", representation, grids, agents)
+        if f"representation_observation_{name}_grid" in self.recorded:
+            representation = Representation.of_observation(self.scenario, name)
+            # they have come out equal by now
+            grids = self.recorded["observation_partially_occluded"]
+            agents = np.repeat(observer(self.scenario)[None], len(grids), axis=0)
+            self._same_arrays("observation", representation, grids, agents)
+
+    def _same_arrays(
+        self,
+        what: str,
+        representation: Representation,
+        grids: NDArray[Any],
+        agents: NDArray[np.int64],
+    ) -> None:
+        layout = self.scenario.layout
+        items = np.stack([item_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe")
+        arrays = representation.encode(grids, items, agents)
+        for t in range(len(grids)):
+            one = {key: array[t] for key, array in arrays.items()}
+            if not representation.space.contains(one):
+                raise Different(f"{what} {t} is not in the space of {representation.name!r}")
+            for key, array in one.items():
+                self._same(f"representation_{what}_{representation.name}_{key}", t, array)
 
     def _same(self, name: str, t: int, found: Any) -> None:
         self.report.checked.add(name)
@@ -287,6 +342,66 @@ class Replay:
             at = tuple(where[0].tolist()) if got.ndim and len(where) else ()
             place = "".join(f"[{index}]" for index in (t, *at))
             raise Different(f"{name}{place}: found {got[at]!r}, recorded {expected[at]!r}")
+
+
+# ---- worlds ------------------------------------------------------------------------------------
+
+
+def _row(world: str) -> int:
+    return 1 if world == "batch" else 0
+
+
+@cache
+def _batch(scenario: Scenario, world: str) -> Batch | ObjectBatch:
+    return make_batch(scenario, *((3, "compiled") if world == "batch" else (1, "object")))
+
+
+@cache
+def _bench(
+    world: str,
+    size: tuple[int, int, int],
+    area: Area,
+    order: tuple[int, ...],
+    sight: str,
+    rewards: tuple[str, ...],
+    endings: tuple[str, ...],
+) -> Batch | ObjectBatch:
+    """Worlds whose functions are chosen by data: one program for all of a size and an area.
+
+    Args:
+        size: height, width and capacity of the layout.
+        order: of the transitions, by number.
+    """
+    height, width, capacity = size
+    call = VISIBILITY[sight]
+    scenario = load(
+        {
+            "map": "^",
+            "max_shape": [height, width],
+            "capacity": capacity,
+            "transition_functions": [
+                # as long for all, which is part of the program
+                {"name": "tests.recorder:perform", "order": [*order, *[-1] * (12 - len(order))]}
+            ],
+            "reward_functions": [
+                *(REWARDS[name] for name in rewards),
+                {
+                    "name": "tests.recorder:signals",
+                    "terminating_functions": [TERMINATING[name] for name in endings],
+                },
+            ],
+            "terminating_function": "reach_exit",
+            "observation_function": {
+                "name": "tests.recorder:see",
+                "number": SIGHTS.index(call["name"]),
+                **{name: value for name, value in call.items() if name != "name"},
+                "area": [[area.ymin, area.ymax], [area.xmin, area.xmax]],
+            },
+        }
+    )
+    batch = _batch(scenario, world)
+    batch.run(np.full(len(batch), RESTART), DISABLED)
+    return batch
 
 
 def load(config: Entry) -> Scenario:
@@ -312,11 +427,14 @@ def _unknown_names(config: Any, key: str = "") -> Iterator[str]:
 # ---- soups: from a first state instead of a reset ----------------------------------------------
 
 
+_SOUP = 13
+"""Soups up to this size share their layout, and with it their programs."""
+
+
 def _config_of_soup(entry: Entry, recorded: Mapping[str, NDArray[Any]]) -> Entry:
-    height, width = recorded["grid"].shape[1:3]
-    rows = ["." * width] * height
     return {
-        "map": "\n".join(["^" + rows[0][1:], *rows[1:]]),
+        "map": "^",
+        "max_shape": [max(size, _SOUP) for size in recorded["grid"].shape[1:3]],
         "transition_functions": [{"name": name} for name in entry["transitions"]],
         "reward_functions": [],
         "terminating_function": {"name": "reach_exit"},

@@ -24,7 +24,9 @@ THINGS = "....#.KdD_EBTboRLF"
 def maps(draw: st.DrawFn, largest: int = 6) -> dict[str, Any]:
     """A map and a legend: anything anywhere, the agent on top of it."""
     height, width = draw(st.integers(1, largest)), draw(st.integers(1, largest))
-    cells = draw(st.lists(st.sampled_from(THINGS), min_size=height * width, max_size=height * width))
+    cells = draw(
+        st.lists(st.sampled_from(THINGS), min_size=height * width, max_size=height * width)
+    )
     start = draw(st.integers(0, height * width - 1))
     under = LEGEND.get(cells[start], {"object": "Wall" if cells[start] == "#" else "Floor"})
     facing = draw(st.sampled_from(ORIENTATIONS))

@@ -1,5 +1,7 @@
 """Rewards and ends on small boards (GridVerse specification, sections 4 and 5), in both worlds."""
 
+from typing import Any
+
 import pytest
 
 from gv_engine import RuleError
@@ -20,7 +22,7 @@ SLAMMING = [*RULES["transition_functions"][:-1], {"name": "./rules.py:slam_door"
 
 def rewarded(**parameters):
     """The reward list of `RULES` with other parameters, all other terms being 0."""
-    quiet = {
+    quiet: dict[str, dict[str, Any]] = {
         "living_reward": {"reward": 0.0},
         "reach_exit": {"reward_on": 0.0, "reward_off": 0.0},
         "actuate_door": {"reward_open": 0.0, "reward_close": 0.0},

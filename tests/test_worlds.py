@@ -13,18 +13,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from components.doors import Door
 from components.objects import KEY, WALL
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation, World
 from gv_engine.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batch import make_batch
 from gv_engine.component import column_name
 from gv_engine.invariants import fault_of_row
-from tests.boards import RULES, scenario
+from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds
 
 
 class Run:
-    """One world of a scenario; in a batch it is the second of three, the others go their own way."""
+    """One world of a scenario; in a batch the second of three."""
 
     def __init__(self, played, world, seed):
         self.row = 1 if world == "batch" else 0
@@ -237,8 +238,7 @@ def test_broken_promises_are_errors(world, how):
 
 
 def test_after_an_error_a_world_can_begin_anew(world):
-    closer = [{"name": "getting_closer", "object_type": "Key"}]
-    run = Run(scenario(">K", reward_functions=closer), world, 0)
+    run = Run(scenario(">K", **distances(object_type="Key")), world, 0)
     run.reset()
     with pytest.raises(RuleError, match="exactly one"):
         run.alone(7)
@@ -250,13 +250,12 @@ def test_after_an_error_a_world_can_begin_anew(world):
 
 
 def test_one_world_that_fails_keeps_no_other_from_going_on():
-    closer = [{"name": "getting_closer", "object_type": "Key"}]
-    played = scenario(">K.", reward_functions=closer)
+    played = scenario("v.\nK.", **distances(object_type="Key"))
     for kind in ("object", "compiled"):
         batch = make_batch(played, 3, kind)
         batch.run(np.full(3, RESTART), DISABLED)
-        with pytest.raises(RuleError, match="^world 0: "):
-            batch.run(np.array([7, 7, 0]), DISABLED)
+        with pytest.raises(RuleError, match=r"^world 0: "):
+            batch.run(np.array([7, 7, 2]), DISABLED)
         assert batch.snapshot(2)["position"]["x"][AGENT] == 1
 
 
@@ -273,7 +272,7 @@ def by_hand():
 def test_columns_are_the_fields_of_espers_components(by_hand):
     door = by_hand.at[1, 1]
     with by_hand.context:
-        component = next(c for c in esper.components_for_entity(door) if "Door" in str(type(c)))
+        component = esper.component_for_entity(door, Door)
     by_hand.door.status[door] = 0
     assert component.status == 0
     component.status = 2
@@ -317,7 +316,9 @@ def test_place_lift_remove(by_hand):
 
 
 def test_a_world_says_what_it_has(by_hand):
-    with pytest.raises(AttributeError, match=r"this world has no 'dore'; its components are .*door"):
+    with pytest.raises(
+        AttributeError, match=r"this world has no 'dore'; its components are .*door"
+    ):
         by_hand.dore  # noqa: B018  # reading it is the test
 
 
@@ -337,7 +338,8 @@ def episode(env, seed, steps=60):
 def environments(request):
     """Makes environments of three scenarios with different columns."""
     return lambda: [
-        GridEnv(played, world=request.param) for played in (meadow(), scenario("^.K\n.d."), meadow())
+        GridEnv(played, world=request.param)
+        for played in (meadow(), scenario("^.K\n.d."), meadow())
     ]
 
 

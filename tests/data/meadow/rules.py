@@ -69,7 +69,7 @@ def wither(w: Any, agent: int, opens: int = 2, withers: int = 5) -> None:
 def gust(w: Any, agent: int, strength: float = 0.5) -> None:
     """The wind blows the agent one cell away, to whichever side is open."""
     if w.rng.random() < strength:
-        sides = np.arange(4)
+        sides: Any = np.arange(4)
         w.rng.shuffle(sides)
         for side in sides:
             y, x = w.position.y[agent] + step_y(side), w.position.x[agent] + step_x(side)

@@ -1,0 +1,225 @@
+"""Positions, orientations and areas of the object-level API.
+
+>>> Position(2, 3) + Position.from_orientation(Orientation.R)
+Position(y=2, x=4)
+>>> Orientation.R * Orientation.R is Orientation.B
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple, SupportsIndex, overload
+
+from gv_engine import area, geometry
+from gv_engine.errors import nearest
+from gv_engine.geometry import euclidean, manhattan, step_x, step_y, turned
+
+
+class Shape(NamedTuple):
+    """Height and width, in cells."""
+
+    height: int
+    width: int
+
+
+class Orientation(IntEnum):
+    """Where the agent looks, `F B L R` for short; also a rotation, `R` by a quarter clockwise.
+
+    `orientation * other` turns another orientation, a position around (0, 0), or an area.
+    """
+
+    FORWARD = geometry.FORWARD
+    BACKWARD = geometry.BACKWARD
+    LEFT = geometry.LEFT
+    RIGHT = geometry.RIGHT
+    F = FORWARD
+    B = BACKWARD
+    L = LEFT
+    R = RIGHT
+
+    @overload  # type: ignore[override]  # numbers are multiplied, orientations compose
+    def __mul__(self, other: Orientation) -> Orientation: ...
+    @overload
+    def __mul__(self, other: Position) -> Position: ...
+    @overload
+    def __mul__(self, other: Area) -> Area: ...
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Orientation):
+            return Orientation(turned(self, other))
+        if isinstance(other, Position):
+            # where the steps down and right lead after the rotation
+            down = Position.from_orientation(Orientation(turned(self, Orientation.BACKWARD)))
+            right = Position.from_orientation(Orientation(turned(self, Orientation.RIGHT)))
+            return Position(
+                other.y * down.y + other.x * right.y, other.y * down.x + other.x * right.x
+            )
+        if isinstance(other, area.Area):
+            corners = [
+                self * Position(y, x)
+                for y in (other.ymin, other.ymax)
+                for x in (other.xmin, other.xmax)
+            ]
+            ys, xs = sorted(corner.y for corner in corners), sorted(corner.x for corner in corners)
+            return Area((ys[0], ys[-1]), (xs[0], xs[-1]))
+        return NotImplemented
+
+    def __neg__(self) -> Orientation:
+        """The rotation that undoes this one."""
+        return next(other for other in Orientation if turned(self, other) == Orientation.FORWARD)
+
+
+class Position(NamedTuple):
+    """A cell, or the difference between two: y grows downward, x to the right."""
+
+    y: int
+    x: int
+
+    @classmethod
+    def from_orientation(cls, orientation: Orientation) -> Position:
+        """The step in a direction."""
+        return cls(step_y(orientation), step_x(orientation))
+
+    def __add__(self, other: Any) -> Any:  # a pair of ints, or an area
+        if isinstance(other, area.Area):
+            return _moved(other, self)
+        return Position(self.y + other[0], self.x + other[1])
+
+    def __sub__(self, other: tuple[int, int]) -> Position:
+        return Position(self.y - other[0], self.x - other[1])
+
+    def __neg__(self) -> Position:
+        return Position(-self.y, -self.x)
+
+    def __mul__(self, factor: SupportsIndex) -> Position:  # type: ignore[override]  # no tuple of many
+        return Position(self.y * int(factor), self.x * int(factor))
+
+    def neighbors(self) -> tuple[Position, Position, Position, Position]:
+        """The cells above, to the right, below and to the left."""
+        y, x = self
+        return Position(y - 1, x), Position(y, x + 1), Position(y + 1, x), Position(y, x - 1)
+
+    @staticmethod
+    def manhattan_distance(one: Position, other: Position) -> float:
+        """Steps along the axes."""
+        return manhattan(one[0] - other[0], one[1] - other[1])
+
+    @staticmethod
+    def euclidean_distance(one: Position, other: Position) -> float:
+        """Length of the straight line."""
+        return euclidean(one[0] - other[0], one[1] - other[1])
+
+
+_SELECTIONS = ("all", "border", "inside")
+
+
+class Area(area.Area):
+    """Inclusive ranges of cells: `Area((-6, 0), (-3, 3))`.
+
+    Args:
+        ys: first and last row.
+        xs: first and last column.
+
+    Raises:
+        ValueError: a range ends before it begins.
+    """
+
+    def __init__(self, ys: tuple[int, int], xs: tuple[int, int]) -> None:
+        for name, (first, last) in (("ys", ys), ("xs", xs)):
+            if first > last:
+                raise ValueError(f"Area: {name}={(first, last)}, expected the smaller number first")
+        super().__init__(*map(int, (*ys, *xs)))
+
+    def __repr__(self) -> str:
+        return f"Area({(self.ymin, self.ymax)}, {(self.xmin, self.xmax)})"
+
+    @property
+    def height(self) -> int:
+        return self.shape[0]
+
+    @property
+    def width(self) -> int:
+        return self.shape[1]
+
+    def contains(self, position: tuple[int, int]) -> bool:
+        """Whether the area has a cell."""
+        y, x = position
+        return self.ymin <= y <= self.ymax and self.xmin <= x <= self.xmax
+
+    def positions(self, selection: str = "all") -> Iterator[Position]:
+        """The cells row by row: "all", those of the "border", or those "inside" of it.
+
+        Raises:
+            ValueError: another selection.
+        """
+        if selection not in _SELECTIONS:
+            raise ValueError(f"selection={selection!r}: {nearest(selection, _SELECTIONS)}")
+        for y in range(self.ymin, self.ymax + 1):
+            for x in range(self.xmin, self.xmax + 1):
+                border = y in (self.ymin, self.ymax) or x in (self.xmin, self.xmax)
+                if selection == "all" or border == (selection == "border"):
+                    yield Position(y, x)
+
+    def __add__(self, position: tuple[int, int]) -> Area:
+        return _moved(self, position)
+
+
+def _moved(one: area.Area, by: tuple[int, int]) -> Area:
+    y, x = by
+    return Area((one.ymin + y, one.ymax + y), (one.xmin + x, one.xmax + x))
+
+
+def as_area(value: Any) -> Area:
+    """An area from one of the engine's, or from `[[ymin, ymax], [xmin, xmax]]`.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if isinstance(value, Area):
+        return value
+    if isinstance(value, area.Area):
+        return _moved(value, (0, 0))
+    try:
+        (ymin, ymax), (xmin, xmax) = value
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"area={value!r}: expected Area((ymin, ymax), (xmin, xmax)) or "
+            f"[[ymin, ymax], [xmin, xmax]]"
+        ) from None
+    return Area((ymin, ymax), (xmin, xmax))
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A place to stand and a direction to look; `*` carries cells from that view to the grid's.
+
+    >>> Transform(Position(4, 2), Orientation.R) * Position(-1, 0)  # one cell ahead
+    Position(y=4, x=3)
+    """
+
+    position: Position
+    orientation: Orientation
+
+    @overload
+    def __mul__(self, other: Position) -> Position: ...
+    @overload
+    def __mul__(self, other: Orientation) -> Orientation: ...
+    @overload
+    def __mul__(self, other: Area) -> Area: ...
+    @overload
+    def __mul__(self, other: Transform) -> Transform: ...
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Transform):
+            return Transform(self * other.position, self * other.orientation)
+        if isinstance(other, Orientation):
+            return self.orientation * other
+        if isinstance(other, Position | Area):
+            return self.position + self.orientation * other
+        return NotImplemented
+
+    def __neg__(self) -> Transform:
+        """The transform that undoes this one."""
+        back = -self.orientation
+        return Transform(-(back * self.position), back)

@@ -1,0 +1,124 @@
+"""Every rule of the engine behind a number, so that one compiled program plays any scenario.
+
+Which rules run, in which order and with which parameters, is data here: arguments of the four
+systems below. Only tests want that; scenarios list what they use.
+"""
+
+from typing import Any
+
+from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
+from gv_engine import RESET, REWARD, TRANSITION, VISIBILITY, system
+from systems import reset, reward, transition, visibility
+from systems.building import put, put_agent
+from systems.queries import distance_to
+
+
+@system(RESET)
+def any_level(w: Any, agent: int, which: int, shape: Any, layout: Any, colors: Any, number: int):
+    """One of the resets, or a soup of everything."""
+    if which == 0:
+        reset.empty(w, agent, shape, number % 2 == 1, number > 1)
+    elif which == 1:
+        reset.keydoor(w, agent, shape)
+    elif which == 2:
+        reset.rooms(w, agent, shape, layout)
+    elif which == 3:
+        reset.dynamic_obstacles(w, agent, shape, number, number % 2 == 1)
+    elif which == 4:
+        reset.crossing(w, agent, shape, number + 1, WALL)
+    elif which == 5:
+        reset.teleport(w, agent, shape)
+    elif which == 6:
+        reset.memory(w, agent, shape, colors)
+    elif which == 7:
+        reset.memory_rooms(w, agent, shape, layout, colors, 1 + number % 2, 2)
+    else:
+        soup(w, agent, shape)
+
+
+def soup(w: Any, agent: int, shape: Any) -> None:
+    """Anything anywhere, without walls around, boxes in boxes."""
+    w.set_shape(shape[0], shape[1])
+    for y in range(w.height):
+        for x in range(w.width):
+            kind = w.rng.integers(2, 14)
+            color = w.rng.integers(0, 5)
+            if kind == WALL or kind == MOVING_OBSTACLE:
+                put(w, kind, y, x)
+            elif kind == BOX:
+                box = put(w, BOX, y, x)
+                inner = w.rng.choice(4)
+                if inner > 0:
+                    w.box.content[box] = w.spawn(KEY if inner < 3 else BOX)
+            elif kind in (EXIT, KEY, TELEPOD, BEACON):
+                put(w, kind, y, x, color)
+            elif kind == DOOR:
+                door = put(w, kind, y, x, color)
+                w.set_state(door, w.rng.choice(3))
+    put_agent(w, agent, w.rng.choice(w.height), w.rng.choice(w.width), w.rng.choice(4))
+
+
+@system(TRANSITION)
+def any_transitions(w: Any, agent: int, order: Any) -> None:
+    """The transitions of these numbers, one after the other."""
+    for number in order:
+        if number == 0:
+            transition.move_agent(w, agent)
+        elif number == 1:
+            transition.turn_agent(w, agent)
+        elif number == 2:
+            transition.actuate_door(w, agent)
+        elif number == 3:
+            transition.actuate_box(w, agent)
+        elif number == 4:
+            transition.pickndrop(w, agent)
+        elif number == 5:
+            transition.move_obstacles(w, agent)
+        elif number == 6:
+            transition.teleport(w, agent)
+
+
+def near(w: Any, agent: int, object_type: int, distance_function: Any) -> float:
+    """The distance to the one object of a type, -1 without such a one."""
+    if w.placed[object_type] != 1:
+        return -1.0
+    return distance_to(w, agent, object_type, distance_function)
+
+
+def way(w: Any, agent: int, object_type: int) -> float:
+    """The same along a path."""
+    return reward.path_length_to(w, agent, object_type) if w.placed[object_type] == 1 else -1.0
+
+
+@system(REWARD, remember=near)
+def nearer(w: Any, agent: int, was: float, object_type: int, distance_function: Any) -> float:
+    """What `getting_closer` and `proportional_to_distance` measure."""
+    return near(w, agent, object_type, distance_function) - was
+
+
+@system(REWARD, remember=way)
+def shorter(w: Any, agent: int, was: float, object_type: int) -> float:
+    """What `getting_closer_shortest_path` measures."""
+    now = way(w, agent, object_type)
+    return 1.0 if now < was else -1.0 if now > was else 0.0
+
+
+@system(REWARD)
+def remembered_exit(w: Any, agent: int) -> float:
+    """`reach_exit_memory` where it is defined."""
+    return reward.reach_exit_memory(w, agent, 2.0, -3.0) if w.placed[BEACON] > 0 else 0.0
+
+
+@system(VISIBILITY, tables={"rays": visibility.rays})
+def any_visibility(
+    w: Any, agent: int, view: Any, rays: Any, which: int, absolute: bool, threshold: float
+) -> None:
+    """One of the visibility functions."""
+    if which == 0:
+        visibility.fully_transparent(w, agent, view)
+    elif which == 1:
+        visibility.partially_occluded(w, agent, view)
+    elif which == 2:
+        visibility.raytracing(w, agent, view, rays, absolute, threshold)
+    else:
+        visibility.stochastic_raytracing(w, agent, view, rays)

@@ -1,0 +1,374 @@
+"""One world as a Gymnasium environment; which kind of world runs it, nobody can tell."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario, ScenarioError
+from gv_engine.scenario import gym_id, names
+from tests.boards import RULES, distances, scenario
+from tests.strategies import MEADOW
+
+IDS = [gym_id(name) for name in names()]
+KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
+
+
+def same(one, other):
+    """Whether two results are equal, in type and dtype too."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    dtypes = getattr(one, "dtype", None) == getattr(other, "dtype", None)
+    return type(one) is type(other) and dtypes and np.array_equal(one, other)
+
+
+# ---- Gymnasium ---------------------------------------------------------------------------------
+
+
+@KINDS
+@pytest.mark.parametrize("env_id", IDS)
+def test_gymnasiums_own_check(env_id, kind):
+    env = gymnasium.make(env_id, world=kind)
+    check_env(env.unwrapped, skip_render_check=True)
+    assert env.spec is not None
+    assert env.spec.id == env_id
+
+
+def test_a_scenario_of_ones_own():
+    env = gymnasium.make("GV-Scenario-v0", scenario=scenario("^.E"), world="object")
+    env.reset(seed=0)
+    assert env.step(3)[1] == -1.0
+
+
+@KINDS
+def test_seeds_are_episodes_and_without_one_the_generator_goes_on(kind):
+    one, other = (GridEnv("keydoor-5x5", world=kind) for _ in range(2))
+    shown = [one.reset(seed=3), one.reset(), one.reset(), one.reset(seed=3)]
+    assert same(shown[0], shown[3])
+    again = [other.reset(seed=3), other.reset(), other.reset(), other.reset(seed=3)]
+    assert same(tuple(shown), tuple(again))
+    assert one.snapshot() == other.snapshot()
+    assert not all(same(shown[0], later) for later in shown[1:3])
+
+
+@pytest.mark.parametrize("env_id", ["GV-Keydoor-5x5-v0", "GV-Empty-4x4-v0"])
+def test_objects_and_compiled_give_the_same(env_id):
+    one, other = (gymnasium.make(env_id, world=kind) for kind in ("object", "compiled"))
+    one.action_space.seed(0)
+    assert same(one.reset(seed=5), other.reset(seed=5))
+    ended = 0
+    for _ in range(800):
+        action = one.action_space.sample()
+        results = one.step(action), other.step(action)
+        assert same(*results)
+        if results[0][2] or results[0][3]:
+            ended += 1
+            assert same(one.reset(), other.reset())
+    assert ended
+
+
+@KINDS
+def test_observations_are_the_receivers_to_keep(kind):
+    env = GridEnv("keydoor-5x5", world=kind)
+    observation, info = env.reset(seed=0)
+    kept = copy.deepcopy((observation, info))
+    for action in range(8):
+        env.step(action)
+    assert same((observation, info), kept)
+    observation["agent_id_grid"][:] = 9
+    observation["grid"][:] = 9
+    assert same(env.reset(seed=0)[0], kept[0])
+
+
+@KINDS
+def test_info(kind):
+    env = GridEnv("keydoor-5x5", world=kind)
+    _, info = env.reset(seed=0)
+    assert info["action_mask"].dtype == np.int8
+    assert env.action_space.contains(env.action_space.sample(info["action_mask"]))
+    assert set(info["reward_terms"].values()) == {0.0}
+    _, reward, *_, info = env.step(4)
+    assert list(info["reward_terms"]) == list(env.scenario.reward_names)
+    assert sum(info["reward_terms"].values()) == reward == -0.05
+
+
+@KINDS
+@pytest.mark.parametrize(("limit", "steps"), [(1, 1), (7, 7), (None, 500)])
+def test_max_steps_truncates(kind, limit, steps):
+    env = GridEnv("keydoor-9x9", world=kind, max_steps=limit)
+    env.reset(seed=0)
+    ends = [env.step(4)[2:4] for _ in range(steps)]
+    assert ends == [(False, False)] * (steps - 1) + [(False, True)]
+    env.reset()
+    assert env.step(4)[3] is (steps == 1)
+
+
+@KINDS
+def test_max_steps_can_be_lifted_and_an_end_is_no_truncation(kind):
+    env = GridEnv("keydoor-5x5", world=kind, max_steps=0)
+    env.reset(seed=0)
+    assert not any(env.step(4)[3] for _ in range(600))
+    end = GridEnv(scenario(">E"), world=kind, max_steps=1)
+    end.reset(seed=0)
+    assert end.step(0)[2:4] == (True, False)
+
+
+# ---- mistakes ----------------------------------------------------------------------------------
+
+
+@KINDS
+@pytest.mark.parametrize("action", [-1, 8, 2.5])
+def test_an_action_outside_of_the_space(kind, action):
+    env = GridEnv("keydoor-5x5", world=kind)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"allowed are 0 to 7, for MOVE_FORWARD, .*PICK_N_DROP"):
+        env.step(action)
+
+
+def test_a_step_before_the_first_reset():
+    env = GridEnv("keydoor-5x5", world="object", render_mode="ansi")
+    with pytest.raises(ValueError, match=r"call reset\(\) before the first step\(\)"):
+        env.step(0)
+    with pytest.raises(ValueError, match=r"call reset\(\) before the first render\(\)"):
+        env.render()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"world": "quantum"}, "world='quantum': allowed are 'auto', 'compiled' and 'object'"),
+        ({"render_mode": "smell"}, "render_mode='smell': allowed are None and human, rgb_array"),
+        ({"max_steps": -1}, "max_steps=-1: allowed are a positive number, 0 and None"),
+        ({"scenario": "keydoor-5x6"}, "did you mean 'keydoor-5x5'"),
+    ],
+)
+def test_wrong_arguments(arguments, message):
+    expected = ScenarioError if "scenario" in arguments else ValueError
+    with pytest.raises(expected, match=message):
+        GridEnv(**{"scenario": "keydoor-5x5", **arguments})
+
+
+@KINDS
+def test_a_rule_that_is_not_defined_here(kind):
+    env = GridEnv(scenario("^", **distances()), world=kind)
+    env.reset(seed=0)
+    with pytest.raises(RuleError, match=r"^world 0: needs exactly one object of its object_type"):
+        env.step(0)
+
+
+# ---- the whole state ---------------------------------------------------------------------------
+
+COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda env: pickle.loads(pickle.dumps(env))}
+
+
+@KINDS
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_a_copy_has_the_same_future_and_a_life_of_its_own(kind, copied):
+    env = gymnasium.make("GV-Keydoor-5x5-v0", world=kind, render_mode="ansi")
+    env.reset(seed=2)
+    for action in (4, 0, 7):
+        env.step(action)
+    env.render()
+    twin = copied(env)
+    assert twin.render() == env.render()
+    before = env.render()
+    shown = [twin.step(action) for action in (1, 5, 6, 0)]
+    assert env.render() == before
+    assert same(tuple(shown), tuple(env.step(action) for action in (1, 5, 6, 0)))
+    assert same(twin.reset(), env.reset())
+
+
+@pytest.mark.parametrize(("source", "target"), [("object", "compiled"), ("compiled", "object")])
+def test_a_snapshot_goes_from_one_kind_of_world_to_the_other(source, target):
+    one, other = GridEnv("keydoor-5x5", world=source), GridEnv("keydoor-5x5", world=target)
+    one.reset(seed=2)
+    observation = one.step(4)[0]
+    shown, info = other.restore(one.snapshot())
+    assert same(shown, observation)
+    assert info["action_mask"].any()
+    for action in (0, 7, 1, 6):
+        assert same(one.step(action), other.step(action))
+
+
+def test_a_snapshot_of_another_scenario_is_refused():
+    env, other = GridEnv(scenario("^"), world="object"), GridEnv("keydoor-5x5", world="object")
+    other.reset(seed=0)
+    with pytest.raises(ValueError, match="restore it into an environment of the same scenario"):
+        env.restore(other.snapshot())
+
+
+# ---- pictures ----------------------------------------------------------------------------------
+
+
+@KINDS
+def test_pictures(kind):
+    env = GridEnv("keydoor-5x5", world=kind, render_mode="rgb_array")
+    env.reset(seed=0)
+    first = env.render()
+    assert first.dtype == np.uint8
+    assert first.ndim == 3
+    assert first.shape[2] == 3
+    row = env.snapshot()
+    np.testing.assert_array_equal(env.render(), first)
+    assert env.snapshot() == row
+    env.step(4)
+    assert (env.render() != first).any()
+    env.close()
+    env.close()
+
+
+def test_text_shows_the_same_in_both_worlds():
+    envs = [
+        GridEnv("keydoor-5x5", world=kind, render_mode="ansi") for kind in ("object", "compiled")
+    ]
+    for env in envs:
+        env.reset(seed=0)
+    for action in (4, 0, 0, 7):
+        for env in envs:
+            env.step(action)
+        assert envs[0].render() == envs[1].render()
+
+
+# ---- rules that do not compile -----------------------------------------------------------------
+
+PYTHON = '''
+import json
+
+from gv_engine import TRANSITION, system
+
+
+@system(TRANSITION)
+def tidy(w, agent):
+    """Doors close when nobody looks."""
+    for e in json.loads(json.dumps(list(range(1, w.capacity)))):
+        if w.door.has[e]:
+            w.door.status[e] = 1
+'''
+
+
+def test_any_python_runs_and_is_named_once(tmp_path):
+    (tmp_path / "rules.py").write_text(PYTHON)
+    played = Scenario.load(
+        {**RULES, "map": "^_", "transition_functions": ["turn_agent", "./rules.py:tidy"]}, tmp_path
+    )
+    with pytest.warns(RuntimeWarning, match=r"rules\.py, line .*stepping object worlds") as caught:
+        env = GridEnv(played)
+    assert len(caught) == 1
+    one, other = env, GridEnv(played, world="object")
+    assert same(one.reset(seed=0), other.reset(seed=0))
+    for action in (0, 5, 4):
+        assert same(one.step(action), other.step(action))
+    with pytest.raises(DoesNotCompileError, match=r"a rule cannot be compiled \(.*rules\.py, line"):
+        GridEnv(played, world="compiled")
+
+
+# ---- the cache of compiled programs ------------------------------------------------------------
+
+HELPED = '''
+from gv_engine import REWARD, system
+
+WORTH = {worth}
+
+
+def price(w):
+    return {price}
+
+
+@system(REWARD)
+def pay(w, agent, factor: float = 1.0):
+    """Each step is paid."""
+    return factor * price(w)
+'''
+PLAY = """
+import sys
+from gv_engine import GridEnv, Scenario
+played = Scenario.load({
+    "map": "^", "transition_functions": [], "terminating_function": "reach_exit",
+    "reward_functions": [{"name": "./rules.py:pay", "factor": float(sys.argv[2])}],
+    "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
+}, sys.argv[1])
+for _ in range(2):
+    env = GridEnv(played)
+    env.reset(seed=0)
+    print(env.step(0)[1])
+"""
+
+
+@pytest.fixture
+def paid(tmp_path):
+    """Plays one step in a fresh process under a rule file; its pay, and whether it compiled."""
+
+    def play(worth=2.0, price="WORTH", factor=1.0):
+        (tmp_path / "rules.py").write_text(HELPED.format(worth=worth, price=price))
+        done = subprocess.run(
+            [sys.executable, "-c", PLAY, str(tmp_path), str(factor)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache")},
+            check=True,
+        )
+        first, second = map(float, done.stdout.split())
+        assert first == second
+        lines = done.stderr.splitlines()
+        assert lines in (
+            [],
+            ["gv-engine: compiling scenario for this machine, once; later runs load it"],
+        )
+        return first, bool(lines)
+
+    return play
+
+
+def test_what_was_compiled_is_loaded_and_never_stale(paid):
+    assert paid() == (2.0, True)
+    assert paid() == (2.0, False)
+    # a parameter is data
+    assert paid(factor=3.0) == (6.0, False)
+    # a constant of the module, the helper's own code
+    assert paid(worth=5.0) == (5.0, True)
+    assert paid(worth=5.0, price="WORTH + w.steps + 1") == (6.0, True)
+    # and what was known stays known
+    assert paid() == (2.0, False)
+
+
+# ---- other processes ---------------------------------------------------------------------------
+
+TRACE = """
+import hashlib, sys
+from gv_engine import GridEnv
+from tests.strategies import meadow
+digest = hashlib.sha256()
+env = GridEnv(meadow(), world=sys.argv[1])
+for seed in (1, 2):
+    env.reset(seed=seed)
+    for step in range(50):
+        observation, reward, *_ = env.step(step * 5 % 8)
+        digest.update(observation["grid"].tobytes() + repr(reward).encode())
+        digest.update(env.snapshot()["rng"].tobytes())
+print(digest.hexdigest())
+"""
+
+
+def test_a_seed_is_the_same_episode_in_every_process():
+    assert MEADOW.is_dir()
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", TRACE, kind],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=True,
+        ).stdout
+        for kind, hash_seed in [("object", "1"), ("object", "2"), ("compiled", "3")]
+    }
+    assert len(digests) == 1

@@ -1,0 +1,102 @@
+"""Object world and batch over scenarios assembled from everything in the registries."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gv_engine import Scenario
+from gv_engine.invariants import fault_of_row
+from tests.boards import DATA
+from tests.strategies import numbers
+from tests.test_worlds import Run, assert_same_rows, assert_same_shown, outcome
+
+LEVELS = 9
+KINDS = ["Exit", "Door", "Key", "MovingObstacle", "Box", "Telepod", "Beacon", "Wall", "Floor"]
+kinds = st.sampled_from(KINDS)
+
+
+@st.composite
+def scenarios(draw):
+    """Any level, transitions in any order, all rewards, any end, any visibility."""
+    which = draw(st.integers(0, LEVELS - 1))
+    layout = draw(st.sampled_from([[1, 2], [2, 2], [2, 1]]))
+    side = st.sampled_from([5, 7, 9])
+    pair = st.tuples(numbers(0, 3), numbers(-3, 0))
+    on, off = draw(pair)
+    order = draw(st.permutations(range(7)))
+    sight = {"name": "./rules.py:any_visibility", "which": draw(st.integers(0, 3))}
+    sight["absolute"], sight["threshold"] = draw(
+        st.sampled_from([(True, 1.0), (True, 3.0), (False, 0.5), (False, 1.0)])
+    )
+    return Scenario.load(
+        {
+            "max_shape": [9, 9],
+            "capacity": 190,
+            "max_steps": draw(st.sampled_from([3, 20, 500])),
+            "reset_function": {
+                "name": "./rules.py:any_level",
+                "which": which,
+                "shape": [draw(side), draw(side)],
+                "layout": layout,
+                "colors": ["RED", "GREEN", "BLUE"],
+                "number": draw(st.integers(0, 3)),
+            },
+            "transition_functions": [{"name": "./rules.py:any_transitions", "order": order}],
+            "reward_functions": [
+                {"name": "living_reward", "reward": draw(numbers(-1, 1))},
+                {"name": "overlap", "object_type": draw(kinds), "reward_on": on, "reward_off": off},
+                {"name": "reach_exit", "reward_on": on, "reward_off": off},
+                {"name": "bump_moving_obstacle", "reward": off},
+                {"name": "bump_into_wall", "reward": off},
+                {"name": "actuate_door", "reward_open": on, "reward_close": off},
+                {"name": "pickndrop", "object_type": draw(kinds), "reward_pick": on},
+                {"name": "./rules.py:remembered_exit"},
+                {
+                    "name": "./rules.py:nearer",
+                    "object_type": draw(kinds),
+                    "distance_function": "euclidean",
+                },
+                {"name": "./rules.py:shorter", "object_type": draw(kinds)},
+                {
+                    "name": "reduce_sum",
+                    "reward_functions": [
+                        {"name": "living_reward", "reward": on},
+                        {"name": "bump_into_wall", "reward": off},
+                    ],
+                },
+            ],
+            "terminating_function": {
+                "name": "reduce_any",
+                "terminating_functions": [
+                    {"name": "overlap", "object_type": draw(kinds)},
+                    {
+                        "name": "reduce_all",
+                        "terminating_functions": ["bump_into_wall", "bump_moving_obstacle"],
+                    },
+                    {"name": "reach_exit"},
+                ],
+            },
+            "observation_function": {
+                "name": "from_visibility",
+                "area": [[-4, 0], [-2, 2]],
+                "visibility_function": sight,
+            },
+        },
+        folder=DATA / "everything",
+    )
+
+
+@settings(max_examples=150)
+@given(scenarios(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
+def test_both_worlds_play_it_alike(scenario, seed, actions):
+    one, other = Run(scenario, "object", seed), Run(scenario, "batch", seed)
+    for action in [None, *actions]:
+        found, failed = outcome(one.reset) if action is None else outcome(one.alone, action)
+        twin, twin_failed = outcome(other.reset) if action is None else outcome(other.alone, action)
+        assert failed == twin_failed
+        if failed:
+            return
+        assert_same_shown(found, twin)
+        assert_same_rows(one.snapshot(), other.snapshot())
+        assert not fault_of_row(scenario, one.snapshot())

@@ -1,0 +1,92 @@
+"""What is imported when: a step over objects needs no compiler, and no step needs a window."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+OBJECT = """
+import gv_engine
+env = gv_engine.GridEnv(gv_engine.Scenario.load("keydoor-5x5"), world="object")
+env.reset(seed=0)
+env.step(0)
+"""
+COMPILED = """
+import gymnasium, gv_engine
+env = gymnasium.make("GV-Keydoor-5x5-v0")
+env.reset(seed=0)
+env.step(0)
+vector = gymnasium.make_vec("GV-Keydoor-5x5-v0", num_envs=2)
+vector.reset(seed=0)
+vector.step([0, 1])
+"""
+TEXT = """
+import gv_engine
+env = gv_engine.GridEnv("keydoor-5x5", world="object", render_mode="ansi")
+env.reset(seed=0)
+assert env.render()
+"""
+PICTURE = """
+import gv_engine
+env = gv_engine.GridEnv("keydoor-5x5", world="object", render_mode="rgb_array")
+env.reset(seed=0)
+assert env.render().shape[2] == 3
+env.close()
+import pygame
+assert not pygame.display.get_init()
+"""
+LOADING = """
+import gv_engine
+from gv_engine.scenario import names
+for name in names():
+    gv_engine.Scenario.load(name)
+"""
+
+
+def modules_after(program):
+    """Top-level modules that a fresh process has imported after a program."""
+    # neither a screen nor a word to SDL about having none
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(hidden)}
+    listing = "\nimport sys\nprint(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program + listing],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split("\n")[-2].split())
+
+
+@pytest.mark.parametrize("program", [OBJECT, TEXT, LOADING], ids=["object", "ansi", "load"])
+def test_objects_need_neither_a_compiler_nor_a_window(program):
+    assert not modules_after(program) & {"numba", "llvmlite", "pygame", "imageio", "rich"}
+
+
+def test_compiled_worlds_need_no_window():
+    assert not modules_after(COMPILED) & {"pygame", "imageio", "rich"}
+
+
+def test_pictures_open_no_display_and_need_no_compiler():
+    modules = modules_after(PICTURE)
+    assert "pygame" in modules
+    assert "numba" not in modules
+
+
+ALLOWED = {"esper", "gymnasium", "numpy", "yaml"}
+"""What the package itself imports beyond Python's own library, and what that brings along."""
+
+
+def test_the_package_imports_what_is_on_the_list():
+    own = {"gv_engine", "components", "systems", "__main__"}
+    brought = modules_after("import gymnasium, numpy, esper, yaml")
+    found = modules_after(OBJECT) - brought - own - set(sys.stdlib_module_names)
+    assert {name for name in found if not name.startswith("_")} <= ALLOWED
+
+
+def test_either_package_can_be_imported_first():
+    for name in ("components", "systems", "gv_engine", "components.objects", "systems.reset"):
+        assert "gv_engine" in modules_after(f"import {name}")
