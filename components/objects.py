@@ -8,7 +8,7 @@ from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
 from gv_engine.objects import OBJECT_TYPES, ObjectType, object_type
 
-NONE_GRID_OBJECT = object_type("NoneGridObject", in_grid=False)
+NONE_GRID_OBJECT = object_type("NoneGridObject", Opaque, in_grid=False)
 HIDDEN = object_type("Hidden", Opaque, in_grid=False)
 assert object_type("Floor") == FLOOR
 WALL = object_type("Wall", Solid, Opaque)

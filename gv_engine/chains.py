@@ -308,6 +308,7 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
         w.free = AGENT + 1
         w.error = 0
         w.steps = 0
+        w.action = 0
         w.reward = 0.0
         w.total = 0.0
         w.terminated = 0

@@ -77,6 +77,11 @@ class ProgramCache(FunctionCache):
         self._make_room()
         return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        # The folder's name stands for the code and all that it closes over. Numba would pickle
+        # that, dispatchers and their numbers by chance included, and find nothing again.
+        return sig, codegen.magic_tuple()
+
     def _make_room(self) -> None:
         folders = sorted(self._folder.parent.glob("*"), key=_age)
         for old in folders[:-KEPT]:

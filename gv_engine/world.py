@@ -7,6 +7,7 @@ taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.layou
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 import esper
@@ -80,6 +81,7 @@ class ComponentColumns:
         return getattr(self, field)
 
 
+@cache
 def _absent(cls: type) -> Any:
     """What entities without the component read: its defaults, closed to writing."""
 
@@ -151,7 +153,7 @@ class World:
         """Back to an empty world without a grid, the agent alone in it; the generator stays."""
         self.height = self.width = 0
         self.reward = self.total = 0.0
-        self.steps = self.error = 0
+        self.steps = self.action = self.error = 0
         self.terminated = self.truncated = False
         self.at = np.full((self.layout.height + 1, self.layout.width + 1), NOTHING, object)
         self.alive = [False] * self.capacity

@@ -32,8 +32,7 @@ from gv_engine.objects import OBJECT_TYPES
 from gv_engine.representations import NAMES, Representation, observer
 from gv_engine.rng import generator_to_row
 from gv_engine.system import REGISTRIES, Phase
-from tests.boards import agent_of, cells_of, content_of, item_of
-from tests.recorder import SIGHTS, TRANSITIONS
+from tests.boards import DATA, agent_of, cells_of, content_of, item_of
 
 Entry: TypeAlias = "dict[str, Any]"
 
@@ -84,6 +83,21 @@ VISIBILITY: dict[str, Entry] = {
     "raytracing_half": {"name": "raytracing", "absolute_counts": False, "threshold": 0.5},
     "stochastic_raytracing": {"name": "stochastic_raytracing"},
 }
+EVERYTHING = "./everything/rules.py"
+TRANSITIONS = (
+    "move_agent",
+    "turn_agent",
+    "actuate_door",
+    "actuate_box",
+    "pickndrop",
+    "move_obstacles",
+    "teleport",
+)
+"""The numbers that `any_transitions` has for them."""
+
+SIGHTS = ("fully_transparent", "partially_occluded", "raytracing", "stochastic_raytracing")
+"""The numbers that `any_visibility` has for them."""
+
 _KINDS = {
     "reward": (Phase.REWARD, REWARDS),
     "terminal": (Phase.TERMINATING, TERMINATING),
@@ -192,7 +206,7 @@ class Replay:
         if self.entry["kind"] == "episode":
             batch = _batch(self.scenario, self.world)
         else:
-            batch = self._bench("fully_transparent")
+            batch = self._bench(self.scenario.area)
         scenario = batch.scenario
         self._begin(batch)
         positions = {number: position for position, number in enumerate(scenario.actions)}
@@ -228,16 +242,20 @@ class Replay:
     # ---- functions alone ---------------------------------------------------------------------
 
     def _bench(
-        self, sight: str, rewards: Iterable[str] = REWARDS, endings: Iterable[str] = TERMINATING
+        self,
+        area: Area,
+        sight: str = "fully_transparent",
+        rewards: Iterable[str] = (),
+        endings: Iterable[str] = (),
     ) -> Batch | ObjectBatch:
-        """Worlds for the scenario's states, under other functions than the episode's."""
+        """Worlds for the recording's states, with its transitions and these functions."""
         layout = self.scenario.layout
         parts = [part for call in self.scenario.calls(Phase.TRANSITION) for part in call.parts()]
         return _bench(
             self.world,
             (layout.height, layout.width, layout.capacity),
-            self.scenario.area,
             tuple(TRANSITIONS.index(part.name) for part in parts if part.name != "chain"),
+            area,
             sight,
             tuple(rewards),
             tuple(endings),
@@ -245,7 +263,7 @@ class Replay:
 
     def _see(self, sight: str) -> None:
         """Every state under a visibility function, with a generator of its own."""
-        batch = self._bench(sight)
+        batch = self._bench(self.scenario.area, sight)
         for t, state in enumerate(self.states):
             seen = state.copy()
             generator_to_row(np.random.default_rng(t), seen["rng"])
@@ -273,7 +291,7 @@ class Replay:
 
     def _judge(self, rewards: list[str], endings: list[str]) -> None:
         """One step from every state, under all reward and terminating functions of a group."""
-        batch = self._bench("fully_transparent", rewards, endings)
+        batch = self._bench(_ONE_CELL, rewards=rewards, endings=endings)
         turn = np.full(len(batch), KEEP)
         for t, action in enumerate(self.recorded["action"].tolist()):
             batch.restore(self.row, self.states[t])
@@ -289,12 +307,12 @@ class Replay:
             else:
                 if undefined:
                     raise Different(f"reward_{undefined[0]}[{t}]: found a number, recorded nan")
-            *terms, signals = batch.outputs.terms[self.row].tolist()
-            for name, term in zip(rewards, terms, strict=True):
+            terms = batch.outputs.terms[self.row].tolist()
+            for name, term in zip(rewards, terms):
                 if name not in undefined:
                     self._same(f"reward_{name}", t, term)
             for bit, name in enumerate(endings):
-                self._same(f"terminal_{name}", t, bool(int(signals) >> bit & 1))
+                self._same(f"terminal_{name}", t, bool(int(terms[-1]) >> bit & 1))
 
     # ---- representations ---------------------------------------------------------------------
 
@@ -304,7 +322,9 @@ class Replay:
         if f"representation_state_{name}_grid" in self.recorded:
             shape = self.recorded["grid"].shape[1:3]
             representation = Representation.of_state(self.scenario, shape, name)
-            grids = np.stack([cells_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe")
+            grids = np.stack(
+                [cells_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe"
+            )
             agents = np.stack([agent_of(state) for state in self.states])
             self._same_arrays("state", representation, grids, agents)
         if f"representation_observation_{name}_grid" in self.recorded:
@@ -322,7 +342,9 @@ class Replay:
         agents: NDArray[np.int64],
     ) -> None:
         layout = self.scenario.layout
-        items = np.stack([item_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe")
+        items = np.stack(
+            [item_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe"
+        )
         arrays = representation.encode(grids, items, agents)
         for t in range(len(grids)):
             one = {key: array[t] for key, array in arrays.items()}
@@ -347,6 +369,9 @@ class Replay:
 # ---- worlds ------------------------------------------------------------------------------------
 
 
+_ONE_CELL = Area(0, 0, 0, 0)
+
+
 def _row(world: str) -> int:
     return 1 if world == "batch" else 0
 
@@ -360,20 +385,25 @@ def _batch(scenario: Scenario, world: str) -> Batch | ObjectBatch:
 def _bench(
     world: str,
     size: tuple[int, int, int],
-    area: Area,
     order: tuple[int, ...],
+    area: Area,
     sight: str,
     rewards: tuple[str, ...],
     endings: tuple[str, ...],
 ) -> Batch | ObjectBatch:
-    """Worlds whose functions are chosen by data: one program for all of a size and an area.
+    """Worlds whose functions are chosen by data: one program for all of a size and an area, and
+    one for all rewards.
 
     Args:
         size: height, width and capacity of the layout.
         order: of the transitions, by number.
     """
     height, width, capacity = size
-    call = VISIBILITY[sight]
+    call = {"absolute_counts": True, "threshold": 1.0, **VISIBILITY[sight]}
+    ends = {
+        "name": f"{EVERYTHING}:signals",
+        "terminating_functions": [TERMINATING[name] for name in endings],
+    }
     scenario = load(
         {
             "map": "^",
@@ -381,20 +411,15 @@ def _bench(
             "capacity": capacity,
             "transition_functions": [
                 # as long for all, which is part of the program
-                {"name": "tests.recorder:perform", "order": [*order, *[-1] * (12 - len(order))]}
+                {"name": f"{EVERYTHING}:any_transitions", "order": [*order, *[-1] * 12][:12]}
             ],
-            "reward_functions": [
-                *(REWARDS[name] for name in rewards),
-                {
-                    "name": "tests.recorder:signals",
-                    "terminating_functions": [TERMINATING[name] for name in endings],
-                },
-            ],
+            "reward_functions": [*(REWARDS[name] for name in rewards), *[ends] * bool(endings)],
             "terminating_function": "reach_exit",
             "observation_function": {
-                "name": "tests.recorder:see",
-                "number": SIGHTS.index(call["name"]),
-                **{name: value for name, value in call.items() if name != "name"},
+                "name": f"{EVERYTHING}:any_visibility",
+                "which": SIGHTS.index(call["name"]),
+                "absolute": call["absolute_counts"],
+                "threshold": call["threshold"],
                 "area": [[area.ymin, area.ymax], [area.xmin, area.xmax]],
             },
         }
@@ -408,7 +433,7 @@ def load(config: Entry) -> Scenario:
     with warnings.catch_warnings():
         # two recorded scenarios give `teleport` a parameter that means nothing
         warnings.simplefilter("ignore", UserWarning)
-        return Scenario.load(config)
+        return Scenario.load(config, folder=DATA)
 
 
 def _unknown_names(config: Any, key: str = "") -> Iterator[str]:

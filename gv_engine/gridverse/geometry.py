@@ -82,9 +82,7 @@ class Position(NamedTuple):
         """The step in a direction."""
         return cls(step_y(orientation), step_x(orientation))
 
-    def __add__(self, other: Any) -> Any:  # a pair of ints, or an area
-        if isinstance(other, area.Area):
-            return _moved(other, self)
+    def __add__(self, other: tuple[int, int]) -> Position:  # type: ignore[override]  # no longer tuple
         return Position(self.y + other[0], self.x + other[1])
 
     def __sub__(self, other: tuple[int, int]) -> Position:
@@ -216,7 +214,7 @@ class Transform:
         if isinstance(other, Orientation):
             return self.orientation * other
         if isinstance(other, Position | Area):
-            return self.position + self.orientation * other
+            return self.orientation * other + self.position
         return NotImplemented
 
     def __neg__(self) -> Transform:

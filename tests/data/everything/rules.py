@@ -1,7 +1,7 @@
 """Every rule of the engine behind a number, so that one compiled program plays any scenario.
 
-Which rules run, in which order and with which parameters, is data here: arguments of the four
-systems below. Only tests want that; scenarios list what they use.
+Which rules run, in which order and with which parameters, is data here: arguments of the systems
+below. Only tests want that; scenarios list what they use.
 """
 
 from typing import Any
@@ -107,6 +107,16 @@ def shorter(w: Any, agent: int, was: float, object_type: int) -> float:
 def remembered_exit(w: Any, agent: int) -> float:
     """`reach_exit_memory` where it is defined."""
     return reward.reach_exit_memory(w, agent, 2.0, -3.0) if w.placed[BEACON] > 0 else 0.0
+
+
+@system(REWARD)
+def signals(w: Any, agent: int, terminating_functions: Any) -> float:
+    """Which of several functions would end the episode: bit k for function k."""
+    total, bit = 0, 1
+    for over in terminating_functions:
+        total += bit * over
+        bit *= 2
+    return total
 
 
 @system(VISIBILITY, tables={"rays": visibility.rays})

@@ -1,0 +1,154 @@
+"""The objects of one world: entities as grid objects, which move in and out."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import components
+from components.appearance import FLOOR, Kind
+from gv_engine.component import NOTHING, column_name, fields_of
+from gv_engine.errors import RuleError
+from gv_engine.gridverse.grid_object import Floor, GridObject, class_of
+from gv_engine.layout import Layout, rounded
+from gv_engine.objects import OBJECT_TYPES, ObjectType
+from gv_engine.world import World
+
+_SPARE = 8
+"""Entities beyond those of two for each cell, an object and what is in it."""
+
+
+class Household:
+    """Hands out the objects of a world and keeps them, so that each entity has one object.
+
+    Attributes:
+        world: whose components the objects own.
+        state: the `State` of the world, once it is asked for.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.state: Any = None
+        self._things: dict[int, GridObject] = {}
+
+    def thing(self, e: int) -> GridObject:
+        """The object that is an entity; a Floor for NOTHING."""
+        if e == NOTHING:
+            return Floor()
+        thing = self._things.get(e)
+        # a rule may have removed that entity, and another one may have got its number
+        if thing is None or thing.entity != e:
+            thing = object.__new__(class_of(self.world.kind.value[e]))
+            thing._begin(self.parts(e))
+            thing._household, thing._entity = self, e
+            self._things[e] = thing
+        return thing
+
+    def parts(self, e: int) -> dict[type, Any]:
+        """The components of an entity, by class."""
+        found = {}
+        for cls in self.world.layout.components:
+            columns = self.world[column_name(cls)]
+            if columns.rows[e] is not columns.absent:
+                found[cls] = columns.rows[e]
+        return found
+
+    def take_in(self, thing: GridObject) -> int:
+        """The new entity of an object, without a place; NOTHING for a Floor.
+
+        The columns now read the object's own components. One that lives somewhere already, be it
+        here, is copied.
+
+        Raises:
+            CapacityError: the world is full.
+            RuleError: the type, or one of its components, is not in this world.
+        """
+        if thing.kind.index == FLOOR:
+            return NOTHING
+        if thing.is_housed:
+            thing = thing.copy()
+        self.check(thing.kind)
+        e = self.world.take()
+        with self.world.context:
+            for part in thing._parts.values():
+                self.world.attach(e, part)
+        for (cls, name), held in thing._content.items():
+            setattr(thing._parts[cls], name, self.take_in(held))
+        thing._content.clear()
+        thing._household, thing._entity = self, e
+        self._things[e] = thing
+        return e
+
+    def release(self, e: int) -> None:
+        """Remove an entity and what it holds; its object lives on by itself."""
+        if e == NOTHING:
+            return
+        thing = self.thing(e)
+        thing._parts = self.parts(e)
+        for cls, part in thing._parts.items():
+            for field in fields_of(cls):
+                if field.dtype is None and getattr(part, field.name) != NOTHING:
+                    held = self.thing(getattr(part, field.name))
+                    self.release(held.entity)
+                    thing._content[cls, field.name] = held
+                    setattr(part, field.name, NOTHING)
+        self.world.remove(e)
+        thing._household = None
+        del self._things[e]
+
+    def check(self, kind: ObjectType) -> None:
+        """Make sure that the world knows a type.
+
+        Raises:
+            RuleError: it does not.
+        """
+        layout = self.world.layout
+        known = set(layout.components)
+        if (kind.in_grid and kind not in layout.types) or not known.issuperset(
+            cls for cls, _ in kind.components
+        ):
+            listed = ", ".join(known.name for known in layout.types if known.in_grid)
+            raise RuleError(
+                f"{kind.name} cannot be in this world, which has {listed}: list it in the "
+                f"scenario's state_space, or declare it before the grid is made"
+            )
+
+
+def household(world: World) -> Household:
+    """The household of a world."""
+    if world.objects is None:
+        world.objects = Household(world)
+    return world.objects  # type: ignore[no-any-return]  # worlds do not know what they keep
+
+
+def new_world(height: int, width: int) -> World:
+    """A world for a grid of this size with all types there are, two objects in every cell."""
+    world = World(_layout(rounded(height), rounded(width), _types()))
+    world.set_shape(height, width)
+    return world
+
+
+def _types() -> tuple[ObjectType, ...]:
+    """All types, but for those whose components are called like a newer one's."""
+    columns = {column_name(cls): cls for cls in _built_in_components()}
+    found = []
+    for kind in reversed(list(OBJECT_TYPES)):
+        own = {column_name(cls): cls for cls, _ in kind.components}
+        if all(columns.get(name, cls) is cls for name, cls in own.items()):
+            columns |= own
+            found.append(kind)
+    return tuple(reversed(found))
+
+
+@cache
+def _built_in_components() -> tuple[type, ...]:
+    return tuple(getattr(components, name) for name in components.__all__)
+
+
+@cache
+def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
+    own = {column_name(cls): cls for kind in types for cls, _ in kind.components}
+    for cls in (Kind, *_built_in_components()):
+        own.pop(column_name(cls), None)
+    every = (*_built_in_components(), *(own[name] for name in sorted(own)))
+    return Layout(height, width, 2 * height * width + _SPARE, every, types)

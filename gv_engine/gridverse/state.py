@@ -1,0 +1,155 @@
+"""States: a grid and an agent, as a live view of a world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gv_engine.component import NOTHING
+from gv_engine.gridverse.agent import Agent
+from gv_engine.gridverse.arrays import agent_from, item_from, rows_from
+from gv_engine.gridverse.geometry import Position
+from gv_engine.gridverse.grid import Grid
+from gv_engine.gridverse.grid_object import Box, Hidden
+from gv_engine.gridverse.household import household
+from gv_engine.world import World
+
+
+class State:
+    """All that there is: a grid, and an agent in it.
+
+    `state.world` is the `World` behind it, whose columns rules read. States are equal when type,
+    state and colour of every cell, position and orientation of the agent, and what it holds are.
+
+    Args:
+        grid: copied if it is another state's already.
+        agent: copied if it is another state's already.
+
+    Raises:
+        ValueError: the agent is outside the grid, or the grid has Hidden cells.
+    """
+
+    def __init__(self, grid: Grid, agent: Agent) -> None:
+        hidden = next(grid.positions(Hidden), None)
+        if hidden is not None:
+            raise ValueError(f"the cell {tuple(hidden)} is Hidden, no cell of a state can be")
+        if agent.position not in grid:
+            y, x = agent.position
+            raise ValueError(
+                f"the agent stands at ({y}, {x}), outside the grid of "
+                f"{grid.shape.height}×{grid.shape.width} cells"
+            )
+        self.grid = grid.copy() if grid._in_state else grid
+        self.grid._in_state = True
+        self.agent = agent.enter(self.grid.world)
+
+    @classmethod
+    def of(cls, world: World) -> State:
+        """The state of a world, as a view."""
+        state = object.__new__(cls)
+        state.grid = Grid.of(world)
+        state.grid._in_state = True
+        state.agent = Agent.of(world)
+        return state
+
+    @property
+    def world(self) -> World:
+        """The world that it shows."""
+        return self.grid.world
+
+    def copy(self) -> State:
+        """An independent state with the same future, its generator included."""
+        return State.of(self.world.fork())
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> State:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return State.of, (self.world,)
+
+    # ---- as arrays ---------------------------------------------------------------------------
+
+    @classmethod
+    def from_arrays(
+        cls, grid: ArrayLike, agent: ArrayLike, item: ArrayLike, content: ArrayLike | None = None
+    ) -> State:
+        """The state that arrays describe.
+
+        Args:
+            grid: (H, W, 3) type, state and colour index of every cell.
+            agent: (3,) y, x, orientation.
+            item: (3,) the held object; type 0 for nothing.
+            content: (H, W, 3) what is in each Box, zeros elsewhere; without it boxes hold Floor.
+
+        Raises:
+            ValueError: wrong shapes, numbers that mean nothing, or content outside of boxes.
+        """
+        things = rows_from(grid, content)
+        return cls(Grid(things), agent_from(agent, item_from(item)))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """What `from_arrays` takes: uint8 but for `agent`, which is int64.
+
+        What is in a box within a box is not shown.
+        """
+        arrays = {
+            "grid": self.grid.to_array(),
+            "agent": _agent_array(self.agent),
+            "item": np.array(self.agent.grid_object.appearance, np.uint8),
+        }
+        content = np.zeros_like(arrays["grid"])
+        for position in self.grid.positions(Box):
+            box: Any = self.grid[position]
+            content[position] = box.content.appearance
+        return {**arrays, "content": content}
+
+    def _key(self) -> tuple[Any, ...]:
+        agent = self.agent
+        return self.grid.to_array().tobytes(), self.grid.shape, *agent._key()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return f"State({self.grid!r}, {self.agent!r})"
+
+
+def _agent_array(agent: Agent) -> NDArray[np.int64]:
+    return np.array([*agent.position, agent.orientation], np.int64)
+
+
+def state_of(world: World) -> State:
+    """The state of a world; always the same one."""
+    home = household(world)
+    if home.state is None:
+        home.state = State.of(world)
+    return home.state  # type: ignore[no-any-return]  # a household does not know what a state is
+
+
+def become(world: World, state: State) -> None:
+    """Let a world be like a state, with copies of its objects; its generator stays.
+
+    Raises:
+        RuleError: the grid is larger than the world's, or has objects that it does not know.
+    """
+    if world is state.world:
+        return
+    world.clear()
+    world.set_shape(*state.grid.shape)
+    grid = state_of(world).grid
+    for position in state.grid.area.positions():
+        if state.world.at[position] != NOTHING:
+            grid[position] = state.grid[position]
+    agent = state_of(world).agent
+    agent.position = Position(*state.agent.position)
+    agent.orientation = state.agent.orientation
+    agent.grid_object = state.agent.grid_object
