@@ -12,6 +12,8 @@ from gv_engine.resources import check_neighbours
 
 check_neighbours()
 
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
 from gv_engine.component import NOTHING, EntityId, Float64, Int8, Int16, Int32, component  # noqa: E402
 from gv_engine.environment import GridEnv  # noqa: E402
 from gv_engine.errors import (  # noqa: E402
@@ -39,6 +41,19 @@ from gv_engine.system import (  # noqa: E402
 from gv_engine.vector_environment import GridVectorEnv  # noqa: E402
 from gv_engine.world import AGENT, World  # noqa: E402
 
+if TYPE_CHECKING:
+    from gv_engine.gridverse import (
+        Action,
+        State,
+        debugging,
+        observation_function_registry,
+        reset_function_registry,
+        reward_function_registry,
+        terminating_function_registry,
+        transition_function_registry,
+        visibility_function_registry,
+    )
+
 __version__ = "0.1.0"
 __all__ = [
     "AGENT",
@@ -50,6 +65,7 @@ __all__ = [
     "TERMINATING",
     "TRANSITION",
     "VISIBILITY",
+    "Action",
     "CapacityError",
     "DoesNotCompileError",
     "EntityId",
@@ -57,18 +73,35 @@ __all__ = [
     "GVEngineError",
     "GridEnv",
     "GridVectorEnv",
-    "Int8",
     "Int16",
     "Int32",
+    "Int8",
     "Phase",
     "RuleError",
     "Scenario",
     "ScenarioError",
     "Simulation",
+    "State",
     "World",
     "component",
+    "debugging",
     "object_type",
+    "observation_function_registry",
+    "reset_function_registry",
+    "reward_function_registry",
     "system",
+    "terminating_function_registry",
+    "transition_function_registry",
+    "visibility_function_registry",
 ]
 
 register_all()
+
+
+def __getattr__(name: str) -> Any:
+    # what works on objects is loaded when it is asked for
+    if name in __all__:
+        from gv_engine import gridverse
+
+        return getattr(gridverse, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

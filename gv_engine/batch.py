@@ -88,6 +88,7 @@ class Batch:
     def __init__(self, scenario: Scenario, num_worlds: int) -> None:
         from gv_engine import chains, compiler  # the one place that brings in numba
 
+        compiler.check(scenario)
         self.scenario = scenario
         self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
         # as in `World`; a generator of zeros would draw the same for ever

@@ -20,13 +20,15 @@ class BoundCall:
         self._world = world
         self._function = call.system.function
         self._remember = call.system.remember
+        self._number = float if call.system.objects is None else _as_it_is
         self._remembered = call.bound(self._remember) if self._remember else ()
-        self._was: tuple[float, ...] = ()
+        self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
         self._nested: dict[int, Nested] = {
             position: _bind(argument, world)
             for position, argument in enumerate(self._arguments)
-            if is_nested(argument)
+            # functions of states call what is nested in them themselves
+            if is_nested(argument) and call.system.objects is None
         }
 
     def measure(self) -> None:
@@ -35,7 +37,7 @@ class BoundCall:
             for call in _each(nested):
                 call.measure()
         if self._remember:
-            self._was = (float(self._remember(self._world, AGENT, *self._remembered)),)
+            self._was = (self._number(self._remember(self._world, AGENT, *self._remembered)),)
 
     def run(self, *leading: Any) -> Any:
         """Call the function; `leading` comes before its parameters, a view for instance."""
@@ -47,6 +49,10 @@ class BoundCall:
                 results[position] = several if isinstance(nested, tuple) else several[0]
             arguments = tuple(results)
         return self._function(self._world, AGENT, *self._was, *leading, *arguments)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 Nested = BoundCall | tuple[BoundCall, ...]

@@ -57,6 +57,24 @@ _LOCK = threading.Lock()
 _PROGRAMS: dict[str, Program] = {}
 
 
+def check(scenario: Scenario) -> None:
+    """Make sure that all systems of a scenario are functions of columns.
+
+    Raises:
+        DoesNotCompileError: one is any Python; the message names it.
+    """
+    for system in (
+        part.system for phase in Phase for call in scenario.calls(phase) for part in call.parts()
+    ):
+        if system.is_processor:
+            raise DoesNotCompileError(f"{system.name} is an esper.Processor, which is any Python")
+        if system.objects is not None:
+            where = ":".join(map(str, system.place))
+            raise DoesNotCompileError(
+                f"{system.name} ({where}) is a function of states or grids, which is any Python"
+            )
+
+
 def compile_scenario(scenario: Scenario, dtypes: Sequence[np.dtype[Any]]) -> Program:
     """The program of a scenario; `Program.prepare` compiles it, or loads it from the cache.
 
@@ -65,12 +83,8 @@ def compile_scenario(scenario: Scenario, dtypes: Sequence[np.dtype[Any]]) -> Pro
         dtypes: of the arrays that hold the worlds and what they show, as `Batch` orders them.
 
     Raises:
-        DoesNotCompileError: a system is no function; others fail in `Program.prepare`.
+        DoesNotCompileError: in `Program.prepare`.
     """
-    for phase in Phase:
-        for call in scenario.calls(phase):
-            if call.system.is_processor:
-                raise DoesNotCompileError(f"{call.name} is an esper.Processor, which is any Python")
     record_methods.record_type(scenario.layout)
     run = link(scenario, record_methods.table, dtypes)
     roots = [run, *_functions(rng_kernels), *_functions(verbs)]

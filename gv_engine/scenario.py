@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gv_engine.area import Area
 from gv_engine.errors import ScenarioError
@@ -23,6 +23,9 @@ from gv_engine.scenario_file import Document, read_file, read_mapping
 from gv_engine.scenario_reader import read_document
 from gv_engine.scenario_values import instead
 from gv_engine.system import Call, Phase
+
+if TYPE_CHECKING:
+    from gv_engine.gridverse.envs.gridworld import GridWorld
 
 _SUFFIXES = (".yaml", ".yml")
 _IN_FOLDER = "scenario.yaml"
@@ -102,6 +105,16 @@ class Scenario:
     def calls(self, phase: Phase) -> tuple[Call, ...]:
         """The systems of a phase with their arguments, in the scenario's order."""
         return self.schedule.get(phase, ())
+
+    def inner_env(self) -> GridWorld:
+        """The environment of states and observations as objects; it knows no `max_steps`.
+
+        Raises:
+            RuleError: the scenario lists an esper.Processor.
+        """
+        from gv_engine.gridverse.envs.gridworld import GridWorld  # whoever wants arrays waits less
+
+        return GridWorld.from_scenario(self)
 
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`."""

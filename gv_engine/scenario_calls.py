@@ -44,10 +44,11 @@ from gv_engine.system import (
     System,
 )
 
-_NESTED = {
+NESTED = {
     f"{phase.name.lower()}_function": phase
     for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
 }
+"""Names of parameters that take a function, and what kind; with an s, a list of them."""
 
 
 class Calls:
@@ -125,10 +126,10 @@ class Calls:
         name, singular = parameter.name, parameter.name.removesuffix("s")
         if name in self._reserved:
             return self._reserved[name]
-        if name in _NESTED:
-            return lambda node: self.call(node, _NESTED[name])
-        if singular in _NESTED:
-            return lambda node: self.calls(node, _NESTED[singular])
+        if name in NESTED:
+            return lambda node: self.call(node, NESTED[name])
+        if singular in NESTED:
+            return lambda node: self.calls(node, NESTED[singular])
         kind = parameter.type
         if kind is Any and not parameter.required:
             kind = Callable if callable(parameter.default) else type(parameter.default)

@@ -6,6 +6,7 @@ A bare name is built in, `./rules.py:name` is looked up in a file beside the sce
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -19,10 +20,12 @@ from gv_engine import geometry, rules
 from gv_engine.objects import OBJECT_TYPES
 from gv_engine.scenario_values import Node, Wrong, instead, one_of, word
 from gv_engine.system import (
+    OBSERVATION,
     REGISTRIES,
     REWARD,
     TERMINATING,
     TRANSITION,
+    VISIBILITY,
     Phase,
     System,
     marked,
@@ -31,7 +34,8 @@ from gv_engine.system import (
 from systems.reset import from_map
 
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
-_DISTANCES = {f.__name__: f for f in (geometry.manhattan, geometry.euclidean)}
+DISTANCES = {f.__name__: f for f in (geometry.manhattan, geometry.euclidean)}
+"""Functions of (dy, dx), by name."""
 _DRAWN = marked(from_map).system
 
 
@@ -100,7 +104,7 @@ class Names:
         """A function of (dy, dx), by name or reference."""
         if ":" in node.text:
             return self.function(node)
-        return list(_DISTANCES.values())[one_of(node, _DISTANCES, "distance function")]
+        return list(DISTANCES.values())[one_of(node, DISTANCES, "distance function")]
 
     def system(self, node: Node, phase: Phase, *, processors: bool = False) -> System:
         """The system of a name, which must be of a phase.
@@ -136,11 +140,40 @@ class Names:
                 raise Wrong(node, str(error)) from None
         system = system_of(thing)
         if system is None:
-            raise Wrong(node, f"{node.text} is no system; decorate it with @system({phase.name})")
+            return self._function_of_states(node, thing, phase)
         if system.phase is not phase:
             found = system.phase.name
             raise Wrong(node, f"{node.text} is a {found} system, but listed for {phase.name}")
         return system
+
+    def _function_of_states(self, node: Node, thing: Any, phase: Phase) -> System:
+        from gv_engine.gridverse.adapters import system_from  # which most scenarios do without
+
+        try:
+            return system_from(thing, phase, node.text.rpartition(":")[2])
+        except TypeError as error:
+            raise Wrong(
+                node,
+                f"{node.text} is no system; decorate it with @system({phase.name}), or take "
+                f"states: {error}",
+            ) from None
+
+    def sight(self, node: Node) -> Phase:
+        """Whether a name stands for a visibility function or for an observation function."""
+        if ":" not in word(node):
+            both = OBSERVATION, VISIBILITY
+            known = [phase for phase in both if node.text in REGISTRIES[phase]]
+            return known[-1] if known else VISIBILITY
+        thing = self.thing(node)
+        system = system_of(thing)
+        if system is not None:
+            return system.phase if system.phase is OBSERVATION else VISIBILITY
+        try:
+            given = inspect.signature(thing).parameters.values()
+        except (TypeError, ValueError):
+            return VISIBILITY
+        required = [p for p in given if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
+        return OBSERVATION if len(required) == 1 else VISIBILITY
 
     def default_objects(self) -> tuple[int, ...]:
         """Types that stand on grids: the built-in ones and those of the scenario's modules."""

@@ -34,6 +34,7 @@ from gv_engine.scenario_values import (
     words,
 )
 from gv_engine.system import (
+    OBSERVATION,
     REGISTRIES,
     RESET,
     REWARD,
@@ -103,13 +104,18 @@ class _Reader:
         )
         seen_objects, seen_colors = self.space("observation_space", objects, colors)
         # the area first, visibility functions check theirs against it
-        visibility = self.key("observation_function", self.observation, ())
+        sight = self.key("observation_function", self.observation, ())
+        own = tuple(call for call in sight if call.system.phase is OBSERVATION)
+        # what is seen besides: by pictures, when a function of states makes the observation
+        all_seen = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
+        visibility = (all_seen,) if own else sight
         calls: dict[Phase, tuple[Call, ...]] = {
             RESET: self.reset(objects, colors),
             TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
             REWARD: self.key("reward_functions", self.list_of(REWARD), ()),
             TERMINATING: self.key("terminating_function", self.terminating, ()),
             VISIBILITY: visibility,
+            OBSERVATION: own,
         }
         fields = {
             "name": self.key("name", word, self.default_name()),
@@ -203,7 +209,8 @@ class _Reader:
         else:
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
         if "name" not in entries or entries["name"].text != "from_visibility":
-            return (self.read.call(node, VISIBILITY, besides=("area",)),)
+            phase = self.names.sight(entries["name"]) if "name" in entries else VISIBILITY
+            return (self.read.call(node, phase, besides=("area",)),)
         check_keys(self.problems, node, ("name", "area", "visibility_function"))
         if "visibility_function" not in entries:
             known = instead("", REGISTRIES[VISIBILITY])

@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 from gv_engine.bound_call import BoundCall
 from gv_engine.canvas import Canvas
 from gv_engine.frame import Frame
-from gv_engine.system import RENDERING, RESET, REWARD, TERMINATING, TRANSITION, Call, Phase, marked
+from gv_engine.system import (
+    OBSERVATION,
+    RENDERING,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    Call,
+    Phase,
+    marked,
+)
 from gv_engine.view import View
 from gv_engine.world import AGENT, World
 from systems.rendering import draw_state_and_observation
@@ -112,6 +122,7 @@ class Simulation:
         self._measuring: list[Any] = []
         self._resets = [BoundCall(call, self.world) for call in scenario.calls(RESET)]
         self._visibility = BoundCall(scenario.visibility, self.world)
+        self._observations = [BoundCall(call, self.world) for call in scenario.calls(OBSERVATION)]
         self._valid = [
             (part.system.valid, part.bound(part.system.valid) if part.system.valid else ())
             for call in scenario.calls(TRANSITION)
@@ -153,6 +164,8 @@ class Simulation:
         world.action = action
         world.reward = 0.0
         world.terminated = False
+        if world.objects is not None:
+            world.objects.before = None
         with world.context:
             for processor in self._measuring:
                 processor.measure()
@@ -183,6 +196,8 @@ class Simulation:
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         """Write the agent's observation into arrays of (h, w, 3) and (3,) uint8."""
         self.look().show(self.world, AGENT, grid, item)
+        for observation in self._observations:
+            observation.run(self.view, (grid, item))
 
     def render(
         self,

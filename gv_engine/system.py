@@ -14,6 +14,7 @@ The same function runs over esper's components and, compiled, over the rows of a
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -76,6 +77,8 @@ class System:
         valid: `(w, agent, action, …)`: would the transition do something, were this the action?
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
         tables: parameters that are made from the observation area, by the functions given here.
+        objects: the function of states or grids that `function` adapts (see
+            `gv_engine.gridverse`); None for a system of columns.
     """
 
     function: Callable[..., Any]
@@ -86,6 +89,18 @@ class System:
     valid: Callable[..., bool] | None = None
     check: Callable[..., str] | None = None
     tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
+    objects: Callable[..., Any] | None = None
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line of its source."""
+        function: Any = self.objects or self.function
+        while isinstance(function, functools.partial):
+            function = function.func
+        try:
+            return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
+        except (OSError, TypeError):  # typed in, or a built-in one with parameters
+            return "?", 0
 
     @property
     def is_processor(self) -> bool:
@@ -239,6 +254,20 @@ class Registry:
             if own and isinstance(found, System) and found.phase is self.phase:
                 self._systems[found.name] = found
 
+    def add(self, new: System) -> None:
+        """Add a system under its name.
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        old = self._systems.get(new.name)
+        if old is not None and not _is_reload(old, new):
+            raise ValueError(
+                f"the {self.phase.name.lower()} function {new.name!r} is registered already, from "
+                f"{':'.join(map(str, old.place))}; choose another name"
+            )
+        self._systems[new.name] = new
+
     def __getitem__(self, name: str) -> System:
         """The system of that name.
 
@@ -257,6 +286,14 @@ class Registry:
 
     def keys(self) -> list[str]:
         return list(self._systems)
+
+
+def _is_reload(old: System, new: System) -> bool:
+    """Whether a module was imported again, in a new namespace, and so registers again."""
+    spaces = [getattr(s.objects or s.function, "__globals__", {}) for s in (old, new)]
+    return spaces[0] is not spaces[1] and (
+        spaces[0].get("__name__", "") == spaces[1].get("__name__")
+    )
 
 
 REGISTRIES = {phase: Registry(phase) for phase in Phase}

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.component import NOTHING
 
@@ -52,6 +53,8 @@ def build_rooms(w: Any, shape: Any, layout: Any) -> None:
 
 def put(w: Any, kind: int, y: int, x: int, color: int = 0) -> int:
     """A new object of a type in a cell; a colour other than NONE only for coloured types."""
+    if kind == FLOOR:  # what a free cell is
+        return NOTHING
     e: int = w.spawn(kind)
     if color != 0:
         w.color.value[e] = color

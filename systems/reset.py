@@ -68,9 +68,11 @@ def keydoor(w: Any, agent: int, shape: Any) -> None:
 
 
 def _too_few_floor_cells(shape: tuple[int, int], num_obstacles: int) -> str:
+    if problem := _smaller_than(shape, 4, 4):
+        return problem
     free = (shape[0] - 2) * (shape[1] - 2) - 2
     if 0 <= num_obstacles <= free:
-        return _smaller_than(shape, 4, 4)
+        return ""
     return f"found num_obstacles {num_obstacles}: a shape of {list(shape)} has room for 0 to {free}"
 
 
@@ -87,26 +89,22 @@ def dynamic_obstacles(
         put(w, MOVING_OBSTACLE, cells[picked] // w.width, cells[picked] % w.width)
 
 
-def _walls_fall_together(shape: tuple[int, int], layout: tuple[int, int]) -> str:
-    for size, count, what in zip(shape, layout, ("rows", "columns"), strict=True):
+def _rooms_problem(shape: tuple[int, int], layout: tuple[int, int], wanted: int = 2) -> str:
+    for axis, what in enumerate(("rows", "columns")):
+        size, count = shape[axis], layout[axis]
         lines = [wall_line(size, count, number) for number in range(count + 1)]
-        if any(after - before < 2 for before, after in itertools.pairwise(lines)):
+        # openings in the walls across need a cell between the lines
+        least = 2 if layout[1 - axis] > 1 else 1
+        if any(after - before < least for before, after in itertools.pairwise(lines)):
             return f"found shape {list(shape)}: too small for {count} {what} of rooms"
-    return ""
-
-
-def _rooms_are_full(shape: tuple[int, int], layout: tuple[int, int], wanted: int) -> str:
-    if problem := _walls_fall_together(shape, layout):
-        return problem
-    walls = [sum(1 for _ in range(count + 1)) for count in layout]
     openings = (layout[0] - 1) * layout[1] + layout[0] * (layout[1] - 1)
-    free = (shape[0] - walls[0]) * (shape[1] - walls[1]) + openings
+    free = (shape[0] - layout[0] - 1) * (shape[1] - layout[1] - 1) + openings
     if wanted <= free:
         return ""
     return f"it asks for {wanted} free cells, a shape of {list(shape)} has {free}"
 
 
-@system(RESET, check=_walls_fall_together)
+@system(RESET, check=_rooms_problem)
 def rooms(w: Any, agent: int, shape: Any, layout: Any) -> None:
     """Rooms in rows and columns, joined by openings; agent and exit anywhere."""
     build_rooms(w, shape, layout)
@@ -130,7 +128,7 @@ def _memory_rooms_problem(
         return f"found num_exits {num_exits}: allowed are 2 to the number of colors, {len(colors)}"
     if NONE in colors:
         return "found NONE among the colors: exits and beacons need real ones"
-    return _rooms_are_full(shape, layout, 1 + num_beacons + num_exits)
+    return _rooms_problem(shape, layout, 1 + num_beacons + num_exits)
 
 
 @system(RESET, check=_memory_rooms_problem)

@@ -130,7 +130,9 @@ def test_a_recording_may_begin_from_its_first_grid(world):
     names = ["move_agent", "turn_agent", "actuate_door", "pickndrop"]
     soup = {"kind": "soup", "seed": 3, "transitions": names, "area": [[-6, 0], [-3, 3]]}
     with np.load(RECORDINGS / LONG["file"]) as arrays:
-        report = conformance.replay(soup, dict(arrays.items()), world)
+        # soups have boxes, so that no representation of them was recorded
+        plain = {key: array for key, array in arrays.items() if "representation" not in key}
+        report = conformance.replay(soup, plain, world)
     assert not report.difference
     assert not report.unknown
     assert report.checked >= ALWAYS - {"reward", "terminal"}

@@ -16,6 +16,7 @@ from gymnasium.utils.env_checker import check_env
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario, ScenarioError
 from gv_engine.scenario import gym_id, names
 from tests.boards import RULES, distances, scenario
+from tests.comparing import same
 from tests.strategies import MEADOW
 
 # Gymnasium finds a space odd in which all states are 0, as those of walls, floors and exits are
@@ -23,16 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*maximum and minimum values are
 
 IDS = [gym_id(name) for name in names()]
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
-
-
-def same(one, other):
-    """Whether two results are equal, in type and dtype too."""
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    dtypes = getattr(one, "dtype", None) == getattr(other, "dtype", None)
-    return type(one) is type(other) and dtypes and np.array_equal(one, other)
 
 
 # ---- Gymnasium ---------------------------------------------------------------------------------
@@ -337,9 +328,10 @@ def test_what_was_compiled_is_loaded_and_never_stale(paid):
     assert paid() == (2.0, False)
     # a parameter is data
     assert paid(factor=3.0) == (6.0, False)
-    # a constant of the module, the helper's own code
+    # a constant of the module, the helper's own code, a number in it
     assert paid(worth=5.0) == (5.0, True)
-    assert paid(worth=5.0, price="WORTH + w.steps + 1") == (6.0, True)
+    assert paid(price="WORTH + w.steps + 1.0") == (3.0, True)
+    assert paid(price="WORTH + w.steps + 4.0") == (6.0, True)
     # and what was known stays known
     assert paid() == (2.0, False)
 

@@ -91,6 +91,7 @@ def built_in_name(recorded):
     return recorded.removeprefix("gv_").replace("_", "-").replace(".", "-")
 
 
+@pytest.mark.filterwarnings("ignore:.*teleport takes no 'random_agent'")
 @pytest.mark.parametrize("name", [name for name in CONFIGS if built_in_name(name) in names()])
 def test_recorded_configs_and_built_in_files_agree(name):
     recorded, file = Scenario.load(CONFIGS[name]), Scenario.load(built_in_name(name))

@@ -1,0 +1,88 @@
+"""GridVerse as objects: states, grids and things to write rules and levels with.
+
+The names are those of the GridVerse documents, and so are the modules: `gv_engine.gridverse.grid`
+has `Grid`, `gv_engine.gridverse.envs.reset_functions` the registry of resets. All is found here
+as well.
+"""
+
+from gv_engine.gridverse.action import Action
+from gv_engine.gridverse.agent import Agent
+from gv_engine.gridverse.debugging import debugging
+from gv_engine.gridverse.envs.gridworld import GridWorld
+from gv_engine.gridverse.envs.inner_env import InnerEnv
+from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, Transform
+from gv_engine.gridverse.grid import Grid
+from gv_engine.gridverse.grid_object import (
+    Beacon,
+    Box,
+    Color,
+    Door,
+    Exit,
+    Floor,
+    GridObject,
+    Hidden,
+    Key,
+    MovingObstacle,
+    NoneGridObject,
+    Telepod,
+    Wall,
+)
+from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.outer_env import OuterEnv
+from gv_engine.gridverse.registry import (
+    FunctionRegistry,
+    observation_function_registry,
+    reset_function_registry,
+    reward_function_registry,
+    terminating_function_registry,
+    transition_function_registry,
+    visibility_function_registry,
+)
+from gv_engine.gridverse.rng import choice, choices, get_gv_rng_if_none, make_rng, shuffle
+from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
+from gv_engine.gridverse.state import State
+
+__all__ = [
+    "Action",
+    "ActionSpace",
+    "Agent",
+    "Area",
+    "Beacon",
+    "Box",
+    "Color",
+    "Door",
+    "Exit",
+    "Floor",
+    "FunctionRegistry",
+    "Grid",
+    "GridObject",
+    "GridWorld",
+    "Hidden",
+    "InnerEnv",
+    "Key",
+    "MovingObstacle",
+    "NoneGridObject",
+    "Observation",
+    "ObservationSpace",
+    "Orientation",
+    "OuterEnv",
+    "Position",
+    "Shape",
+    "State",
+    "StateSpace",
+    "Telepod",
+    "Transform",
+    "Wall",
+    "choice",
+    "choices",
+    "debugging",
+    "get_gv_rng_if_none",
+    "make_rng",
+    "observation_function_registry",
+    "reset_function_registry",
+    "reward_function_registry",
+    "shuffle",
+    "terminating_function_registry",
+    "transition_function_registry",
+    "visibility_function_registry",
+]

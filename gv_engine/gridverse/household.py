@@ -24,11 +24,13 @@ class Household:
     Attributes:
         world: whose components the objects own.
         state: the `State` of the world, once it is asked for.
+        before: a copy of it from before the current step, once it is asked for.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.state: Any = None
+        self.before: Any = None
         self._things: dict[int, GridObject] = {}
 
     def thing(self, e: int) -> GridObject:

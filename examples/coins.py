@@ -1,0 +1,71 @@
+"""An object of one's own: coins of different worth, and a reward for picking them up."""
+
+import numpy as np
+
+from gv_engine import Scenario
+from gv_engine.gridverse import (
+    Action,
+    Color,
+    GridObject,
+    State,
+    choices,
+    get_gv_rng_if_none,
+    reset_function_registry,
+    reward_function_registry,
+)
+from gv_engine.gridverse.envs.reset_functions import empty
+from gv_engine.gridverse.grid_object import Floor
+
+
+class Coin(GridObject):
+    """Worth something to whoever picks it up."""
+
+    holdable = True
+    color = Color.YELLOW
+    worth: int = 1  # also a column, w.coin.worth
+
+
+@reset_function_registry.register
+def coin_room(
+    *, shape: tuple[int, int], num_coins: int = 3, rng: np.random.Generator | None = None
+) -> State:
+    """An empty room, and coins of worth 1, 2, 3 …"""
+    rng = get_gv_rng_if_none(rng)
+    state: State = empty(shape, rng=rng)
+    free = [p for p in state.grid.positions(Floor) if p != state.agent.position]
+    for number, position in enumerate(choices(rng, free, size=num_coins, replace=False)):
+        state.grid[position] = Coin(worth=number + 1)
+    return state
+
+
+@reward_function_registry.register
+def new_coin(state: State, action: Action, next_state: State) -> float:
+    """What the coin in hand is worth, when it was not there before."""
+    before, now = state.agent.grid_object, next_state.agent.grid_object
+    return float(now.worth) if isinstance(now, Coin) and not isinstance(before, Coin) else 0.0
+
+
+SCENARIO = {
+    "reset_function": {"name": "coin_room", "shape": [5, 5]},
+    "transition_functions": ["move_agent", "turn_agent", "pickndrop"],
+    "reward_functions": ["new_coin"],
+    "observation_function": {"name": "partially_occluded", "area": [[-4, 0], [-2, 2]]},
+    "terminating_function": "reach_exit",
+    "state_space": {
+        "objects": ["Floor", "Wall", "Exit", f"{__name__}:Coin"],
+        "colors": ["NONE", "YELLOW"],
+    },
+}
+
+if __name__ == "__main__":
+    env = Scenario.load(SCENARIO).inner_env()
+    env.set_seed(3)
+    env.reset()
+    for position in env.state.grid.positions(Coin):
+        print(tuple(position), env.state.grid[position])
+    total = 0.0
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        reward, _ = env.step(Action(rng.integers(8)))
+        total += reward
+    print("total", total)

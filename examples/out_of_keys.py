@@ -1,0 +1,35 @@
+"""A terminating function: the episode is over when there is no key left, on the floor or in hand."""
+
+import numpy as np
+
+from gv_engine.gridverse import (
+    Action,
+    Box,
+    Key,
+    NoneGridObject,
+    Shape,
+    State,
+    make_rng,
+    reset_function_registry,
+    terminating_function_registry,
+)
+
+
+@terminating_function_registry.register
+def out_of_keys(
+    state: State, action: Action, next_state: State, *, rng: np.random.Generator | None = None
+) -> bool:
+    """No key in any cell, box or hand."""
+    things = [*next_state.grid, next_state.agent.grid_object]
+    things += [thing.content for thing in things if isinstance(thing, Box)]
+    return not any(isinstance(thing, Key) for thing in things)
+
+
+if __name__ == "__main__":
+    state = reset_function_registry["keydoor"](shape=Shape(5, 6), rng=make_rng(0))
+    print(out_of_keys(state, Action.ACTUATE, state))
+    (position,) = state.grid.positions(Key)
+    state.agent.grid_object, state.grid[position] = state.grid[position], Box(state.grid[position])
+    print(state.agent.grid_object, state.grid[position])
+    state.agent.grid_object, state.grid[position] = NoneGridObject(), Box(Box(Key(1)))
+    print(out_of_keys(state, Action.ACTUATE, state))

@@ -1,0 +1,80 @@
+"""Drawing helpers for levels: lines, areas, rooms.
+
+Each puts new objects of a factory, such as `Wall`, into cells and returns their positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+
+from gv_engine.gridverse.geometry import Area, Position
+from gv_engine.gridverse.grid import Grid
+from gv_engine.gridverse.grid_object import GridObject, Wall
+
+Factory = Callable[[], GridObject]
+
+
+def draw_positions(
+    grid: Grid, positions: Iterable[tuple[int, int]], factory: Factory
+) -> list[Position]:
+    """An object in each of several cells.
+
+    Raises:
+        IndexError: one is outside the grid, as for all of these helpers.
+    """
+    drawn = [Position(*position) for position in positions]
+    for position in drawn:
+        grid[position] = factory()
+    return drawn
+
+
+def draw_cartesian_product(
+    grid: Grid, ys: Iterable[int], xs: Iterable[int], factory: Factory
+) -> list[Position]:
+    """An object wherever one of the rows crosses one of the columns."""
+    columns = list(xs)
+    return draw_positions(grid, [(y, x) for y in ys for x in columns], factory)
+
+
+def draw_line_horizontal(grid: Grid, y: int, xs: Iterable[int], factory: Factory) -> list[Position]:
+    """A line along a row."""
+    return draw_cartesian_product(grid, [y], xs, factory)
+
+
+def draw_line_vertical(grid: Grid, ys: Iterable[int], x: int, factory: Factory) -> list[Position]:
+    """A line along a column."""
+    return draw_cartesian_product(grid, ys, [x], factory)
+
+
+def draw_area(grid: Grid, area: Area, factory: Factory, *, fill: bool) -> list[Position]:
+    """An area, the whole of it or its border."""
+    return draw_positions(grid, area.positions("all" if fill else "border"), factory)
+
+
+def draw_wall_boundary(grid: Grid) -> list[Position]:
+    """Walls around the grid."""
+    return draw_area(grid, grid.area, Wall, fill=False)
+
+
+def draw_room(grid: Grid, area: Area, factory: Factory = Wall) -> list[Position]:
+    """The walls of one room."""
+    return draw_area(grid, area, factory, fill=False)
+
+
+def draw_room_grid(
+    grid: Grid, ys: Sequence[int], xs: Sequence[int], factory: Factory = Wall
+) -> list[Position]:
+    """The walls of rooms side by side, along these rows and these columns."""
+    rows, columns = range(min(ys), max(ys) + 1), range(min(xs), max(xs) + 1)
+    lines = [(y, x) for y in rows for x in columns if y in ys or x in xs]
+    return draw_positions(grid, lines, factory)
+
+
+def rooms_of(ys: Sequence[int], xs: Sequence[int]) -> list[Area]:
+    """The insides of the rooms that `draw_room_grid` draws, row by row."""
+    return [
+        Area((top + 1, bottom - 1), (left + 1, right - 1))
+        for top, bottom in pairwise(ys)
+        for left, right in pairwise(xs)
+    ]

@@ -1,0 +1,1 @@
+"""Environments, and the functions that they are made of."""

@@ -1,0 +1,124 @@
+"""The environment of objects that is made of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gv_engine.gridverse.action import Action
+from gv_engine.gridverse.envs.inner_env import InnerEnv
+from gv_engine.gridverse.functions import function_of
+from gv_engine.gridverse.looking import from_visibility
+from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.protocols import call
+from gv_engine.gridverse.rng import make_rng
+from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
+from gv_engine.gridverse.state import State
+from gv_engine.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
+
+if TYPE_CHECKING:
+    from gv_engine.scenario import Scenario
+
+
+class GridWorld(InnerEnv):
+    """An environment made of functions, which all draw from one generator.
+
+    Args:
+        state_space, action_space, observation_space: what may occur.
+        reset_function, transition_function, observation_function, reward_function,
+            terminating_function: as the protocols in `gv_engine.gridverse.protocols` have them.
+    """
+
+    def __init__(
+        self,
+        state_space: StateSpace,
+        action_space: ActionSpace,
+        observation_space: ObservationSpace,
+        reset_function: Callable[..., State],
+        transition_function: Callable[..., None],
+        observation_function: Callable[..., Observation],
+        reward_function: Callable[..., float],
+        terminating_function: Callable[..., bool],
+    ) -> None:
+        super().__init__(state_space, action_space, observation_space)
+        self._reset_function = reset_function
+        self._transition_function = transition_function
+        self._observation_function = observation_function
+        self._reward_function = reward_function
+        self._terminating_function = terminating_function
+        self._rng: np.random.Generator = make_rng()
+
+    @classmethod
+    def from_scenario(cls, scenario: Scenario) -> GridWorld:
+        """The environment of a scenario; without its step limit, which ends no episode here.
+
+        Raises:
+            RuleError: the scenario lists an esper.Processor.
+        """
+        (reset,) = (function_of(c, scenario.layout) for c in scenario.calls(RESET))
+        transitions = [function_of(c) for c in scenario.calls(TRANSITION)]
+        rewards = [function_of(c) for c in scenario.calls(REWARD)]
+        endings = [function_of(c) for c in scenario.calls(TERMINATING)]
+
+        def transition(state: State, action: Action, *, rng: Any) -> None:
+            for function in transitions:
+                function(state, action, rng=rng)
+
+        def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
+            total = 0.0
+            for function in rewards:
+                total += function(state, action, next_state, rng=rng)
+            return total
+
+        def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
+            return any([function(state, action, next_state, rng=rng) for function in endings])
+
+        own = [function_of(c) for c in scenario.calls(OBSERVATION)]
+        sight = [function_of(c) for c in scenario.calls(VISIBILITY)]
+
+        def observation(state: State, *, rng: Any) -> Observation:
+            if own:
+                return own[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
+            return from_visibility(
+                state, area=scenario.area, visibility_function=sight[0], rng=rng
+            )
+
+        shape = next(
+            (tuple(c.arguments["shape"]) for c in scenario.calls(RESET) if "shape" in c.arguments),
+            None,
+        )
+        return cls(
+            StateSpace(shape, scenario.objects, scenario.colors),
+            ActionSpace(scenario.actions),
+            ObservationSpace(
+                scenario.area.shape, scenario.observation_objects, scenario.observation_colors
+            ),
+            reset,
+            transition,
+            observation,
+            reward,
+            terminating,
+        )
+
+    def set_seed(self, seed: int | None = None) -> None:
+        self._rng = make_rng(seed)
+
+    def functional_reset(self) -> State:
+        return call(self._reset_function, (), {}, self._rng)  # type: ignore[no-any-return]
+
+    def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
+        if not self.action_space.contains(action):
+            raise ValueError(f"action {action!r} is not in {self.action_space}")
+        action = Action(action)
+        next_state = state.copy()
+        call(self._transition_function, (next_state, action), {}, self._rng)
+        step = state, action, next_state
+        reward = float(call(self._reward_function, step, {}, self._rng))
+        terminal = bool(call(self._terminating_function, step, {}, self._rng))
+        next_state.world.steps += 1
+        return next_state, reward, terminal
+
+    def functional_observation(self, state: State) -> Observation:
+        return call(self._observation_function, (state,), {}, self._rng)  # type: ignore[no-any-return]

@@ -1,0 +1,181 @@
+"""What functions of each kind are called with, and whether a function of an author fits."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.gridverse.action import Action
+from gv_engine.gridverse.geometry import Position
+from gv_engine.gridverse.grid import Grid
+from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.state import State
+from gv_engine.system import (
+    OBSERVATION,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Parameter,
+    Phase,
+)
+
+Rng = np.random.Generator | None
+
+
+class ResetFunction(Protocol):
+    """Draws an initial state."""
+
+    def __call__(self, *, rng: Rng = None) -> State: ...
+
+
+class TransitionFunction(Protocol):
+    """Edits the state."""
+
+    def __call__(self, state: State, action: Action, *, rng: Rng = None) -> None: ...
+
+
+class RewardFunction(Protocol):
+    """Says what a step was worth, from its states and action alone, and edits nothing."""
+
+    def __call__(
+        self, state: State, action: Action, next_state: State, *, rng: Rng = None
+    ) -> float: ...
+
+
+class TerminatingFunction(Protocol):
+    """Says whether a step ended the episode, from its states and action alone; edits nothing."""
+
+    def __call__(
+        self, state: State, action: Action, next_state: State, *, rng: Rng = None
+    ) -> bool: ...
+
+
+class ObservationFunction(Protocol):
+    """Makes an observation and edits nothing."""
+
+    def __call__(self, state: State, *, rng: Rng = None) -> Observation: ...
+
+
+class VisibilityFunction(Protocol):
+    """Says which cells are seen from a position: (h, w) bool."""
+
+    def __call__(self, grid: Grid, position: Position, *, rng: Rng = None) -> NDArray[np.bool_]: ...
+
+
+PROTOCOLS: dict[Phase, type] = {
+    RESET: ResetFunction,
+    TRANSITION: TransitionFunction,
+    REWARD: RewardFunction,
+    TERMINATING: TerminatingFunction,
+    OBSERVATION: ObservationFunction,
+    VISIBILITY: VisibilityFunction,
+}
+
+
+def leading(phase: Phase) -> tuple[str, ...]:
+    """Names of the arguments that functions of a phase are called with by position."""
+    names = list(inspect.signature(PROTOCOLS[phase].__call__).parameters)
+    return tuple(names[1:-1])  # without self and rng
+
+
+def wanted(phase: Phase, name: str = "") -> str:
+    """The signature that functions of a phase have, for messages."""
+    parts = ", ".join((*leading(phase), "*", "rng=None"))
+    return f"{name}({parts})"
+
+
+def check(function: Any, phase: Phase) -> tuple[Parameter, ...]:
+    """The parameters of a function beyond those of its protocol.
+
+    Raises:
+        TypeError: it does not fit; the message says what is wrong and what is expected.
+    """
+    name = name_of(function)
+    kind = f"{phase.name.lower()} function"
+
+    def refuse(fault: str) -> TypeError:
+        return TypeError(
+            f"{name} is no {kind}: {fault}; expected {wanted(phase, name)}, where further "
+            f"parameters have defaults or are given by scenarios"
+        )
+
+    if not callable(function) or isinstance(function, type):
+        raise refuse(f"it is {'a class' if isinstance(function, type) else 'not callable'}")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise refuse(str(error)) from None
+    given = list(signature.parameters.values())
+    if next(iter(signature.parameters), "") == "w":
+        raise refuse(f"it takes a world w; decorate it with @system({phase.name})")
+    for parameter in given:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise refuse(f"it takes {parameter}, and parameters are bound by name")
+    first = leading(phase)
+    positional = [p for p in given if p.kind is not p.KEYWORD_ONLY]
+    if len(positional) < len(first):
+        missing = ", ".join(repr(each) for each in first[len(positional) :])
+        raise refuse(f"{name}{signature} lacks {missing}")
+    for position, parameter in enumerate(positional):
+        if parameter.name in first and first.index(parameter.name) != position:
+            raise refuse(f"{parameter.name!r} is argument {position + 1} of {name}{signature}")
+        if parameter.name == "rng" and position < len(first):
+            raise refuse(f"'rng' stands where {first[position]!r} is expected")
+        if position >= len(first) and parameter.kind is parameter.POSITIONAL_ONLY:
+            raise refuse(f"{parameter.name!r} can only be given by position")
+    further = [p for p in given if p not in positional[: len(first)]]
+    for parameter in further:
+        if parameter.name in (*leading(REWARD), "grid", "position"):
+            raise refuse(f"it takes {parameter.name!r} too, which nobody gives it")
+        if parameter.name == "rng" and parameter.default is parameter.empty:
+            raise refuse("'rng' needs the default None")
+    returned = _hints(function).get("return", Any)
+    if phase is TRANSITION and returned not in (Any, None, type(None)):
+        raise refuse("it says that it returns something, and transitions edit the state instead")
+    hints = _hints(function)
+    return tuple(
+        Parameter(p.name, hints.get(p.name, Any), p.default) for p in further if p.name != "rng"
+    )
+
+
+def _hints(function: Any) -> dict[str, Any]:
+    try:
+        return get_type_hints(unwrapped(function), include_extras=True)
+    except (NameError, TypeError):  # a name that only type checkers import, or no plain function
+        return {}
+
+
+def unwrapped(function: Any) -> Any:
+    """The plain function behind partials."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def name_of(function: Any) -> str:
+    """What to call a function."""
+    plain = unwrapped(function)
+    return getattr(plain, "__name__", type(plain).__name__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _takes_rng(function: Callable[..., Any]) -> bool:
+    return "rng" in inspect.signature(function).parameters
+
+
+def call(function: Any, first: tuple[Any, ...], arguments: dict[str, Any], rng: Any) -> Any:
+    """Call a function of any kind, with the generator if it takes one."""
+    try:
+        takes_rng = _takes_rng(function)
+    except TypeError:  # partials of unhashable arguments
+        takes_rng = "rng" in inspect.signature(function).parameters
+    if takes_rng:
+        return function(*first, **arguments, rng=rng)
+    return function(*first, **arguments)

@@ -1,0 +1,115 @@
+"""Spaces of states, actions and observations: what may occur in an environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.appearance import NONE
+from components.objects import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.gridverse.action import Action
+from gv_engine.gridverse.geometry import Shape
+from gv_engine.gridverse.grid_object import Color, GridObject, class_of, index_of
+from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.state import State
+from gv_engine.objects import COLORS, OBJECT_TYPES
+
+
+class ActionSpace:
+    """The actions that may be taken, in an order that numbers them.
+
+    Args:
+        actions: none twice.
+    """
+
+    def __init__(self, actions: Iterable[int]) -> None:
+        self.actions = tuple(Action(action) for action in actions)
+
+    def contains(self, action: object) -> bool:
+        """Whether an action may be taken."""
+        return action in self.actions
+
+    @property
+    def num_actions(self) -> int:
+        return len(self.actions)
+
+    def int_to_action(self, number: int) -> Action:
+        """The action of a number from 0."""
+        return self.actions[number]
+
+    def action_to_int(self, action: int) -> int:
+        """The number of an action."""
+        return self.actions.index(Action(action))
+
+    def __repr__(self) -> str:
+        return f"ActionSpace([{', '.join(action.name for action in self.actions)}])"
+
+
+class _GridSpace:
+    """Grids of a shape with certain objects and colours.
+
+    Attributes:
+        grid_shape: (height, width), None for any.
+        object_types: what cells and hands may hold.
+        colors: NONE among them.
+    """
+
+    _always: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        grid_shape: tuple[int, int] | None,
+        object_types: Iterable[type[GridObject] | int],
+        colors: Iterable[int],
+    ) -> None:
+        self.grid_shape = None if grid_shape is None else Shape(*grid_shape)
+        kinds = sorted({index_of(kind) for kind in object_types})
+        self.object_types: tuple[type[GridObject], ...] = tuple(class_of(kind) for kind in kinds)
+        self.colors = tuple(Color(color) for color in sorted({NONE, *map(int, colors)}))
+
+    def fault(self, shown: Any) -> str:
+        """What keeps it out of the space, as a sentence; empty if nothing does."""
+        arrays = shown.to_arrays()
+        grid, item = arrays["grid"], arrays["item"]
+        if self.grid_shape is not None and grid.shape[:2] != self.grid_shape:
+            return f"the grid has {grid.shape[:2]} cells, the space's {tuple(self.grid_shape)}"
+        kinds = [kind.type_index() for kind in self.object_types]
+        return (
+            _unlisted(grid[..., 0], (*kinds, *self._always), "type", "the grid")
+            or _unlisted(item[0], (*kinds, NONE_GRID_OBJECT), "type", "the hand")
+            or _unlisted(grid[..., 2], self.colors, "colour", "the grid")
+            or _unlisted(item[2], self.colors, "colour", "the hand")
+        )
+
+    def __repr__(self) -> str:
+        types = ", ".join(kind.__name__ for kind in self.object_types)
+        colors = ", ".join(color.name for color in self.colors)
+        return f"{type(self).__name__}({self.grid_shape}, [{types}], [{colors}])"
+
+
+def _unlisted(found: NDArray[Any], listed: Iterable[int], what: str, where: str) -> str:
+    for index in np.setdiff1d(found, [int(known) for known in listed]).tolist():
+        name = OBJECT_TYPES[index].name if what == "type" else COLORS[index]
+        return f"the {what} {name} is in {where}, which the space does not list"
+    return ""
+
+
+class StateSpace(_GridSpace):
+    """States on grids of a shape with certain objects and colours."""
+
+    def contains(self, state: State) -> bool:
+        """Whether a state lies in the space."""
+        return not self.fault(state)
+
+
+class ObservationSpace(_GridSpace):
+    """Observations of a shape with certain objects and colours, Hidden always among them."""
+
+    _always = (HIDDEN,)
+
+    def contains(self, observation: Observation) -> bool:
+        """Whether an observation lies in the space."""
+        return not self.fault(observation)

@@ -1,0 +1,21 @@
+"""Equality of what environments return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two results are equal at any depth, in type and dtype too."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray) and one.dtype == other.dtype == object:
+        return same(tuple(one.tolist()), tuple(other.tolist()))
+    dtypes = getattr(one, "dtype", None) == getattr(other, "dtype", None)
+    return dtypes and np.array_equal(one, other)
