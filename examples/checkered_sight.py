@@ -21,7 +21,8 @@ def checkered(
 ) -> NDArray[np.bool_]:
     """The cells of the colour on which the agent stands."""
     ys, xs = np.indices(grid.shape)
-    return (ys + xs) % 2 == sum(position) % 2
+    alike: NDArray[np.bool_] = (ys + xs) % 2 == sum(position) % 2
+    return alike
 
 
 if __name__ == "__main__":

@@ -66,6 +66,6 @@ if __name__ == "__main__":
     total = 0.0
     rng = np.random.default_rng(0)
     for _ in range(200):
-        reward, _ = env.step(Action(rng.integers(8)))
+        reward, _ = env.step(Action(int(rng.integers(8))))
         total += reward
     print("total", total)

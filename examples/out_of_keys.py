@@ -1,12 +1,12 @@
-"""A terminating function: the episode is over when there is no key left, on the floor or in hand."""
+"""A terminating function: the episode is over when no key is left anywhere."""
 
 import numpy as np
 
 from gv_engine.gridverse import (
     Action,
     Box,
+    Floor,
     Key,
-    NoneGridObject,
     Shape,
     State,
     make_rng,
@@ -27,9 +27,7 @@ def out_of_keys(
 
 if __name__ == "__main__":
     state = reset_function_registry["keydoor"](shape=Shape(5, 6), rng=make_rng(0))
-    print(out_of_keys(state, Action.ACTUATE, state))
     (position,) = state.grid.positions(Key)
-    state.agent.grid_object, state.grid[position] = state.grid[position], Box(state.grid[position])
-    print(state.agent.grid_object, state.grid[position])
-    state.agent.grid_object, state.grid[position] = NoneGridObject(), Box(Box(Key(1)))
-    print(out_of_keys(state, Action.ACTUATE, state))
+    for thing in (state.grid[position], Box(state.grid[position]), Floor()):
+        state.grid[position] = thing
+        print(thing, out_of_keys(state, Action.ACTUATE, state))

@@ -20,9 +20,7 @@ def unchanged(
     return reward_if_equals if state == next_state else reward_if_not_equals
 
 
-unchanged_stronger = functools.partial(
-    unchanged, reward_if_equals=-5.0, reward_if_not_equals=1.0
-)
+unchanged_stronger = functools.partial(unchanged, reward_if_equals=-5.0, reward_if_not_equals=1.0)
 reward_function_registry.register(unchanged_stronger, name="unchanged_stronger")
 
 if __name__ == "__main__":
@@ -30,7 +28,8 @@ if __name__ == "__main__":
     for action in (Action.MOVE_LEFT, Action.MOVE_FORWARD):
         next_state = state.copy()
         transition_function_registry["move_agent"](next_state, action)
-        rewards = unchanged(state, action, next_state), unchanged_stronger(
-            state, action, next_state
+        rewards = (
+            unchanged(state, action, next_state),
+            unchanged_stronger(state, action, next_state),
         )
         print(action.name, *rewards)

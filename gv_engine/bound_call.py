@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gv_engine.system import Call, is_nested
+from gv_engine.system import Call, System, is_nested
 from gv_engine.world import AGENT, World
 
 
@@ -18,6 +19,7 @@ class BoundCall:
 
     def __init__(self, call: Call, world: World) -> None:
         self._world = world
+        self._system = call.system
         self._function = call.system.function
         self._remember = call.system.remember
         self._number = float if call.system.objects is None else _as_it_is
@@ -38,6 +40,13 @@ class BoundCall:
                 call.measure()
         if self._remember:
             self._was = (self._number(self._remember(self._world, AGENT, *self._remembered)),)
+
+    def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Put something around the function, and around those that are nested in its arguments."""
+        self._function = wrap(self._system, self._function)
+        for nested in self._nested.values():
+            for call in _each(nested):
+                call.watch(wrap)
 
     def run(self, *leading: Any) -> Any:
         """Call the function; `leading` comes before its parameters, a view for instance."""

@@ -47,10 +47,15 @@ class Program:
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
         """
+        # chains are as deep as lists of systems are long, and Numba recurses ten times a link
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, 20_000))
         try:
             self.run(np.zeros(15, np.int64), 0, 0, 0)
         except NumbaError as error:
             raise DoesNotCompileError(_brief(error)) from None
+        finally:
+            sys.setrecursionlimit(limit)
 
 
 _LOCK = threading.Lock()

@@ -36,35 +36,50 @@ EntityId = Annotated[int, "entity"]
 
 _PLAIN = {int: np.dtype(np.int32), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 _WORLD_ATTRIBUTES = frozenset(
-    [
+    {
         "action",
-        "agent_entity",
+        "add",
+        "adopt",
         "alive",
+        "appearance",
         "at",
+        "attach",
+        "become_agent",
         "capacity",
+        "cells",
+        "claim",
+        "clear",
+        "context",
+        "detach",
         "error",
+        "fail",
+        "fork",
         "free",
         "height",
         "inside",
+        "layout",
         "lift",
         "objects",
         "place",
         "placed",
         "recent",
         "remove",
+        "restore",
         "reward",
         "rng",
-        "row",
-        "scenario",
-        "seed",
+        "set_shape",
+        "set_state",
+        "snapshot",
         "spawn",
+        "state_of",
         "steps",
+        "take",
         "terminated",
         "total",
         "truncated",
         "unique",
         "width",
-    ]
+    }
 )
 
 _C = TypeVar("_C")

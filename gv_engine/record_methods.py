@@ -18,6 +18,7 @@ from numba import from_dtype, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, overload_method, register_jitable
 from numba.np.arrayobj import make_array, populate_array
+from numpy.typing import NDArray
 
 from gv_engine import rng_kernels, verbs
 from gv_engine.component import NOTHING, column_name, fields_of
@@ -191,6 +192,34 @@ def _fail(w: Any, message: Any) -> Any:
     return impl
 
 
+@_method("add", prefer_literal=True)
+def _add(w: Any, e: Any, column: Any) -> Any:
+    return _setter(w, column, True)
+
+
+@_method("take", prefer_literal=True)
+def _take(w: Any, e: Any, column: Any) -> Any:
+    return _setter(w, column, False)
+
+
+def _setter(w: types.Record, column: Any, has: bool) -> Callable[[Any, Any, Any], None]:
+    """`(w, e, column)`: the component is there or not, and reads its defaults."""
+    if not isinstance(column, types.StringLiteral):
+        raise TypingError("w.add and w.take ask for a column's name written out in the rule")
+    name = column.literal_value
+    found = [cls for cls in _LAYOUTS[w].components if column_name(cls) == name]
+    if not found:
+        raise TypingError(f"there are no columns {name!r}")
+    columns = [(name, "has", np.array([has]))]
+    columns += [(name, field.name, np.array([field.default])) for field in fields_of(found[0])]
+    write = _writing(columns)
+
+    def impl(w: Any, e: Any, column: Any) -> None:
+        write(w, e, 0)
+
+    return impl
+
+
 @_method("spawn")
 def _spawn(w: Any, kind: Any) -> Any:
     layout = _LAYOUTS[w]
@@ -254,6 +283,11 @@ def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
         for position, field in enumerate(fields_of(cls)):
             values = [parts[cls][position] if cls in parts else field.default for parts in given]
             columns.append((column_name(cls), field.name, np.array(values)))
+    return _writing(columns)
+
+
+def _writing(columns: list[tuple[str, str, NDArray[Any]]]) -> Callable[[Any, int, int], None]:
+    """`(w, e, number)`: write into each column (name, field) the number of its table."""
     # Four columns in one function, and four functions in one: a function costs Numba 25 ms, and a
     # chain of all of them would exceed Python's recursion limit while it is compiled.
     writes = [_write_four(*four) for four in _fours(columns)]

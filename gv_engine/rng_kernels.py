@@ -66,6 +66,8 @@ def random(r: Any) -> Any:
 
 def integers(r: Any, low: int, high: int) -> Any:
     """Uniform in [low, high); a range of one value draws nothing."""
+    if high <= low:
+        raise ValueError("a draw from nothing: low >= high")
     last = _U(high - low - 1)
     if last == _0:
         return np.int64(low)
@@ -115,6 +117,8 @@ def shuffle(r: Any, values: Any) -> None:
 
 def pick(r: Any, n: int, size: int) -> Any:
     """`choice(n, size=size, replace=False)`: (size,) int64, in random order."""
+    if size > n:
+        raise ValueError("a draw without replacement of more than there are")
     if n > 10_000 and size > n // 50:
         everything = np.arange(n)
         _shuffle_tail(r, everything, max(n - size, 1))

@@ -21,6 +21,7 @@ from gv_engine.system import (
     TRANSITION,
     Call,
     Phase,
+    System,
     marked,
 )
 from gv_engine.view import View
@@ -119,6 +120,7 @@ class Simulation:
         self.view = View(scenario.area)
         self._rewards: list[RewardProcessor] = []
         self._rendering: list[RenderingProcessor] = []
+        self._rules: list[BoundCall] = []
         self._measuring: list[Any] = []
         self._resets = [BoundCall(call, self.world) for call in scenario.calls(RESET)]
         self._visibility = BoundCall(scenario.visibility, self.world)
@@ -138,8 +140,19 @@ class Simulation:
                         self._rewards.append(processor)
                     if any(part.system.remember for part in call.parts()):
                         self._measuring.append(processor)
+                    if phase is not RENDERING and not call.system.is_processor:
+                        self._rules.append(processor.bound)
                     if phase is RENDERING:
                         self._rendering.append(processor)
+
+    def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Put something around every function of the scenario, but for rendering and processors.
+
+        Args:
+            wrap: takes the system and its function, returns what is called instead.
+        """
+        for bound in (*self._resets, *self._rules, self._visibility, *self._observations):
+            bound.watch(wrap)
 
     def reset(self, generator: np.random.Generator | None = None) -> None:
         """Draw a new level, from this generator if one is given, else from the world's own."""

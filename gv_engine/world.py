@@ -18,7 +18,7 @@ from components.agent import Agent
 from components.space import Position
 from gv_engine import verbs
 from gv_engine.component import NOTHING, column_name, fields_of
-from gv_engine.errors import CapacityError, RuleError
+from gv_engine.errors import CapacityError, RuleError, nearest
 from gv_engine.esper_context import EsperContext
 from gv_engine.geometry import FORWARD
 from gv_engine.layout import Layout, Prefab
@@ -46,33 +46,32 @@ class Column:
 
 
 class Presence:
-    """Which entities have the component: `w.door.has`; assigning adds or takes it."""
+    """Which entities have the component: `w.door.has`, only to be read."""
 
-    __slots__ = ("_columns", "_world")
+    __slots__ = ("_columns",)
 
-    def __init__(self, world: World, columns: ComponentColumns) -> None:
-        self._world = world
+    def __init__(self, columns: ComponentColumns) -> None:
         self._columns = columns
 
     def __getitem__(self, e: int) -> bool:
         return self._columns.rows[e] is not self._columns.absent
 
     def __setitem__(self, e: int, value: Any) -> None:
-        if bool(value) != self[e]:
-            if value:
-                self._world.attach(e, self._columns.cls())
-            else:
-                self._world.detach(e, self._columns.cls)
+        name = column_name(self._columns.cls)
+        raise RuleError(
+            f"a rule writes w.{name}.has; give components by w.add(e, {name!r}) and take them by "
+            f"w.take(e, {name!r})"
+        )
 
 
 class ComponentColumns:
     """All columns of one component class: `w.door`, with `has` and one attribute per field."""
 
-    def __init__(self, world: World, cls: type, capacity: int) -> None:
+    def __init__(self, cls: type, capacity: int) -> None:
         self.cls = cls
         self.absent = _absent(cls)
         self.rows: list[Any] = [self.absent] * capacity
-        self.has = Presence(world, self)
+        self.has = Presence(self)
         for field in fields_of(cls):
             kind = float if field.dtype is not None and field.dtype.kind == "f" else int
             setattr(self, field.name, Column(self.rows, field.name, kind))
@@ -122,7 +121,7 @@ class World:
         self.action = 0
         self.objects: Any = None
         self._columns = tuple(
-            ComponentColumns(self, cls, layout.capacity) for cls in layout.components
+            ComponentColumns(cls, layout.capacity) for cls in layout.components
         )
         self._by_class = {columns.cls: columns for columns in self._columns}
         for columns in self._columns:
@@ -195,13 +194,13 @@ class World:
         prefabs = self.layout.prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
             raise RuleError(UNKNOWN_TYPE)
-        e = self.take()
+        e = self.claim()
         with self.context:
             for cls, values in prefabs[kind]:
                 self.attach(e, cls(*values))
         return e
 
-    def take(self) -> int:
+    def claim(self) -> int:
         """The lowest free entity, from now on in use, without any component.
 
         Raises:
@@ -238,6 +237,21 @@ class World:
         column = self._state_columns[self.kind.value[e]]
         if column is not None:
             column[e] = state
+
+    def add(self, e: int, column: str) -> None:
+        """Give an entity a component, by the name of its columns, in place of one it may have."""
+        self.attach(e, self._named(column).cls())
+
+    def take(self, e: int, column: str) -> None:
+        """Take a component off an entity, by the name of its columns."""
+        self.detach(e, self._named(column).cls)
+
+    def _named(self, column: str) -> ComponentColumns:
+        columns = vars(self).get(column)
+        if not isinstance(columns, ComponentColumns):
+            names = [column_name(cls) for cls in self.layout.components]
+            raise RuleError(f"there are no columns {column!r}: {nearest(column, names)}")
+        return columns
 
     def fail(self, message: str) -> None:
         """Give up: a rule is not defined on this world.

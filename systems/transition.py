@@ -104,7 +104,7 @@ def pickndrop(w: Any, agent: int) -> None:
 
 def can_unbox(w: Any, agent: int, action: int) -> bool:
     """Whether there is a box ahead."""
-    return action == ACTUATE and w.box.has[ahead(w, agent)]  # type: ignore[no-any-return]
+    return action == ACTUATE and w.box.has[ahead(w, agent)]
 
 
 @system(TRANSITION, valid=can_unbox)

@@ -19,8 +19,7 @@ from gv_engine.geometry import (
     TURN_LEFT,
 )
 from gv_engine.system import REGISTRIES, TRANSITION
-from tests.boards import RULES, Game, cells_of, scenario
-from tests.boards import drawn as board_of
+from tests.boards import RULES, Game, cells_of, drawn, scenario
 
 ALL = {"transition_functions": [n for n in REGISTRIES[TRANSITION] if n != "chain"]}
 MEASURING = ["proportional_to_distance", "getting_closer", "getting_closer_shortest_path"]
@@ -190,7 +189,7 @@ def test_rays_reach_everything_where_nothing_blocks(area):
 
 def test_rays_in_an_even_view(play):
     game = play(PILLARS, **seen(AREAS["even"], "raytracing"))
-    assert game.view == board_of("""
+    assert game.view == drawn("""
         ??????
         ??..o?
         ?.#.#?
@@ -287,7 +286,7 @@ def test_resets_that_do_not_fit_are_refused_with_their_place(wrong, message):
     assert message in problem
 
 
-def drawn(accepted, seeds=4):
+def grids_of(accepted, seeds=4):
     """The grids that a reset draws."""
     simulation = Simulation(Scenario.load(accepted))
     for seed in range(seeds):
@@ -309,7 +308,7 @@ def drawn(accepted, seeds=4):
     ids=lambda config: config["reset_function"]["name"],
 )
 def test_resets_that_just_fit(tight):
-    for grid in drawn(tight):
+    for grid in grids_of(tight):
         assert (grid == EXIT).sum() >= 1
 
 
@@ -329,7 +328,7 @@ def test_rooms_are_refused_exactly_where_they_cannot_be_drawn():
         for layout in itertools.product(range(1, 4), repeat=2):
             config = level(name="rooms", shape=list(shape), layout=list(layout))
             if fits(shape, layout):
-                assert all((grid == EXIT).sum() == 1 for grid in drawn(config, 1))
+                assert all((grid == EXIT).sum() == 1 for grid in grids_of(config, 1))
             else:
                 with pytest.raises(ScenarioError):
                     Scenario.load(config)
@@ -339,7 +338,7 @@ def test_rooms_are_refused_exactly_where_they_cannot_be_drawn():
 
 def test_more_rivers_than_there_are_candidates_are_all_of_them():
     config = level(name="crossing", shape=[5, 7], num_rivers=50, object_type="Wall")
-    for grid in drawn(config):
+    for grid in grids_of(config):
         inner = grid[1:-1, 1:-1] == WALL
         # a row and two columns cross, and one cell of each way through is open
         assert inner.sum() == 5 + 3 + 3 - 2 - 3

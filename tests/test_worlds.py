@@ -18,7 +18,7 @@ from components.objects import KEY, WALL
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation, World
 from gv_engine.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batch import make_batch
-from gv_engine.component import column_name
+from gv_engine.component import _WORLD_ATTRIBUTES, column_name
 from gv_engine.invariants import fault_of_row
 from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds
@@ -285,10 +285,20 @@ def test_an_absent_component_reads_its_defaults_and_cannot_be_written(by_hand):
     assert by_hand.door.status[key] == 0
     with pytest.raises(RuleError, match=r"writes door\.status of an entity that has no Door"):
         by_hand.door.status[key] = 1
-    by_hand.door.has[key] = True
+    with pytest.raises(RuleError, match=r"w\.add\(e, 'door'\)"):
+        by_hand.door.has[key] = True
+    by_hand.add(key, "door")
     by_hand.door.status[key] = 1
-    by_hand.door.has[key] = False
+    by_hand.take(key, "door")
     assert by_hand.door.status[key] == 0
+    with pytest.raises(RuleError, match="did you mean 'door'"):
+        by_hand.add(key, "dor")
+
+
+def test_no_component_can_take_the_name_of_what_a_world_has(by_hand):
+    columns = {column_name(cls) for cls in by_hand.layout.components}
+    own = {name for name in {*vars(by_hand), *dir(World)} if not name.startswith("_")} - columns
+    assert own <= _WORLD_ATTRIBUTES
 
 
 def test_nothing_reads_the_defaults_of_everything(by_hand):

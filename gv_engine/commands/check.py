@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import sys
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.errors import DoesNotCompileError, ScenarioError
 from gv_engine.lockstep import examine
+from gv_engine.promises import broken
 from gv_engine.scenario import Scenario
 from gv_engine.system import Phase, System
 
@@ -72,23 +72,23 @@ def run(options: argparse.Namespace) -> int:
         compiles = "yes"
     except DoesNotCompileError as error:
         compiles = f"no: {error}"
+    promises = broken(scenario, seed=options.seed)
     report = examine(scenario, options.episodes, options.seed, compiles == "yes")
     rows: list[tuple[str, object]] = [("compiles", compiles)]
     rows += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
-    if not report.fault:
+    if not report.fault and not promises:
         both = "object world equals compiled world, and " if compiles == "yes" else ""
         rows.append(("found", f"{both}nothing wrong"))
     tables.show(("", ""), rows)
-    if report.fault:
-        complain(report.fault)
-        return 1
-    return 0
+    for fault in (*promises, *filter(None, [report.fault])):
+        complain(fault)
+    return 1 if promises or report.fault else 0
 
 
 def place(system: System) -> str:
     """File and line of a system; the file relative to where Python was started, or to the engine's
     home, if it lies below one of them."""
-    file = Path(inspect.getsourcefile(system.function) or "?")
-    line = inspect.getsourcelines(system.function)[1]
+    name, line = system.place
+    file = Path(name)
     homes = [home for home in (Path.cwd(), _HOME) if file.is_relative_to(home)]
     return f"{file.relative_to(homes[0]) if homes else file}:{line}"

@@ -7,7 +7,7 @@ as well.
 
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.debugging import debugging
+from gv_engine.gridverse.debug import debugging
 from gv_engine.gridverse.envs.gridworld import GridWorld
 from gv_engine.gridverse.envs.inner_env import InnerEnv
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, Transform

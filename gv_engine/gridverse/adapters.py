@@ -81,9 +81,7 @@ def _reset(system: System, ask: _Ask, w: Any, agent: int, *arguments: Any) -> No
     become(w, checked_state(system, ask((), arguments, w.rng)))
 
 
-def _visibility(
-    system: System, ask: _Ask, w: Any, agent: int, view: Any, *arguments: Any
-) -> None:
+def _visibility(system: System, ask: _Ask, w: Any, agent: int, view: Any, *arguments: Any) -> None:
     def visibility(grid: Any, position: Any, *, rng: Any) -> Any:
         return ask((grid, position), arguments, rng)
 

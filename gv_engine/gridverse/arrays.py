@@ -12,7 +12,7 @@ from gv_engine.errors import nearest
 from gv_engine.geometry import ORIENTATIONS
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.geometry import Orientation, Position
-from gv_engine.gridverse.grid_object import Box, Floor, GridObject, NoneGridObject, class_of
+from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of
 from gv_engine.objects import COLORS, OBJECT_TYPES
 
 
@@ -89,7 +89,7 @@ def _thing(where: str, cell: list[int], seen: bool) -> GridObject:
     thing = _blank(class_of(kind))
     thing.state_index = state
     if color:
-        thing.color = color
+        thing.color = Color(color)
     return thing
 
 

@@ -37,7 +37,6 @@ from gv_engine.view import View
 from gv_engine.world import AGENT, World
 from systems.queries import blocks_vision
 
-
 _LARGEST = 64, 64
 """The grid of a reset that takes no shape."""
 

@@ -91,7 +91,7 @@ class Position(NamedTuple):
     def __neg__(self) -> Position:
         return Position(-self.y, -self.x)
 
-    def __mul__(self, factor: SupportsIndex) -> Position:  # type: ignore[override]  # no tuple of many
+    def __mul__(self, factor: SupportsIndex) -> Position:
         return Position(self.y * int(factor), self.x * int(factor))
 
     def neighbors(self) -> tuple[Position, Position, Position, Position]:

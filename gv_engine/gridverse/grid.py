@@ -54,9 +54,7 @@ class Grid:
         return grid
 
     @classmethod
-    def from_shape(
-        cls, shape: tuple[int, int], factory: Callable[[], GridObject] = Floor
-    ) -> Grid:
+    def from_shape(cls, shape: tuple[int, int], factory: Callable[[], GridObject] = Floor) -> Grid:
         """A grid of a size, each cell with a new object."""
         height, width = shape
         return cls([[factory() for _ in range(width)] for _ in range(height)])

@@ -25,12 +25,12 @@ import copy
 import inspect
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints, overload
 
 import numpy as np
 
 import components
-from components.appearance import NONE, Kind
+from components.appearance import FLOOR, NONE, Kind
 from components.doors import OPEN
 from components.matter import Opaque, Portable, Solid
 from components.objects import (
@@ -38,7 +38,6 @@ from components.objects import (
     BOX,
     DOOR,
     EXIT,
-    FLOOR,
     HIDDEN,
     KEY,
     MOVING_OBSTACLE,
@@ -104,6 +103,20 @@ class Flag:
             thing.add(self.part)
         else:
             thing.discard(self.part)
+
+
+class UnlessOpen(Flag):
+    """Whether a door is not open."""
+
+    @overload
+    def __get__(self, thing: None, owner: type) -> Flag: ...
+    @overload
+    def __get__(self, thing: GridObject, owner: type) -> bool: ...
+    def __get__(self, thing: GridObject | None, owner: type) -> Flag | bool:
+        return self if thing is None else bool(thing.part(components.Door).status != OPEN)
+
+    def __set__(self, thing: GridObject, value: bool) -> None:
+        raise AttributeError(f"what blocks a {type(thing).__name__} is its status; change that")
 
 
 class GridObject:
@@ -244,7 +257,7 @@ class GridObject:
         return Color(self.part(components.Color).value)
 
     @color.setter
-    def color(self, color: int) -> None:
+    def color(self, color: Color) -> None:
         if not self.kind.colored:
             raise ValueError(f"{type(self).__name__} has no colour; found {Color(color).name}")
         self.part(components.Color).value = int(Color(color))
@@ -404,10 +417,10 @@ def _adopt_type(cls: type[GridObject], kind: ObjectType) -> None:
     status = getattr(cls, "Status", None)
     found = {}
     for part, _ in kind.components:
-        for field in fields_of(part):
-            if part is not components.Color and field.dtype is not None:
-                is_state = kind.state == (column_name(part), field.name)
-                found[field.name] = Field(part, field.name, status if is_state else None)
+        for column in fields_of(part):
+            if part is not components.Color and column.dtype is not None:
+                is_state = kind.state == (column_name(part), column.name)
+                found[column.name] = Field(part, column.name, status if is_state else None)
     cls._fields = found
     for name, field in found.items():
         if name not in cls.__dict__:
@@ -417,8 +430,8 @@ def _adopt_type(cls: type[GridObject], kind: ObjectType) -> None:
 
 def _declare(cls: type[GridObject]) -> None:
     """Register a class that an author has written as a type of objects."""
-    inherited = dict(getattr(cls, "kind").components) if hasattr(cls, "kind") else {}
-    parts: dict[type, tuple[float, ...]] = dict(inherited)
+    base: ObjectType | None = getattr(cls, "kind", None)
+    parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
     own = _own_component(cls)
     parts[own] = tuple(field.default for field in fields_of(own))
     for name, flag in _FLAGS.items():
@@ -441,7 +454,6 @@ def _declare(cls: type[GridObject]) -> None:
             delattr(cls, "color")
         if cls.__dict__.get("colored", color != NONE):
             parts[components.Color] = (int(color),)
-    base = getattr(cls, "kind", None)
     states, state = (base.states, _state_field(base)) if base else ((), None)
     status = cls.__dict__.get("Status")
     if status is not None:
@@ -526,13 +538,8 @@ class Door(GridObject, kind=DOOR):
     def is_locked(self) -> bool:
         return self.status == Door.Status.LOCKED
 
-    @property  # type: ignore[misc]  # the status decides
-    def blocks_movement(self) -> bool:
-        return not self.is_open
-
-    @property  # type: ignore[misc]  # the status decides
-    def blocks_vision(self) -> bool:
-        return not self.is_open
+    blocks_movement = UnlessOpen(Solid, "Nobody can enter its cell, unless it is open.")
+    blocks_vision = UnlessOpen(Opaque, "Nobody can see past it, unless it is open.")
 
 
 class Key(GridObject, kind=KEY):

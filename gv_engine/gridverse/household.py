@@ -70,7 +70,7 @@ class Household:
         if thing.is_housed:
             thing = thing.copy()
         self.check(thing.kind)
-        e = self.world.take()
+        e = self.world.claim()
         with self.world.context:
             for part in thing._parts.values():
                 self.world.attach(e, part)

@@ -51,5 +51,7 @@ def shorthand(visibility: BuiltIn) -> Callable[..., Observation]:
     return look
 
 
-SHORTHANDS = {name: shorthand(BuiltIn(REGISTRIES[VISIBILITY][name])) for name in REGISTRIES[VISIBILITY]}
+SHORTHANDS = {
+    name: shorthand(BuiltIn(REGISTRIES[VISIBILITY][name])) for name in REGISTRIES[VISIBILITY]
+}
 """One for each visibility function that the engine brings, by its name."""

@@ -78,9 +78,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
     @overload
     def register(self, function: _F, *, name: str | None = None) -> _F: ...
     @overload
-    def register(
-        self, function: None = None, *, name: str | None = None
-    ) -> Callable[[_F], _F]: ...
+    def register(self, function: None = None, *, name: str | None = None) -> Callable[[_F], _F]: ...
     def register(self, function: Any = None, *, name: str | None = None) -> Any:
         """Add a function, of states or grids or a system of columns: in one of three forms.
 

@@ -96,7 +96,7 @@ class State:
 
         What is in a box within a box is not shown.
         """
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "grid": self.grid.to_array(),
             "agent": _agent_array(self.agent),
             "item": np.array(self.agent.grid_object.appearance, np.uint8),

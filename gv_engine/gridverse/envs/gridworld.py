@@ -73,7 +73,7 @@ class GridWorld(InnerEnv):
             return total
 
         def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
-            return any([function(state, action, next_state, rng=rng) for function in endings])
+            return any(function(state, action, next_state, rng=rng) for function in endings)
 
         own = [function_of(c) for c in scenario.calls(OBSERVATION)]
         sight = [function_of(c) for c in scenario.calls(VISIBILITY)]
@@ -81,9 +81,7 @@ class GridWorld(InnerEnv):
         def observation(state: State, *, rng: Any) -> Observation:
             if own:
                 return own[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
-            return from_visibility(
-                state, area=scenario.area, visibility_function=sight[0], rng=rng
-            )
+            return from_visibility(state, area=scenario.area, visibility_function=sight[0], rng=rng)
 
         shape = next(
             (tuple(c.arguments["shape"]) for c in scenario.calls(RESET) if "shape" in c.arguments),

@@ -5,7 +5,7 @@ from __future__ import annotations
 _is_on = False
 
 
-class debugging:  # noqa: N801  # reads as a call, `with debugging():`
+class debugging:
     """Switch the checks on or off, for good or for a `with` block.
 
     While they are on, every `InnerEnv` makes sure at each step that its state, action and

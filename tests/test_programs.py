@@ -1,0 +1,116 @@
+"""Compiled programs: what they are made of, and that they keep apart."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine.lockstep import examine
+
+RULES = '''
+from gv_engine import TRANSITION, system
+from gv_engine.geometry import ACTUATE, PICK_N_DROP, step_x, step_y
+from systems.queries import ahead, here
+
+
+@system(TRANSITION)
+def harden(w, agent):
+    """ACTUATE turns what lies ahead to stone, and back."""
+    e = ahead(w, agent)
+    if w.action == ACTUATE and e != 0:
+        if w.solid.has[e]:
+            w.take(e, "solid")
+            w.take(e, "color")
+        else:
+            w.add(e, "solid")
+            w.add(e, "color")
+            w.color.value[e] = 2
+
+
+@system(TRANSITION)
+def draw(w, agent, low: int = 0, high: int = 3):
+    """PICK_N_DROP turns the agent by chance."""
+    if w.action == PICK_N_DROP:
+        w.agent.facing[agent] = w.rng.integers(low, high)
+'''
+
+BASE = {
+    "map": "#####\n#>KE#\n#.d.#\n#####",
+    "max_steps": 50,
+    "reward_functions": [{"name": "living_reward"}],
+    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
+    "terminating_function": {"name": "reach_exit"},
+}
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    """Scenarios beside the rules above."""
+    folder = tmp_path_factory.mktemp("rules")
+    (folder / "rules.py").write_text(RULES)
+
+    def load(*transitions, **changes):
+        return Scenario.load(
+            {**BASE, "transition_functions": list(transitions), **changes}, folder=folder
+        )
+
+    return load
+
+
+def test_components_come_and_go_alike_in_both_worlds(load):
+    rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
+    report = examine(load(*rules), episodes=20)
+    assert report.fault == ""
+    assert report.steps > 100
+
+
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_a_draw_from_nothing_is_an_error(load, world):
+    env = GridEnv(load("./rules.py:harden", {"name": "./rules.py:draw", "high": 0}), world=world)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="low >= high|high <= 0"):
+        env.step(7)
+
+
+def test_a_long_list_of_rules_compiles(load):
+    many = load(*["turn_agent"] * 41, reward_functions=["living_reward"] * 41)
+    envs = GridVectorEnv(many, 2, world="compiled")
+    envs.reset(seed=0)
+    _, rewards, _, _, _ = envs.step([4, 5])
+    assert rewards.tolist() == [-41.0, -41.0]
+    assert [envs.snapshot(i)["agent"]["facing"][1] for i in range(2)] == [0, 1]
+
+
+LOAD = """
+import sys
+from gv_engine import GridEnv, Scenario
+from tests.test_programs import BASE
+
+def env(number):
+    rules = [["move_agent", "turn_agent"], ["turn_agent", "actuate_door", "pickndrop"]][number]
+    return GridEnv(Scenario.load({**BASE, "transition_functions": rules}), world="compiled")
+
+def play(env):
+    env.reset(seed=0)
+    return [(env.step(a)[0]["grid"].tolist(), env.step(a)[4]["action_mask"].tolist()) for a in
+            [7, 5, 0, 6, 4, 0, 7]]
+"""
+
+
+def test_programs_from_different_processes_do_not_mix(tmp_path):
+    """Numba names functions by a count within its process, and equal names would be linked."""
+    environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path)}
+
+    def run(code):
+        command = [sys.executable, "-c", LOAD + code]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout, done.stderr
+
+    apart = [run(f"print(play(env({number})))")[0] for number in range(2)]
+    together, said = run("one, two = env(0), env(1)\nprint(play(one))\nprint(play(two))")
+    assert together == "".join(apart)
+    assert "compiling" not in said

@@ -1,0 +1,172 @@
+"""Representations and their spaces; the recordings of `test_conformance` decide the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+from components.appearance import FLOOR
+from components.objects import BOX, DOOR, HIDDEN, KEY, NONE_GRID_OBJECT, WALL
+from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine.representations import NAMES, Representation
+from gv_engine.spaces import observation_space
+
+SPACE = {"objects": [FLOOR, WALL, DOOR, KEY], "colors": [4], "shape": (3, 5)}
+LEVEL = "keydoor-5x5"
+
+
+def of(name, *, is_state=False, **changes):
+    return Representation(name, **{**SPACE, **changes}, is_state=is_state)
+
+
+def cells(*wanted):
+    return np.array(wanted, np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_state", "low", "high"),
+    [
+        ("default", False, [0, 0, 0], [6, 2, 4]),
+        ("default", True, [0, 0, 0], [6, 2, 4]),
+        ("no-overlap", False, [0, 7, 11], [6, 9, 15]),
+        ("no-overlap", True, [0, 7, 11], [6, 9, 15]),
+        # six types and eight states; without Hidden, one less of each
+        ("compact", False, [0, 6, 14], [5, 13, 15]),
+        ("compact", True, [0, 5, 12], [4, 11, 13]),
+    ],
+)
+def test_bounds_are_exact(name, is_state, low, high):
+    space = of(name, is_state=is_state).space
+    for box in (space["grid"], space["item"]):
+        assert box.dtype == np.uint8
+        assert (box.low == low).all()
+        assert (box.high == high).all()
+    assert space["grid"].shape == (3, 5, 3)
+    assert space["agent_id_grid"].shape == (3, 5)
+    assert ("agent" in space.spaces) == is_state
+
+
+def test_compact_counts_types_then_states_then_colours():
+    seen = cells((NONE_GRID_OBJECT, 0, 0), (HIDDEN, 0, 0), (FLOOR, 0, 0), (WALL, 0, 0))
+    doors, key = cells(*((DOOR, state, 4) for state in range(3))), cells((KEY, 0, 4))
+    found = of("compact").codes(np.concatenate([seen, doors, key]))
+    assert found[:, 0].tolist() == [0, 1, 2, 3, 4, 4, 4, 5]
+    assert found[:, 1].tolist() == [6, 7, 8, 9, 10, 11, 12, 13]
+    assert found[:, 2].tolist() == [14] * 4 + [15] * 4
+
+
+def test_a_larger_dtype_where_numbers_need_it(monkeypatch):
+    many = {kind: 40 if kind == DOOR else 1 for kind in range(9)}
+    kinds = [type("Kind", (), {"num_states": many[kind]}) for kind in range(9)]
+    monkeypatch.setattr("gv_engine.representations.OBJECT_TYPES", kinds * 30)
+    found = Representation("no-overlap", range(2, 230), range(5), (3, 3), is_state=False)
+    assert found.dtype == np.uint16
+    assert found.codes(cells((229, 0, 4))).tolist() == [[229, 230, 229 + 40 + 4 + 2]]
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+@pytest.mark.parametrize(
+    ("unlisted", "message"),
+    [((4, 0, 0), "type 4 is shown"), ((FLOOR, 0, 2), "colour 2 is shown")],
+)
+def test_what_the_space_does_not_list_is_refused(name, unlisted, message):
+    with pytest.raises(ValueError, match=f"{message}, which the space does not list"):
+        of(name).codes(cells((FLOOR, 0, 0), unlisted))
+
+
+def test_a_wrong_name():
+    with pytest.raises(ValueError, match="'no_overlap': did you mean 'no-overlap'"):
+        GridEnv(LEVEL, world="object", observation_representation="no_overlap")
+
+
+def test_a_state_with_box_cannot_be_represented():
+    for name in NAMES:
+        with pytest.raises(ValueError, match="state with Box cannot be represented"):
+            of(name, is_state=True, objects=[FLOOR, BOX])
+        of(name, objects=[FLOOR, BOX])
+
+
+# ---- states ------------------------------------------------------------------------------------
+
+
+class Shown:
+    """A state, as the object-level API gives it out."""
+
+    def __init__(self, agent, shape=(3, 5)):
+        self.agent, self.shape = agent, shape
+
+    def to_arrays(self):
+        grid = np.broadcast_to(cells(FLOOR, 0, 0), (*self.shape, 3))
+        return {"grid": grid, "agent": np.array(self.agent), "item": cells(0, 0, 0)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_states_know_where_the_agent_is(name):
+    found = of(name, is_state=True)
+    arrays = found.convert(Shown((2, 1, 3)))
+    assert arrays in found.space
+    assert np.argwhere(arrays["agent_id_grid"]).tolist() == [[2, 1]]
+    assert arrays["agent"].tolist() == [1.0, -0.5, 0, 0, 0, 1]
+
+
+def test_on_a_single_row_every_place_is_in_the_middle():
+    found = of("default", is_state=True, shape=(1, 3))
+    arrays = found.convert(Shown((0, 2, 0), (1, 3)))
+    assert arrays in found.space
+    assert arrays["agent"].tolist() == [0.0, 1.0, 1, 0, 0, 0]
+
+
+def test_many_at_once():
+    found = of("compact", is_state=True)
+    agents = np.array([[0, 0, 0], [2, 4, 1]])
+    grid = np.broadcast_to(cells(FLOOR, 0, 0), (2, 3, 5, 3))
+    arrays = found.encode(grid, np.zeros((2, 3), np.uint8), agents)
+    for i, agent in enumerate(agents):
+        for key, array in found.convert(Shown(agent)).items():
+            np.testing.assert_array_equal(arrays[key][i], array)
+
+
+# ---- environments ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("scenario", [LEVEL, "memory-5x5", "dynamic-obstacles-5x5"])
+@pytest.mark.filterwarnings("ignore:.*maximum and minimum values are equal")
+def test_gymnasiums_own_check(name, scenario):
+    env = GridEnv(scenario, world="object", observation_representation=name)
+    check_env(env, skip_render_check=True)
+    assert env.observation_space == observation_space(env.scenario, name)
+
+
+@pytest.mark.parametrize("world", ["object", "compiled"])
+@pytest.mark.parametrize("name", NAMES)
+def test_environments_show_the_codes_of_what_the_default_shows(name, world):
+    same = {"world": world, "max_steps": 7, "autoreset_mode": AutoresetMode.SAME_STEP}
+    plain = GridVectorEnv(LEVEL, 3, **same)
+    envs = GridVectorEnv(LEVEL, 3, observation_representation=name, **same)
+    single = GridEnv(LEVEL, world=world, max_steps=7, observation_representation=name)
+    codes = Representation.of_observation(Scenario.load(LEVEL), name).codes
+    expected, _ = plain.reset(seed=1)
+    found, _ = envs.reset(seed=1)
+    alone, _ = single.reset(seed=1)
+    for action in (0, 4, 7, 0, 5, 7, 0):
+        assert found in envs.observation_space
+        for key in ("grid", "item"):
+            np.testing.assert_array_equal(found[key], codes(expected[key]))
+            np.testing.assert_array_equal(found[key][0], alone[key])
+        expected, *_, info = plain.step(np.full(3, action))
+        found, *_, own = envs.step(np.full(3, action))
+        alone, *_ = single.step(action)
+    for one, other in zip(info["final_obs"], own["final_obs"], strict=True):
+        np.testing.assert_array_equal(codes(one["grid"]), other["grid"])
+        assert other in envs.single_observation_space
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_vectors_write_into_the_same_arrays(name):
+    envs = GridVectorEnv(LEVEL, 2, world="object", observation_representation=name)
+    first, _ = envs.reset(seed=0)
+    later = envs.step(np.zeros(2, np.int64))[0]
+    assert all(np.shares_memory(first[key], later[key]) for key in first)
