@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gv_engine.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.component import NOTHING
 from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY, Call, is_nested
+from gv_engine.verbs import stands_somewhere
 from gv_engine.world import AGENT
 from systems.observation import look, show
 
@@ -360,8 +361,9 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
                     was = measure_rewards(w, p)
                     was_ending = measure_endings(w, p)
                     move(w, p)
-                    w.reward = score(w, p, was, terms[i].row)
-                    w.terminated = over(w, p, was_ending)
+                    if stands_somewhere(w, AGENT):
+                        w.reward = score(w, p, was, terms[i].row)
+                        w.terminated = over(w, p, was_ending)
                     w.steps += 1
                     w.total += w.reward
                     w.truncated = w.steps >= p.max_steps and not w.terminated
@@ -371,6 +373,8 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
                     ended = (w.terminated or w.truncated) and w.error == 0
                     shown = not (mode == SAME_STEP and ended)
                 chosen = RESTART
+                if w.error != 0:
+                    break
                 see(w, p, look_at)
                 show(
                     w,

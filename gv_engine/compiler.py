@@ -36,10 +36,12 @@ class Program:
         run: (addresses, start, stop, mode) → how many of the worlds start … stop - 1 failed.
             `addresses` (arrays,) int64 are those of the arrays that it was compiled for.
         errors: what the numbers in `row["error"]` stand for.
+        functions: all that it is made of.
     """
 
     run: Any
     errors: dict[int, RuleError]
+    functions: tuple[FunctionType, ...]
 
     def prepare(self) -> None:
         """Compile, or load from the cache.
@@ -54,8 +56,18 @@ class Program:
             self.run(np.zeros(15, np.int64), 0, 0, 0)
         except NumbaError as error:
             raise DoesNotCompileError(_brief(error)) from None
+        except KeyError as error:  # what Numba raises for a field that a record does not have
+            raise DoesNotCompileError(self._unknown_name(error.args[0])) from None
         finally:
             sys.setrecursionlimit(limit)
+
+    def _unknown_name(self, name: object) -> str:
+        for function in self.functions:
+            code = function.__code__
+            if name in code.co_names:
+                place = f"{code.co_filename}, line {code.co_firstlineno}"
+                return f"a rule cannot be compiled ({place}): {function.__name__} asks for {name!r}"
+        return f"a rule cannot be compiled: it asks for {name!r}"
 
 
 _LOCK = threading.Lock()
@@ -72,7 +84,9 @@ def check(scenario: Scenario) -> None:
         part.system for phase in Phase for call in scenario.calls(phase) for part in call.parts()
     ):
         if system.is_processor:
-            raise DoesNotCompileError(f"{system.name} is an esper.Processor, which is any Python")
+            raise DoesNotCompileError(
+                f"{system.name} is an esper.Processor and runs in object worlds only"
+            )
         if system.objects is not None:
             where = ":".join(map(str, system.place))
             raise DoesNotCompileError(
@@ -121,7 +135,7 @@ def compile_scenario(scenario: Scenario, dtypes: Sequence[np.dtype[Any]]) -> Pro
                     stacklevel=2,
                 )
                 on_miss()
-            _PROGRAMS[key] = Program(compiled, _errors(functions))
+            _PROGRAMS[key] = Program(compiled, _errors(functions), tuple(functions))
         return _PROGRAMS[key]
 
 

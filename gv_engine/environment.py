@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import RENDER_MODES, Renderer
 from gv_engine.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.scenario import Scenario
-from gv_engine.spaces import action_space
+from gv_engine.spaces import action_space, with_room
 
 Observation = Arrays
 
@@ -67,7 +68,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self._representation = Representation.of_observation(
             self.scenario, observation_representation
         )
-        self.observation_space = self._representation.space  # type: ignore[assignment]  # a Dict
+        self.observation_space = with_room(self._representation)  # type: ignore[assignment]  # a Dict
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world)
@@ -99,14 +100,18 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             ValueError: the action is none of the action space, or nothing was reset yet.
             RuleError: a rule is not defined on this world.
         """
-        if not 0 <= action < len(self.scenario.actions) or action != int(action):
+        try:
+            chosen = operator.index(action)
+        except TypeError:
+            chosen = -1
+        if not 0 <= chosen < len(self.scenario.actions):
             raise ValueError(
                 f"action {action!r}: allowed are 0 to {len(self.scenario.actions) - 1}, for "
                 f"{', '.join(ACTIONS[number] for number in self.scenario.actions)}"
             )
         if not self._started:
             raise ValueError("call reset() before the first step()")
-        self._run(int(action))
+        self._run(chosen)
         out = self._batch.outputs
         return (
             self._observation(),

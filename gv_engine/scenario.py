@@ -32,7 +32,7 @@ _IN_FOLDER = "scenario.yaml"
 _SIZE = re.compile(r"\d+x\d+")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scenario:
     """A game: its level, its rules in their order, and what the agent sees and may do.
 
@@ -119,6 +119,9 @@ class Scenario:
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`."""
         return dataclasses.replace(self, changes={**self.changes, **changes}, **changes)
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}>"
 
     def __copy__(self) -> Scenario:
         return self

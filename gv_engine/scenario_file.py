@@ -33,13 +33,15 @@ class Document:
     label: str
     folder: Path
     source: Path | None = None
+    problems: Problems | None = None
+    """Keys that stand there twice, which keep nobody from reading the rest."""
 
 
 def read_file(path: Path) -> Document:
     """Read a YAML file.
 
     Raises:
-        ScenarioError: no such file, no UTF-8, no YAML, or keys that appear twice.
+        ScenarioError: no such file, no UTF-8, no YAML, or no mapping.
     """
     label = str(path)
     problems = Problems(label)
@@ -48,13 +50,15 @@ def read_file(path: Path) -> Document:
         raw = path.read_bytes()
     except OSError as error:
         raise ScenarioError([f"{label}: cannot be read: {error.strerror}"]) from None
+    builder = _Builder(problems)
     with problems.collect():
         tree = _composed(_decoded(raw))
         if tree is not None:
-            root = _Builder(problems).from_yaml(tree, root)
+            root = builder.from_yaml(tree, root)
         mapping(root)
-    problems.raise_if_any()
-    return Document(root, label, path.absolute().parent, path.absolute())
+    if len(problems) > builder.repeated:
+        problems.raise_if_any()
+    return Document(root, label, path.absolute().parent, path.absolute(), problems)
 
 
 def _decoded(raw: bytes) -> str:
@@ -100,9 +104,14 @@ def read_mapping(data: Mapping[str, Any], folder: Path) -> Document:
 
 
 class _Builder:
-    """Makes nodes of YAML's nodes or of Python's values."""
+    """Makes nodes of YAML's nodes or of Python's values.
+
+    Attributes:
+        repeated: how many of the problems are keys that stand there twice.
+    """
 
     def __init__(self, problems: Problems) -> None:
+        self.repeated = 0
         self._problems = problems
         self._values = 0
 
@@ -162,6 +171,7 @@ class _Builder:
                 continue
             place = Node(None, _join(at.path, key.value), line)
             if key.value in entries:
+                self.repeated += 1
                 self._problems.add(
                     place, f"the key stands here a second time, first in line {lines[key.value]}"
                 )

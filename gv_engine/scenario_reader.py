@@ -86,7 +86,7 @@ class _Reader:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.root = document.root
-        self.problems = Problems(document.label)
+        self.problems = document.problems or Problems(document.label)
         self.names = Names(document.folder)
         self.read = Calls(self.problems, self.names)
         self.entries: dict[str, Node] = {}

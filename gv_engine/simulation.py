@@ -24,6 +24,7 @@ from gv_engine.system import (
     System,
     marked,
 )
+from gv_engine.verbs import stands_somewhere
 from gv_engine.view import View
 from gv_engine.world import AGENT, World
 from systems.rendering import draw_state_and_observation
@@ -163,6 +164,7 @@ class Simulation:
             world.clear()
             for reset in self._resets:
                 reset.run()
+        self.terms = (0.0,) * len(self._rewards)
 
     def step(self, action: int) -> None:
         """Let the agent act and everything else happen; an episode that is over goes on.
@@ -183,6 +185,7 @@ class Simulation:
             for processor in self._measuring:
                 processor.measure()
             esper.process(TRANSITION)
+            stands_somewhere(world, AGENT)
             esper.process(REWARD)
             esper.process(TERMINATING)
         world.steps += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from gymnasium import spaces
 
 from gv_engine.representations import Representation
@@ -29,4 +30,15 @@ def observation_space(scenario: Scenario, representation: str = "default") -> sp
     Raises:
         ValueError: no such representation.
     """
-    return Representation.of_observation(scenario, representation).space
+    return with_room(Representation.of_observation(scenario, representation))
+
+
+def with_room(representation: Representation) -> spaces.Dict:
+    """Its space, with room above where one number is all: Gymnasium takes that for a mistake."""
+    return spaces.Dict(
+        {
+            name: spaces.Box(box.low, np.maximum(box.high, box.low + 1), dtype=box.dtype.type)
+            for name, box in representation.space.items()
+            if isinstance(box, spaces.Box)
+        }
+    )

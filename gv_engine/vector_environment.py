@@ -18,7 +18,7 @@ from gv_engine.environment import GridEnv, Observation, load
 from gv_engine.pictures import Renderer
 from gv_engine.representations import Representation, agent_id_grid, observer
 from gv_engine.scenario import Scenario
-from gv_engine.spaces import action_space
+from gv_engine.spaces import action_space, with_room
 
 Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
@@ -72,7 +72,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._representation = Representation.of_observation(
             self.scenario, observation_representation
         )
-        self.single_observation_space = self._representation.space
+        self.single_observation_space = with_room(self._representation)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._batch = make_batch(self.scenario, num_envs, world)

@@ -7,6 +7,7 @@
 from typing import Any
 
 from gv_engine.component import NOTHING
+from gv_engine.geometry import FORWARD, RIGHT
 
 
 def inside(w: Any, y: int, x: int) -> bool:
@@ -62,6 +63,15 @@ def unique(w: Any, kind: int) -> int:
         if w.kind.value[other] == kind and w.position.y[other] >= 0:
             return other
     return NOTHING
+
+
+def stands_somewhere(w: Any, agent: int) -> bool:
+    """Whether the agent is on the grid and looks in a direction; fails if it does not."""
+    on_grid = w.inside(w.position.y[agent], w.position.x[agent])
+    if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:
+        return True
+    w.fail("a rule has put the agent outside the grid, or made it look in no direction")
+    return False
 
 
 VERBS = {verb.__name__: verb for verb in (inside, set_shape, place, lift, unique)}

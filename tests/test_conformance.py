@@ -7,6 +7,7 @@ import pytest
 
 from gv_engine import GridEnv, Scenario
 from gv_engine.area import Area
+from gv_engine.representations import NAMES
 from tests import conformance
 from tests.boards import DATA, cells_of, content_of, item_of
 
@@ -38,18 +39,22 @@ def test_episode_comes_out_equal(entry, world):
     assert not report.difference
     assert not report.unknown
     assert report.checked >= ALWAYS
+    assert not report.skipped
 
 
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scenario", sorted({entry["scenario"] for entry in ENTRIES}))
-def test_environment_shows_the_default_representation(scenario):
+def test_environments_show_the_recorded_representations(scenario, name, world):
     entry = next(e for e in ENTRIES if e["scenario"] == scenario)
-    env = GridEnv(entry["config"], world="object")
+    kind = "compiled" if world == "batch" else world
+    env = GridEnv(entry["config"], world=kind, observation_representation=name)
     with np.load(RECORDINGS / entry["file"]) as recorded:
         observations = [env.reset(seed=entry["seed"])[0]]
         positions = {number: n for n, number in enumerate(env.scenario.actions)}
         observations += [env.step(positions[n])[0] for n in recorded["action"].tolist()]
-        for key in ("grid", "agent_id_grid", "item"):
-            expected = recorded[f"representation_observation_default_{key}"]
+        assert all(observation in env.observation_space for observation in observations)
+        for key in observations[0]:
+            expected = recorded[f"representation_observation_{name}_{key}"]
             np.testing.assert_array_equal([o[key] for o in observations], expected)
 
 
@@ -86,6 +91,8 @@ def recorded(name):
         ("observation_fully_transparent", (2, 6, 3, 0)),
         ("observation_partially_occluded", (2, 6, 3, 0)),
         ("terminal_reach_exit", (4,)),
+        *((f"representation_state_{name}_grid", (2, 1, 1, 2)) for name in NAMES),
+        *((f"representation_observation_{name}_item", (9, 1)) for name in NAMES),
     ],
 )
 def test_one_changed_number_is_found(altered, name, index):

@@ -20,7 +20,6 @@ from tests.comparing import same
 from tests.strategies import MEADOW
 
 # Gymnasium finds a space odd in which all states are 0, as those of walls, floors and exits are
-pytestmark = pytest.mark.filterwarnings("ignore:.*maximum and minimum values are equal")
 
 IDS = [gym_id(name) for name in names()]
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])

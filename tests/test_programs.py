@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.lockstep import examine
 
 RULES = '''
@@ -72,7 +72,7 @@ def test_components_come_and_go_alike_in_both_worlds(load):
 def test_a_draw_from_nothing_is_an_error(load, world):
     env = GridEnv(load("./rules.py:harden", {"name": "./rules.py:draw", "high": 0}), world=world)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="low >= high|high <= 0"):
+    with pytest.raises(ValueError, match=r"low >= high|high <= 0"):
         env.step(7)
 
 
@@ -114,3 +114,37 @@ def test_programs_from_different_processes_do_not_mix(tmp_path):
     together, said = run("one, two = env(0), env(1)\nprint(play(one))\nprint(play(two))")
     assert together == "".join(apart)
     assert "compiling" not in said
+
+
+STRAY = """
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def stray(w, agent, y: int = 0, facing: int = 0):
+    w.position.y[agent] = y
+    w.agent.facing[agent] = facing
+
+@system(TRANSITION)
+def misspelt(w, agent):
+    w.door.statsu[agent] = 1
+"""
+
+
+@pytest.mark.parametrize("world", ["object", "compiled"])
+@pytest.mark.parametrize("fault", [{"y": 50}, {"y": -2}, {"y": 1, "facing": 9}])
+def test_an_agent_is_somewhere(tmp_path, world, fault):
+    (tmp_path / "rules.py").write_text(STRAY)
+    rule = {"name": "./rules.py:stray", **fault}
+    env = GridEnv(
+        Scenario.load({**BASE, "transition_functions": [rule]}, folder=tmp_path), world=world
+    )
+    env.reset(seed=0)
+    with pytest.raises(RuleError, match="has put the agent outside the grid"):
+        env.step(0)
+
+
+def test_a_misspelt_column_is_named(tmp_path):
+    (tmp_path / "rules.py").write_text(STRAY)
+    wrong = {**BASE, "transition_functions": ["./rules.py:misspelt"]}
+    with pytest.raises(DoesNotCompileError, match=r"rules\.py, line 9.*misspelt.*'statsu'"):
+        GridEnv(Scenario.load(wrong, folder=tmp_path), world="compiled")

@@ -133,7 +133,6 @@ def test_many_at_once():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scenario", [LEVEL, "memory-5x5", "dynamic-obstacles-5x5"])
-@pytest.mark.filterwarnings("ignore:.*maximum and minimum values are equal")
 def test_gymnasiums_own_check(name, scenario):
     env = GridEnv(scenario, world="object", observation_representation=name)
     check_env(env, skip_render_check=True)

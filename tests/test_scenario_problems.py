@@ -273,3 +273,11 @@ def test_errors_can_be_pickled():
     twin = pickle.loads(pickle.dumps(error.value))
     assert twin.problems == error.value.problems
     assert str(twin) == "\n".join(twin.problems)
+
+
+def test_a_repeated_key_does_not_hide_the_rest(tmp_path):
+    text = LEVEL.replace("name: level", "name: level\nname: x", 1) + "\nmax_stepz: 3\n"
+    problems = problems_of(tmp_path / "level.yaml", text)
+    assert len(problems) == 2
+    assert "a second time" in problems[0]
+    assert "max_steps" in problems[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import re
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def run(options: argparse.Namespace) -> int:
     print(f"{target} is made. Go on with:")
     for line in ("gv-engine play", "gv-engine check", "python -m pytest"):
         print(f"  {line} {target}")
+    if importlib.util.find_spec("pytest") is None:
+        print("The last one needs pytest: pip install pytest")
     return 0
 
 

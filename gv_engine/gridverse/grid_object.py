@@ -126,7 +126,7 @@ class GridObject:
 
     - numbers with annotation and default, `value: int = 1`: they become fields of a component that
       is called like the class, so rules find them at `w.coin.value[e]`, and `w.coin.has[e]` is
-      whether an entity is of the class;
+      whether an entity is of the class; the component's own class is `Coin.Part`;
     - `class Status(IntEnum)` and a field `status: Status = Status.…` that starts at 0: its states;
     - `colored = True`, or `color = Color.RED` for a colour to start with: else it is always NONE;
     - `blocks_movement`, `blocks_vision`, `holdable`, False if left out; an object can change its
@@ -146,6 +146,7 @@ class GridObject:
     """
 
     kind: ClassVar[ObjectType]
+    Part: ClassVar[type]
     _fields: ClassVar[dict[str, Field]] = {}
 
     blocks_movement = Flag(Solid, "Nobody can enter its cell.")
@@ -333,7 +334,9 @@ class GridObject:
 
     def __reduce__(self) -> tuple[Any, ...]:
         one = self.copy()
-        return _thaw, (self.kind.index, one._parts, one._content)
+        # indices depend on what else a process declares
+        which = type(self) if hasattr(self, "Part") else self.kind.name
+        return _thaw, (which, one._parts, one._content)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GridObject):
@@ -354,9 +357,13 @@ def _shown(value: Any) -> str:
     return f"{type(value).__qualname__}.{value.name}" if isinstance(value, IntEnum) else repr(value)
 
 
-def _thaw(index: int, parts: dict[type, Any], content: dict[tuple[type, str], Any]) -> GridObject:
-    thing = object.__new__(class_of(index))
+def _thaw(
+    which: type[GridObject] | str, parts: dict[type, Any], content: dict[tuple[type, str], Any]
+) -> GridObject:
+    cls = class_of(OBJECT_TYPES[which].index) if isinstance(which, str) else which
+    thing: GridObject = object.__new__(cls)
     thing._begin(parts)
+    parts[Kind].value = cls.kind.index
     thing._content = content
     return thing
 
@@ -432,7 +439,7 @@ def _declare(cls: type[GridObject]) -> None:
     """Register a class that an author has written as a type of objects."""
     base: ObjectType | None = getattr(cls, "kind", None)
     parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
-    own = _own_component(cls)
+    own = cls.Part = _own_component(cls)
     parts[own] = tuple(field.default for field in fields_of(own))
     for name, flag in _FLAGS.items():
         if name in cls.__dict__:
@@ -485,6 +492,7 @@ def _own_component(cls: type[GridObject]) -> type:
     if "Status" in cls.__dict__ and "status" not in annotations:
         raise TypeError(f"{cls.__name__} has states but no field: status: Status = Status.…")
     body = {"__annotations__": annotations, "__module__": cls.__module__, **defaults}
+    body["__qualname__"] = f"{cls.__qualname__}.Part"  # where pickles find it
     body["__doc__"] = cls.__doc__ or f"Is a {cls.__name__}."
     return component(type(cls.__name__, (), body))
 

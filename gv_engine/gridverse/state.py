@@ -69,7 +69,7 @@ class State:
         return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return State.of, (self.world,)
+        return _thaw, (self.grid, self.agent.copy(), self.world.rng, self.world.steps)
 
     # ---- as arrays ---------------------------------------------------------------------------
 
@@ -121,6 +121,12 @@ class State:
 
     def __repr__(self) -> str:
         return f"State({self.grid!r}, {self.agent!r})"
+
+
+def _thaw(grid: Grid, agent: Agent, rng: np.random.Generator, steps: int) -> State:
+    state = State(grid, agent)
+    state.world.rng, state.world.steps = rng, steps
+    return state
 
 
 def _agent_array(agent: Agent) -> NDArray[np.int64]:

@@ -43,7 +43,7 @@ def soup(w: Any, agent: int, shape: Any) -> None:
         for x in range(w.width):
             kind = w.rng.integers(2, 14)
             color = w.rng.integers(0, 5)
-            if kind == WALL or kind == MOVING_OBSTACLE:
+            if kind in (WALL, MOVING_OBSTACLE):
                 put(w, kind, y, x)
             elif kind == BOX:
                 box = put(w, BOX, y, x)

@@ -1,0 +1,220 @@
+"""Inner and outer environments, their spaces, and the checks of debugging."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gv_engine
+from gv_engine import Scenario
+from gv_engine.gridverse import (
+    Action,
+    ActionSpace,
+    Box,
+    Color,
+    Door,
+    Exit,
+    Floor,
+    GridWorld,
+    InnerEnv,
+    Key,
+    ObservationSpace,
+    OuterEnv,
+    Shape,
+    StateSpace,
+    Wall,
+    observation_function_registry,
+    reset_function_registry,
+    reward_function_registry,
+    terminating_function_registry,
+    transition_function_registry,
+    visibility_function_registry,
+)
+from gv_engine.representations import Representation
+
+AREA = [[-3, 0], [-2, 2]]
+
+
+def from_parts(**changes: Any) -> GridWorld:
+    parts: dict[str, Any] = {
+        "state_space": StateSpace(Shape(5, 6), [Wall, Floor, Exit, Door, Key], [Color.YELLOW]),
+        "action_space": ActionSpace([a for a in Action if a is not Action.MOVE_BACKWARD]),
+        "observation_space": ObservationSpace((4, 5), [Wall, Floor, Exit, Door, Key], [4]),
+        "reset_function": reset_function_registry.factory("keydoor", shape=Shape(5, 6)),
+        "transition_function": transition_function_registry["move_agent"],
+        "observation_function": observation_function_registry.factory(
+            "from_visibility",
+            area=AREA,
+            visibility_function=visibility_function_registry["stochastic_raytracing"],
+        ),
+        "reward_function": reward_function_registry["living_reward"],
+        "terminating_function": terminating_function_registry["reach_exit"],
+    }
+    return GridWorld(**{**parts, **changes})
+
+
+@pytest.fixture
+def env() -> GridWorld:
+    env = from_parts()
+    env.set_seed(0)
+    return env
+
+
+def test_a_grid_world_from_parts(env):
+    assert isinstance(env, InnerEnv)
+    env.reset()
+    before = env.state
+    assert env.step(Action.MOVE_FORWARD) == (-1.0, False)
+    assert env.state is not before
+    assert env.state_space.contains(env.state)
+    assert env.observation.grid.shape == (4, 5)
+
+
+def test_equal_seeds_give_equal_episodes(env):
+    other = from_parts()
+    for each in (env, other):
+        each.set_seed(7)
+        each.reset()
+    for action in (Action.MOVE_FORWARD, Action.MOVE_LEFT, Action.MOVE_RIGHT):
+        assert env.state == other.state
+        assert env.observation == other.observation
+        assert env.step(action) == other.step(action)
+
+
+def test_an_observation_is_made_once_for_each_state(env):
+    env.reset()
+    first = env.observation
+    assert env.observation is first
+    drawn = env._rng.bit_generator.state
+    assert env.observation is first
+    assert env._rng.bit_generator.state == drawn
+    env.step(Action.ACTUATE)
+    assert env.observation is not first
+
+
+def test_the_functional_trio_leaves_its_inputs_untouched(env):
+    env.reset()
+    kept = env.state.world.snapshot().tobytes()
+    state = env.functional_reset()
+    row = state.world.snapshot().tobytes()
+    next_state, reward, terminal = env.functional_step(state, Action.MOVE_LEFT)
+    env.functional_observation(state)
+    assert (reward, terminal) == (-1.0, False)
+    assert state.world.snapshot().tobytes() == row
+    assert next_state is not state
+    assert env.state.world.snapshot().tobytes() == kept
+
+
+@pytest.mark.parametrize("ask", ["state", "observation"])
+def test_nothing_is_there_before_the_first_reset(env, ask):
+    outer = OuterEnv(env, *representations())
+    for each in (env, outer):
+        with pytest.raises(ValueError, match="call reset"):
+            getattr(each, ask)
+        with pytest.raises(ValueError, match="call reset"):
+            each.step(Action.ACTUATE)
+
+
+@pytest.mark.parametrize("action", [Action.MOVE_BACKWARD, 99])
+def test_actions_outside_the_action_space(env, action):
+    env.reset()
+    with pytest.raises(ValueError, match=r"is not in ActionSpace\(\[MOVE_FORWARD, MOVE_LEFT"):
+        env.step(action)
+
+
+def test_a_scenario_without_max_steps():
+    scenario = Scenario.load("keydoor-5x5")
+    env = scenario.inner_env()
+    env.reset()
+    assert env.state.grid.shape == (5, 5)
+    assert env.action_space.actions == tuple(Action(number) for number in scenario.actions)
+    assert env.observation_space.grid_shape == scenario.area.shape
+
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+
+def representations() -> tuple[Representation, Representation]:
+    scenario = Scenario.load("keydoor-5x5")
+    return Representation.of_state(scenario, (5, 5)), Representation.of_observation(scenario)
+
+
+def test_an_outer_env_shows_arrays():
+    inner = Scenario.load("keydoor-5x5").inner_env()
+    of_state, of_observation = representations()
+    outer = OuterEnv(inner, of_state, of_observation)
+    outer.set_seed(0)
+    outer.reset()
+    assert outer.action_space is inner.action_space
+    assert set(outer.state) == {"grid", "agent_id_grid", "agent", "item"}
+    assert of_state.space.contains(outer.state)
+    assert np.array_equal(outer.observation["grid"], inner.observation.to_arrays()["grid"])
+    reward, terminal = outer.step(Action.TURN_LEFT)
+    assert (reward, terminal) == (-0.05, False)
+
+
+def test_what_no_representation_was_given_for(env):
+    env.reset()
+    outer = OuterEnv(env)
+    with pytest.raises(ValueError, match="no state_representation"):
+        _ = outer.state
+    with pytest.raises(ValueError, match="no observation_representation"):
+        _ = outer.observation
+
+
+# ---- spaces --------------------------------------------------------------------------------------
+
+
+def test_action_spaces():
+    space = ActionSpace([Action.ACTUATE, Action.TURN_LEFT])
+    assert space.contains(Action.TURN_LEFT)
+    assert not space.contains(Action.TURN_RIGHT)
+    assert (space.num_actions, space.int_to_action(1)) == (2, Action.TURN_LEFT)
+    assert space.action_to_int(Action.TURN_LEFT) == 1
+
+
+def test_state_and_observation_spaces(env):
+    env.reset()
+    state, observation = env.state, env.observation
+    assert env.state_space.contains(state)
+    assert env.observation_space.contains(observation)
+    assert not StateSpace((5, 5), [Wall, Floor, Exit, Door, Key], [4]).contains(state)
+    assert not StateSpace(None, [Wall, Floor, Exit, Door], [4]).contains(state)
+    assert not StateSpace(None, [Wall, Floor, Exit, Door, Key], []).contains(state)
+    state.agent.grid_object = Box(Floor())
+    assert "Box is in the hand" in env.state_space.fault(state)
+    state.agent.grid_object = Key(Color.RED)
+    assert "colour RED is in the hand" in env.state_space.fault(state)
+
+
+def test_spaces_are_checked_while_debugging():
+    no_door = StateSpace(Shape(5, 6), [Wall, Floor, Exit, Key], [Color.YELLOW])
+    env = from_parts(state_space=no_door)
+    env.reset()
+    with gv_engine.debugging():
+        with pytest.raises(
+            ValueError, match="not in the state space: the type Door is in the grid"
+        ):
+            env.reset()
+        with pytest.raises(ValueError, match="not in the state space"):
+            env.step(Action.ACTUATE)
+    env.step(Action.ACTUATE)
+    small = from_parts(observation_space=ObservationSpace((3, 3), [Wall], []))
+    small.reset()
+    with gv_engine.debugging(), pytest.raises(ValueError, match="not in the observation space"):
+        _ = small.observation
+    assert small.observation is not None
+
+
+def test_debugging_can_be_switched_for_good():
+    from gv_engine.gridverse.debug import is_debugging
+
+    gv_engine.debugging(True)
+    try:
+        assert is_debugging()
+        with gv_engine.debugging(False):
+            assert not is_debugging()
+        assert is_debugging()
+    finally:
+        gv_engine.debugging(False)
+    assert not is_debugging()

@@ -1,0 +1,245 @@
+"""Registries: names, the forms of `register`, protocols, factories."""
+
+import functools
+import inspect
+from importlib import import_module
+from typing import Any, cast
+
+import pytest
+
+import gv_engine
+from gv_engine.gridverse import (
+    Action,
+    Exit,
+    Key,
+    Shape,
+    State,
+    make_rng,
+    reset_function_registry,
+    reward_function_registry,
+    terminating_function_registry,
+    transition_function_registry,
+    visibility_function_registry,
+)
+from gv_engine.gridverse.registry import FUNCTION_REGISTRIES
+from gv_engine.system import REGISTRIES, TRANSITION, system
+
+SPECIFIED = {
+    "reset": "empty rooms dynamic_obstacles keydoor crossing teleport memory memory_rooms",
+    "transition": "move_agent turn_agent pickndrop move_obstacles actuate_door actuate_box "
+    "teleport chain",
+    "reward": "reduce_sum reduce living_reward overlap reach_exit bump_moving_obstacle "
+    "proportional_to_distance getting_closer getting_closer_shortest_path bump_into_wall "
+    "actuate_door pickndrop reach_exit_memory",
+    "terminating": "reduce_any reduce_all reduce overlap reach_exit bump_moving_obstacle "
+    "bump_into_wall",
+    "observation": "from_visibility fully_transparent partially_occluded raytracing "
+    "stochastic_raytracing",
+    "visibility": "fully_transparent partially_occluded raytracing stochastic_raytracing",
+}
+
+
+@pytest.fixture(autouse=True)
+def registries(monkeypatch):
+    """What a test registers is forgotten."""
+    for registry in REGISTRIES.values():
+        monkeypatch.setattr(registry, "_systems", dict(registry._systems))
+
+
+@pytest.mark.parametrize("kind", SPECIFIED)
+def test_all_specified_names_are_there(kind):
+    registry = getattr(gv_engine, f"{kind}_function_registry")
+    assert set(registry.keys()) >= set(SPECIFIED[kind].split())
+    module = import_module(f"gv_engine.gridverse.envs.{kind}_functions")
+    assert getattr(module, f"{kind}_function_registry") is registry
+    for name in registry:
+        assert callable(registry[name])
+        assert getattr(module, name) is registry[name]
+        assert registry[name].__doc__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = module.nothing
+
+
+def test_registries_are_those_of_the_scenarios():
+    for phase, registry in FUNCTION_REGISTRIES.items():
+        assert list(registry) == REGISTRIES[phase].keys()
+        assert len(registry) == len(list(registry))
+
+
+# ---- register ------------------------------------------------------------------------------------
+
+
+def test_three_forms_of_register():
+    @transition_function_registry.register
+    def one(state, action, *, rng=None):
+        """Does nothing."""
+
+    @transition_function_registry.register(name="two")
+    def _(state, action):
+        """Does nothing, and draws nothing."""
+
+    three = functools.partial(lambda state, action, *, often: None, often=3)
+    transition_function_registry.register(three, name="three")
+    assert transition_function_registry["one"] is one
+    assert transition_function_registry["three"] is three
+    assert list(transition_function_registry)[-3:] == ["one", "two", "three"]
+
+
+def test_systems_of_columns_are_registered_too():
+    @transition_function_registry.register(name="about_turn")
+    @system(TRANSITION)
+    def about(w, agent):
+        """Look back."""
+        w.agent.facing[agent] = 1
+
+    state = reset_function_registry["empty"](shape=Shape(4, 4))
+    transition_function_registry["about_turn"](state, Action.ACTUATE)
+    assert state.agent.orientation == 1
+    with pytest.raises(TypeError, match=r"a TRANSITION system.*reward functions"):
+        reward_function_registry.register(about)
+
+
+@pytest.mark.parametrize("name", ["move_agent", "mine"])
+def test_a_name_is_taken_once(name):
+    def mine(state, action):
+        """Nothing."""
+
+    transition_function_registry.register(mine)
+    with pytest.raises(ValueError, match=rf"{name}. is registered already, from .*py:\d+"):
+        transition_function_registry.register(lambda state, action: None, name=name)
+
+
+def test_unknown_names():
+    with pytest.raises(KeyError, match="did you mean 'reach_exit'"):
+        reward_function_registry["reach_exits"]
+
+
+def no_action(state, *, rng=None): ...
+def swapped(action, state, *, rng=None): ...
+def too_many(state, action, next_state, *, rng=None): ...
+def many(state, action, *others): ...
+def anything(state, action, **others): ...
+def rng_first(rng, state): ...
+def needs_rng(state, action, *, rng): ...
+def of_world(w, agent): ...
+def returning(state: State, action: Action, *, rng=None) -> State:
+    return state
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (no_action, r"no_action\(state, \*, rng=None\) lacks 'action'"),
+        (swapped, "'action' is argument 1"),
+        (too_many, "takes 'next_state' too"),
+        (many, r"it takes \*others"),
+        (anything, r"it takes \*\*others"),
+        (rng_first, "'rng' stands where 'state' is expected"),
+        (needs_rng, "'rng' needs the default None"),
+        (of_world, r"it takes a world w; decorate it with @system\(TRANSITION\)"),
+        (returning, "edit the state instead"),
+        (3, "not callable"),
+        (State, "it is a class"),
+        (
+            functools.partial(cast(Any, no_action), colour=1),
+            "unexpected keyword|incorrect",
+        ),
+    ],
+)
+def test_signatures_are_checked(function, says):
+    with pytest.raises(TypeError, match=says) as caught:
+        transition_function_registry.register(function, name="mine")
+    assert "(state, action, *, rng=None)" in str(caught.value)
+    assert "mine" not in transition_function_registry
+
+
+@pytest.mark.parametrize(
+    ("registry", "expected"),
+    [
+        (reset_function_registry, r"\(\*, rng=None\)"),
+        (reward_function_registry, r"\(state, action, next_state, \*, rng=None\)"),
+        (terminating_function_registry, r"\(state, action, next_state, \*, rng=None\)"),
+        (visibility_function_registry, r"\(grid, position, \*, rng=None\)"),
+        (gv_engine.observation_function_registry, r"\(state, \*, rng=None\)"),
+    ],
+)
+def test_every_kind_says_what_it_expects(registry, expected):
+    with pytest.raises(TypeError, match=expected):
+        registry.register(many, name="mine")
+
+
+# ---- factories -----------------------------------------------------------------------------------
+
+
+def test_factories_bind_parameters():
+    overlap = reward_function_registry.factory("overlap", object_type=Exit, reward_on=3)
+    state = reset_function_registry["empty"](shape=Shape(4, 4), random_exit=False)
+    state.agent.position = (2, 2)
+    assert overlap(state, Action.ACTUATE, state) == 3.0
+    assert reward_function_registry.factory("living_reward")(state, Action.ACTUATE, state) == -1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "says"),
+    [
+        ("overlap", {}, "overlap needs the parameter 'object_type'"),
+        ("overlap", {"object_typ": Key}, "did you mean 'object_type'.*reward_on"),
+        ("reduce_sum", {"rng": None}, "takes no parameter 'rng'"),
+    ],
+)
+def test_factories_name_the_parameters(name, parameters, says):
+    with pytest.raises(TypeError, match=says):
+        reward_function_registry.factory(name, **parameters)
+
+
+def test_signatures_are_those_of_the_documents():
+    shown = str(inspect.signature(visibility_function_registry["raytracing"]))
+    assert shown == "(grid, position, *, absolute_counts=True, threshold=1.0, rng=None)"
+
+
+# ---- errors of built-in functions ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda s: transition_function_registry["move_agent"](s), TypeError, "'action'"),
+        (
+            lambda s: reset_function_registry["empty"](shape=(3, 3)),
+            ValueError,
+            r"at least \[4, 4\]",
+        ),
+        (lambda s: reset_function_registry["empty"](shape=3), TypeError, "empty: shape=3"),
+        (
+            lambda s: reward_function_registry["overlap"](s, 0, s, object_type="Exits"),
+            TypeError,
+            "did you mean 'Exit'",
+        ),
+        (
+            lambda s: reward_function_registry["getting_closer"](s, 0, s, object_type=Key),
+            gv_engine.RuleError,
+            "exactly one",
+        ),
+        (
+            lambda s: visibility_function_registry["partially_occluded"](s.grid, (0, 0)),
+            ValueError,
+            "bottom row",
+        ),
+        (
+            lambda s: gv_engine.observation_function_registry["raytracing"](s, area=3),
+            TypeError,
+            "area=3",
+        ),
+    ],
+)
+def test_wrong_calls(call, error, says):
+    state = reset_function_registry["empty"](shape=Shape(4, 4))
+    with pytest.raises(error, match=says):
+        call(state)
+
+
+def test_a_reset_leaves_the_generator_where_it_came_from():
+    rng = make_rng(0)
+    state = reset_function_registry["keydoor"](Shape(5, 6), rng=rng)
+    assert state.world.rng is not rng
+    assert state == reset_function_registry["keydoor"](Shape(5, 6), rng=make_rng(0))

@@ -1,0 +1,302 @@
+"""Functions of states and grids in scenarios: they run, in both kinds of environment alike."""
+
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
+from gv_engine.commands import main
+from gv_engine.gridverse import Action
+from gv_engine.gridverse.state import State
+from gv_engine.promises import broken
+from gv_engine.system import REGISTRIES, TRANSITION
+from tests.boards import DATA
+
+R = "./object_rules.py:"
+GEMS = {
+    "reset_function": {"name": R + "gem_room", "shape": [5, 6]},
+    "transition_functions": [
+        {"name": R + "mostly", "transition_function": "move_agent"},
+        "turn_agent",
+        "pickndrop",
+        {"name": R + "drift", "distance": 2},
+    ],
+    "reward_functions": [
+        {"name": R + "worth", "object_type": R + "Gem"},
+        {"name": R + "scarcely", "object_type": R + "Gem"},
+        R + "moved",
+        R + "bold",
+        {"name": "reduce_sum", "reward_functions": [R + "moved", "living_reward"]},
+        "bump_into_wall",
+    ],
+    "observation_function": {"name": "raytracing", "area": [[-3, 0], [-2, 2]]},
+    "terminating_function": {
+        "name": "reduce_any",
+        "terminating_functions": [R + "rich", "reach_exit"],
+    },
+}
+ROOM = {
+    "reset_function": {"name": "empty", "shape": [4, 5]},
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": ["living_reward"],
+    "observation_function": {"name": "partially_occluded", "area": [[-2, 0], [-1, 1]]},
+    "terminating_function": "reach_exit",
+}
+
+
+def load(base=ROOM, **changes):
+    return Scenario.load({**base, **changes}, folder=DATA)
+
+
+def sight(name, area=((-2, 0), (-1, 1)), **parameters):
+    return {"name": name, "area": [list(part) for part in area], **parameters}
+
+
+SIGHTS = [
+    sight("raytracing"),
+    sight("stochastic_raytracing"),
+    sight("from_visibility", visibility_function={"name": R + "stripes", "every": 3}),
+    sight(R + "stripes"),
+    sight(R + "darkness"),
+    sight(R + "looking_glass"),
+]
+
+
+@pytest.mark.parametrize("own", SIGHTS, ids=lambda own: own["name"].rpartition(":")[2])
+def test_all_environments_are_alike(own):
+    scenario = load(GEMS, observation_function=own)
+    env = GridEnv(scenario, world="object")
+    vector = GridVectorEnv(scenario, 2, world="object", autoreset_mode="Disabled")
+    inner = scenario.inner_env()
+    ends = 0
+    for seed in range(6):
+        shown, _ = env.reset(seed=seed)
+        vector.reset(seed=[seed + 100, seed])
+        inner.set_seed(seed)
+        inner.reset()
+        chance = np.random.default_rng(seed)
+        terminated = False
+        for _ in range(25):
+            assert inner.state.grid.to_array().tolist() == cells(env).tolist()
+            arrays = inner.observation.to_arrays()
+            assert np.array_equal(arrays["grid"], shown["grid"])
+            assert np.array_equal(arrays["item"], shown["item"])
+            if terminated:
+                break
+            action = chance.integers(8)
+            shown, reward, terminated, _, info = env.step(action)
+            seen, rewards, over, _, _ = vector.step(np.array([chance.integers(8), action]))
+            assert (reward, terminated) == inner.step(Action(int(action)))
+            assert (reward, terminated) == (rewards[1], over[1])
+            assert sum(info["reward_terms"].values()) == pytest.approx(reward)
+            assert np.array_equal(seen["grid"][1], shown["grid"])
+        ends += terminated
+    assert ends
+
+
+def cells(env):
+    simulation = env.unwrapped._batch.simulations[0]
+    return simulation.world.cells()
+
+
+def test_the_earlier_state_is_copied_once_and_only_if_asked_for(monkeypatch):
+    copies: list[State] = []
+    copy = State.copy
+
+    def counted(state):
+        copies.append(state)
+        return copy(state)
+
+    monkeypatch.setattr(State, "copy", counted)
+    with_it, without = load(GEMS), load(transition_functions=["move_agent", R + "drift"])
+    for scenario, expected in ((with_it, 3), (without, 0)):
+        copies.clear()
+        simulation = Simulation(scenario)
+        simulation.reset(np.random.default_rng(0))
+        for action in (0, 4, 5):
+            simulation.step(action)
+        assert len(copies) == expected
+
+
+def test_they_do_not_compile_and_the_warning_names_the_function():
+    scenario = load(transition_functions=["move_agent", R + "drift"])
+    with pytest.warns(RuntimeWarning) as caught:
+        GridVectorEnv(scenario, 2)
+    assert len(caught) == 1
+    assert "drift (" in str(caught[0].message)
+    assert "object_rules.py:" in str(caught[0].message)
+    with pytest.warns(RuntimeWarning, match=r"darkness .*any Python"):
+        GridEnv(load(observation_function=sight(R + "darkness")))
+    with pytest.warns(RuntimeWarning, match="looking_glass"):
+        GridEnv(load(observation_function=sight(R + "looking_glass")))
+
+
+def test_snapshots_hold_the_same_future():
+    env = GridEnv(load(GEMS), world="object")
+    env.reset(seed=3)
+    row = env.snapshot()
+    ways = []
+    for _ in range(2):
+        ways.append([env.step(action)[0]["grid"].tolist() for action in (0, 4, 0, 5, 7, 1)])
+        env.restore(row)
+    assert ways[0] == ways[1]
+
+
+def test_scenarios_with_them_can_be_pickled():
+    scenario = pickle.loads(pickle.dumps(load(GEMS)))
+    assert scenario.reward_names[:2] == ("worth", "scarcely")
+
+
+@pytest.fixture
+def registry(monkeypatch):
+    """What a test registers is forgotten."""
+    monkeypatch.setattr(REGISTRIES[TRANSITION], "_systems", dict(REGISTRIES[TRANSITION]._systems))
+    return REGISTRIES[TRANSITION]
+
+
+REGISTERS = """
+from gv_engine.gridverse import transition_function_registry
+
+@transition_function_registry.register(name="about_face")
+def turn_around(state, action, *, rng=None):
+    "{}"
+    state.agent.orientation = -state.agent.orientation * state.agent.orientation
+"""
+
+
+def test_registered_names_and_modules(tmp_path, monkeypatch, registry):
+    (tmp_path / "elsewhere_rules.py").write_text(REGISTERS, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    scenario = load(transition_functions=["elsewhere_rules:turn_around", "about_face"])
+    names = [call.name for call in scenario.calls(TRANSITION)]
+    assert names == ["turn_around", "about_face"]
+    env = GridEnv(scenario, world="object")
+    env.reset(seed=0)
+    env.step(0)
+    assert env.snapshot()["agent"]["facing"][1] == 0
+
+
+def test_a_file_that_registers_can_be_loaded_again(tmp_path, registry):
+    for text in ("first", "the second"):
+        (tmp_path / "rules.py").write_text(REGISTERS.format(text), "utf-8")
+        own = {**ROOM, "transition_functions": ["./rules.py:turn_around"]}
+        scenario = Scenario.load(own, folder=tmp_path)
+        assert scenario.calls(TRANSITION)[0].system.function.__doc__ == text
+        assert registry["about_face"].function.__doc__ == text
+
+
+def test_a_state_returned_twice_is_not_shared():
+    scenario = load(max_shape=[1, 2], reset_function=R + "start")
+    env = GridEnv(scenario, world="object")
+    for _ in range(2):
+        env.reset(seed=0)
+        assert env.snapshot()["position"]["x"][1] == 0
+        assert env.step(0)[2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (
+            {"reward_functions": [R + "two_arguments"]},
+            r"take states: two_arguments .* 'next_state'",
+        ),
+        ({"transition_functions": [R + "START"]}, "not callable"),
+        (
+            {"reward_functions": [{"name": R + "worth", "objekt_type": "Key"}]},
+            "needs 'object_type'",
+        ),
+        ({"transition_functions": [{"name": R + "drift", "far": 1}]}, "did you mean|distance"),
+        ({"observation_function": {"name": R + "stripes"}}, "area is missing"),
+        ({"transition_functions": [R + "column_edits"]}, "is a REWARD system"),
+    ],
+)
+def test_what_scenarios_say(changes, says):
+    with pytest.raises(ScenarioError, match=says):
+        load(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"observation_function": sight(R + "too_small")}, r"too_small shows \(1, 1\) cells"),
+        ({"observation_function": sight(R + "blind")}, r"blind returned shape \(\)"),
+    ],
+)
+def test_what_looks_wrong(changes, says):
+    env = GridEnv(load(**changes), world="object")
+    with pytest.raises(RuleError, match=says):
+        env.reset(seed=0)
+
+
+def test_a_reset_that_returns_no_state():
+    scenario = load(reset_function=R + "nowhere", max_shape=[5, 5])
+    with pytest.raises(RuleError, match=r"nowhere \(.*object_rules.py:\d+\) returned NoneType"):
+        GridEnv(scenario, world="object").reset(seed=0)
+
+
+def test_objects_that_the_state_space_does_not_list():
+    scenario = load(GEMS, state_space={"objects": ["Floor", "Wall", "Exit"]})
+    env = GridEnv(scenario, world="object")
+    env.reset(seed=0)  # the scenario's own module may spawn its types
+    assert "Gem stands on the grid" in fault(scenario)
+
+
+def fault(scenario):
+    from gv_engine.lockstep import examine
+
+    return examine(scenario, 1, compiled=False).fault
+
+
+# ---- promises ------------------------------------------------------------------------------------
+
+EDITS = "edits the state, which it may only look at"
+GLOBAL = "draws from a global generator, which no seed of the world reaches"
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "says"),
+    [
+        ("reward_functions", "edits_next", EDITS),
+        ("reward_functions", "edits_before", EDITS),
+        ("terminating_function", "edits_before", EDITS),
+        ("reward_functions", "column_edits", EDITS),
+        ("reward_functions", "draws", "draws by chance; it must give the same for the same step"),
+        ("transition_functions", "returns", "returns State; transitions edit the state"),
+        ("transition_functions", "global_random", GLOBAL),
+        ("observation_function", "global_numpy", GLOBAL),
+    ],
+)
+def test_check_reports_broken_promises(key, name, says, tmp_path, capsys):
+    value = {
+        "terminating_function": R + name,
+        "observation_function": sight(R + name),
+    }.get(key, [R + name])
+    (report,) = broken(load(**{key: value}))
+    source = (DATA / "object_rules.py").read_text("utf-8").splitlines()
+    line = next(i for i, text in enumerate(source, 1) if text.startswith(f"def {name}("))
+    lines = {line, line - 1}  # that of a decorator, if there is one
+    assert any(report.startswith(f"{name} ({DATA / 'object_rules.py'}:{at}), a ") for at in lines)
+    assert says in report
+    file = tmp_path / "scenario.yaml"
+    text = yaml.safe_dump({**ROOM, key: value}).replace("./object", f"{DATA.as_posix()}/object")
+    file.write_text(text, "utf-8")
+    assert main(["check", str(file)]) == 1
+    assert " ".join(report.split()) in " ".join(capsys.readouterr().err.split())
+
+
+def test_sound_functions_are_left_in_peace(tmp_path, capsys):
+    assert broken(load(GEMS)) == []
+    assert broken(load(GEMS, observation_function=SIGHTS[-1])) == []
+    assert broken(Scenario.load("dynamic-obstacles-5x5")) == []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert broken(load(transition_functions=[R + "column_sound", R + "fresh"])) == []
+    file = Path(tmp_path, "scenario.yaml")
+    file.write_text(yaml.safe_dump(ROOM), "utf-8")
+    assert main(["check", str(file)]) == 0
+    assert "nothing wrong" in capsys.readouterr().out
