@@ -120,9 +120,7 @@ class World:
         self.rng = np.random.default_rng(0)
         self.action = 0
         self.objects: Any = None
-        self._columns = tuple(
-            ComponentColumns(cls, layout.capacity) for cls in layout.components
-        )
+        self._columns = tuple(ComponentColumns(cls, layout.capacity) for cls in layout.components)
         self._by_class = {columns.cls: columns for columns in self._columns}
         for columns in self._columns:
             setattr(self, column_name(columns.cls), columns)

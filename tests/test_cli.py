@@ -429,7 +429,7 @@ LAMP = "LAMP = object_type('Lamp')\n"
         ("", RULE + "    w.at[1, 3] = 0\n", "Exit) has the position (1, 3)"),
         ("", RULE + "    w.agent.holding[agent] = 40\n", "agent.holding[1] is 40, which has been"),
         ("", RULE + "    w.agent.holding[agent] = w.at[0, 0]\n", "which also stands on the grid"),
-        ("", RULE + "    w.position.y[agent] = -1\n", "the agent is outside the grid"),
+        ("", RULE + "    w.position.y[agent] = -1\n", "a rule has put the agent outside the grid"),
         ("", RULE + "    w.fail('no more')\n", "no more"),
         (
             "state_space: {objects: [Wall, Floor, Exit]}",

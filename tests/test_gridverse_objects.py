@@ -34,7 +34,7 @@ from gv_engine.gridverse.grid_object import class_of
 from gv_engine.objects import COLORS, OBJECT_TYPES
 
 
-class Lamp(GridObject):
+class Lantern(GridObject):
     """Can be lit, in some colour."""
 
     class Status(IntEnum):
@@ -120,8 +120,8 @@ def test_objects_are_values():
         (lambda: Box(Hidden()), ValueError, "can stand in a cell"),
         (lambda: Box(NoneGridObject()), ValueError, "can stand in a cell"),
         (lambda: GridObject(), TypeError, "subclass"),
-        (lambda: Lamp(Lamp.Status.ON, 3, 4), TypeError, "has 2 fields, found 3"),
-        (lambda: Lamp(volts=3), TypeError, "no field 'volts'.*status, watts"),
+        (lambda: Lantern(Lantern.Status.ON, 3, 4), TypeError, "has 2 fields, found 3"),
+        (lambda: Lantern(volts=3), TypeError, "no field 'volts'.*status, watts"),
         (lambda: Boulder(color=Color.RED), ValueError, "no colour"),
         (lambda: setattr(Wall(), "color", Color.RED), ValueError, "no colour"),
         (lambda: setattr(Wall(), "height", 3), AttributeError, "height: int = 0"),
@@ -134,13 +134,13 @@ def test_what_makes_no_object(make, error, says):
 
 
 def test_types_of_ones_own_get_the_next_indices():
-    assert Boulder.type_index() == Lamp.type_index() + 1 > 10
-    assert class_of(Lamp.type_index()) is Lamp
-    assert OBJECT_TYPES["Lamp"].states == ("OFF", "ON")
-    lamp = Lamp(Lamp.Status.ON, watts=60, color=Color.BLUE)
-    assert lamp.appearance == (Lamp.type_index(), 1, 3)
-    assert repr(lamp) == "Lamp(Lamp.Status.ON, 60, Color.BLUE)"
-    assert (lamp.holdable, lamp.blocks_movement) == (True, False)
+    assert Boulder.type_index() == Lantern.type_index() + 1 > 10
+    assert class_of(Lantern.type_index()) is Lantern
+    assert OBJECT_TYPES["Lantern"].states == ("OFF", "ON")
+    lantern = Lantern(Lantern.Status.ON, watts=60, color=Color.BLUE)
+    assert lantern.appearance == (Lantern.type_index(), 1, 3)
+    assert repr(lantern) == "Lantern(Lantern.Status.ON, 60, Color.BLUE)"
+    assert (lantern.holdable, lantern.blocks_movement) == (True, False)
     assert Boulder().blocks_movement
     assert Boulder().blocks_vision
     assert Medal().color == Color.YELLOW
@@ -193,14 +193,14 @@ def test_an_object_owns_the_components_that_the_columns_read():
 
 
 def test_flags_of_an_object_are_components():
-    lamp = Lamp()
-    state = two_cells(lamp)
-    lamp.blocks_movement = True
-    lamp.holdable = False
-    assert state.world.solid.has[lamp.entity]
-    assert not state.world.portable.has[lamp.entity]
-    state.world.take(lamp.entity, "solid")
-    assert not lamp.blocks_movement
+    lantern = Lantern()
+    state = two_cells(lantern)
+    lantern.blocks_movement = True
+    lantern.holdable = False
+    assert state.world.solid.has[lantern.entity]
+    assert not state.world.portable.has[lantern.entity]
+    state.world.take(lantern.entity, "solid")
+    assert not lantern.blocks_movement
 
 
 def test_one_object_in_two_cells_is_copied():
@@ -254,13 +254,13 @@ def test_content_can_be_exchanged_in_a_world():
 )
 @pytest.mark.parametrize("housed", [False, True])
 def test_copies_are_independent(again, housed):
-    box = Box(Lamp(Lamp.Status.ON, 60, color=Color.RED))
+    box = Box(Lantern(Lantern.Status.ON, 60, color=Color.RED))
     if housed:
         two_cells(box)
     other: Any = again(box)
     assert repr(other) == repr(box)
     assert not other.is_housed
-    other.content.status = Lamp.Status.OFF
+    other.content.status = Lantern.Status.OFF
     assert box.content.state_index == 1
 
 
@@ -276,4 +276,4 @@ def test_a_world_refuses_what_it_does_not_know():
 
 
 def test_own_components_are_components():
-    assert is_component(OBJECT_TYPES["Lamp"].components[0][0])
+    assert is_component(OBJECT_TYPES["Lantern"].components[0][0])
