@@ -21,18 +21,13 @@ Authors add types by subclassing; numbers with a default become columns:
 
 from __future__ import annotations
 
-import copy
-import inspect
-from collections.abc import Iterator
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_type_hints, overload
-
-import numpy as np
+from typing import overload
 
 import components
-from components.appearance import FLOOR, NONE, Kind
+from components.appearance import FLOOR
 from components.doors import OPEN
-from components.matter import Opaque, Portable, Solid
+from components.matter import Opaque, Solid
 from components.objects import (
     BEACON,
     BOX,
@@ -45,459 +40,26 @@ from components.objects import (
     TELEPOD,
     WALL,
 )
-from gv_engine.component import NOTHING, Int8, column_name, component, fields_of
-from gv_engine.layout import prefab
-from gv_engine.objects import OBJECT_TYPES, ObjectType, object_type
-
-if TYPE_CHECKING:
-    from gv_engine.gridverse.household import Household
-
-_O = TypeVar("_O", bound="GridObject")
-
-
-class Color(IntEnum):
-    """The colours, by their index."""
-
-    NONE = 0
-    RED = 1
-    GREEN = 2
-    BLUE = 3
-    YELLOW = 4
-
-
-class Field:
-    """A number of one of an object's components, as an attribute of the object."""
-
-    def __init__(self, part: type, name: str, kind: type | None = None) -> None:
-        self.part = part
-        self.name = name
-        self.kind = kind
-
-    def __get__(self, thing: GridObject | None, owner: type) -> Any:
-        if thing is None:
-            return self
-        value = getattr(thing.part(self.part), self.name)
-        return value if self.kind is None else self.kind(value)
-
-    def __set__(self, thing: GridObject, value: Any) -> None:
-        number = float(value) if isinstance(value, float) else int(value)
-        setattr(thing.part(self.part), self.name, number if self.kind is None else self.kind(value))
-
-
-class Flag:
-    """Whether an object has a component without fields."""
-
-    def __init__(self, part: type, doc: str) -> None:
-        self.part = part
-        self.__doc__ = doc
-
-    @overload
-    def __get__(self, thing: None, owner: type) -> Flag: ...
-    @overload
-    def __get__(self, thing: GridObject, owner: type) -> bool: ...
-    def __get__(self, thing: GridObject | None, owner: type) -> Flag | bool:
-        return self if thing is None else thing.has(self.part)
-
-    def __set__(self, thing: GridObject, value: bool) -> None:
-        if value:
-            thing.add(self.part)
-        else:
-            thing.discard(self.part)
-
-
-class UnlessOpen(Flag):
-    """Whether a door is not open."""
-
-    @overload
-    def __get__(self, thing: None, owner: type) -> Flag: ...
-    @overload
-    def __get__(self, thing: GridObject, owner: type) -> bool: ...
-    def __get__(self, thing: GridObject | None, owner: type) -> Flag | bool:
-        return self if thing is None else bool(thing.part(components.Door).status != OPEN)
-
-    def __set__(self, thing: GridObject, value: bool) -> None:
-        raise AttributeError(f"what blocks a {type(thing).__name__} is its status; change that")
-
-
-class GridObject:
-    """What a cell holds. Subclasses are types of objects, registered in order of their definition.
-
-    A subclass may say, as class attributes,
-
-    - numbers with annotation and default, `value: int = 1`: they become fields of a component that
-      is called like the class, so rules find them at `w.coin.value[e]`, and `w.coin.has[e]` is
-      whether an entity is of the class; the component's own class is `Coin.Part`;
-    - `class Status(IntEnum)` and a field `status: Status = Status.…` that starts at 0: its states;
-    - `colored = True`, or `color = Color.RED` for a colour to start with: else it is always NONE;
-    - `blocks_movement`, `blocks_vision`, `holdable`, False if left out; an object can change its
-      own later on, `self.blocks_movement = False`;
-    - `sprite`: base name of its drawing.
-
-    Objects are equal when type, state and colour are.
-
-    Args:
-        values: of the fields, in their order.
-        color: of coloured objects.
-        fields: by name.
-
-    Raises:
-        TypeError: no such field.
-        ValueError: a colour for a type that has none.
-    """
-
-    kind: ClassVar[ObjectType]
-    Part: ClassVar[type]
-    _fields: ClassVar[dict[str, Field]] = {}
-
-    blocks_movement = Flag(Solid, "Nobody can enter its cell.")
-    blocks_vision = Flag(Opaque, "Nobody can see past it.")
-    holdable = Flag(Portable, "It can be picked up.")
-
-    def __init_subclass__(cls, *, kind: int | None = None, **rest: Any) -> None:
-        super().__init_subclass__(**rest)
-        _declare(cls) if kind is None else _adopt_type(cls, OBJECT_TYPES[kind])
-
-    def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
-        if type(self) is GridObject:
-            raise TypeError("GridObject stands for all types; make an object of a subclass")
-        self._begin({part: part(*given) for part, given in prefab(self.kind)})
-        if len(values) > len(self._fields):
-            raise TypeError(
-                f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"
-            )
-        for name, value in (*zip(self._fields, values), *fields.items()):
-            if name not in self._fields:
-                raise TypeError(
-                    f"{type(self).__name__} has no field {name!r} "
-                    f"(fields: {', '.join(self._fields) or 'none'})"
-                )
-            setattr(self, name, value)
-        if color is not None and (color != NONE or self.kind.colored):
-            self.color = Color(color)
-
-    def _begin(self, parts: dict[type, Any]) -> None:
-        self._parts = parts
-        self._content: dict[tuple[type, str], GridObject] = {}
-        self._household: Household | None = None
-        self._entity = NOTHING
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name.startswith("_") or hasattr(type(self), name)):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name!r}; a number that copies, snapshots and rules "
-                f"shall know is declared in its class, with annotation and default: {name}: int = 0"
-            )
-        object.__setattr__(self, name, value)
-
-    # ---- its type ----------------------------------------------------------------------------
-
-    @classmethod
-    def type_index(cls) -> int:
-        """What grids show in channel 0."""
-        return cls.kind.index
-
-    @classmethod
-    def num_states(cls) -> int:
-        """How many states objects of the type can be in."""
-        return cls.kind.num_states
-
-    @classmethod
-    def can_be_represented_in_state(cls) -> bool:
-        """Whether (type, state, colour) say all about it; not about what holds another object."""
-        return not any(
-            field.dtype is None for part, _ in cls.kind.components for field in fields_of(part)
-        )
-
-    # ---- what it is like ---------------------------------------------------------------------
-
-    @property
-    def entity(self) -> int:
-        """Its entity in the world that it lives in, NOTHING without one."""
-        return self._entity if self.is_housed else NOTHING
-
-    @property
-    def is_housed(self) -> bool:
-        """Whether a world reads this object's components."""
-        household = self._household
-        return household is not None and (
-            household.world.kind.rows[self._entity] is self._parts[Kind]
-        )
-
-    def part(self, cls: type) -> Any:
-        """Its component of a class; an absent one reads its defaults."""
-        if self.is_housed and self._household is not None:
-            return self._household.world[column_name(cls)].rows[self._entity]
-        return self._parts[cls] if cls in self._parts else cls()
-
-    def has(self, cls: type) -> bool:
-        """Whether it has a component."""
-        if self.is_housed and self._household is not None:
-            return bool(self._household.world[column_name(cls)].has[self._entity])
-        return cls in self._parts
-
-    def add(self, cls: type) -> None:
-        """Give it a component, unless it has one."""
-        if not self.has(cls):
-            self._parts[cls] = cls()
-            if self.is_housed and self._household is not None:
-                self._household.world.attach(self._entity, self._parts[cls])
-
-    def discard(self, cls: type) -> None:
-        """Take a component off."""
-        if self.is_housed and self._household is not None:
-            self._household.world.detach(self._entity, cls)
-        self._parts.pop(cls, None)
-
-    @property
-    def color(self) -> Color:
-        """Its colour, NONE if the type has none.
-
-        Raises:
-            ValueError: on setting one of a type without.
-        """
-        return Color(self.part(components.Color).value)
-
-    @color.setter
-    def color(self, color: Color) -> None:
-        if not self.kind.colored:
-            raise ValueError(f"{type(self).__name__} has no colour; found {Color(color).name}")
-        self.part(components.Color).value = int(Color(color))
-
-    @property
-    def state_index(self) -> int:
-        """Number of its state, 0 for types with one."""
-        field = _state_field(self.kind)
-        return 0 if field is None else int(getattr(self.part(field.part), field.name))
-
-    @state_index.setter
-    def state_index(self, state: int) -> None:
-        field = _state_field(self.kind)
-        if not 0 <= state < self.kind.num_states:
-            raise ValueError(
-                f"{type(self).__name__} has states 0 to {self.kind.num_states - 1}, found {state}"
-            )
-        if field is not None:
-            setattr(self.part(field.part), field.name, int(state))
-
-    @property
-    def appearance(self) -> tuple[int, int, int]:
-        """(type, state, colour) index, as grids show them."""
-        return self.kind.index, self.state_index, int(self.color)
-
-    # ---- objects as values -------------------------------------------------------------------
-
-    def copy(self: _O) -> _O:
-        """An object like this one, without a world; what it holds is copied too."""
-        other = object.__new__(type(self))
-        parts = self._current_parts()
-        other._begin({cls: copy.copy(part) for cls, part in parts.items()})
-        place = other._parts[components.Position]
-        place.y = place.x = -1
-        for cls, name in _entity_fields(parts):
-            held = self._held(cls, name)
-            setattr(other._parts[cls], name, NOTHING)
-            if held is not None:
-                other._content[cls, name] = held.copy()
-        return other
-
-    def _current_parts(self) -> dict[type, Any]:
-        """Its components, by class."""
-        if self.is_housed and self._household is not None:
-            self._parts = self._household.parts(self._entity)
-        return self._parts
-
-    def _held(self, cls: type, name: str) -> GridObject | None:
-        """The object that a field of entity ids names."""
-        if self.is_housed and self._household is not None:
-            e = getattr(self.part(cls), name)
-            return None if e == NOTHING else self._household.thing(e)
-        return self._content.get((cls, name))
-
-    def _hold(self, cls: type, name: str, thing: GridObject | None) -> None:
-        """Let a field of entity ids name an object."""
-        if self.is_housed and self._household is not None:
-            household, part = self._household, self.part(cls)
-            before = getattr(part, name)
-            e = NOTHING if thing is None else household.take_in(thing)
-            household.release(before)
-            setattr(part, name, e)
-        elif thing is None:
-            self._content.pop((cls, name), None)
-        else:
-            self._content[cls, name] = thing.copy() if thing.is_housed else thing
-
-    def __copy__(self: _O) -> _O:
-        return self.copy()
-
-    def __deepcopy__(self: _O, memo: dict[int, Any]) -> _O:
-        return self.copy()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        one = self.copy()
-        # indices depend on what else a process declares
-        which = type(self) if hasattr(self, "Part") else self.kind.name
-        return _thaw, (which, one._parts, one._content)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GridObject):
-            return NotImplemented
-        return self.appearance == other.appearance
-
-    def __hash__(self) -> int:
-        return hash(self.appearance)
-
-    def __repr__(self) -> str:
-        shown = [_shown(getattr(self, name)) for name in self._fields]
-        if self.kind.colored:
-            shown.append(f"Color.{self.color.name}")
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-
-def _shown(value: Any) -> str:
-    return f"{type(value).__qualname__}.{value.name}" if isinstance(value, IntEnum) else repr(value)
-
-
-def _thaw(
-    which: type[GridObject] | str, parts: dict[type, Any], content: dict[tuple[type, str], Any]
-) -> GridObject:
-    cls = class_of(OBJECT_TYPES[which].index) if isinstance(which, str) else which
-    thing: GridObject = object.__new__(cls)
-    thing._begin(parts)
-    parts[Kind].value = cls.kind.index
-    thing._content = content
-    return thing
-
-
-def _entity_fields(parts: dict[type, Any]) -> Iterator[tuple[type, str]]:
-    for cls in parts:
-        for field in fields_of(cls):
-            if field.dtype is None:
-                yield cls, field.name
-
-
-# ---- types ---------------------------------------------------------------------------------------
-
-_CLASSES: dict[int, type[GridObject]] = {}
-_FLAGS = {"blocks_movement": Solid, "blocks_vision": Opaque, "holdable": Portable}
-
-
-def class_of(index: int) -> type[GridObject]:
-    """The class of a type; one that was declared by `object_type` alone gets a class now.
-
-    Raises:
-        KeyError: no type has this index.
-    """
-    if not 0 <= index < len(OBJECT_TYPES):
-        raise KeyError(f"no object type {index}: allowed are 0 to {len(OBJECT_TYPES) - 1}")
-    kind = OBJECT_TYPES[index]
-    found = _CLASSES.get(index)
-    if found is None or found.kind is not kind:
-        found = type(kind.name, (GridObject,), {"__module__": kind.module}, kind=index)
-    return found
-
-
-def index_of(thing: Any) -> int:
-    """The type index of a class of objects, of its name, or of a number.
-
-    Raises:
-        TypeError: it is none of these.
-    """
-    if isinstance(thing, type) and issubclass(thing, GridObject) and thing is not GridObject:
-        return thing.kind.index
-    if isinstance(thing, str):
-        return OBJECT_TYPES[thing].index
-    if isinstance(thing, int | np.integer):
-        return OBJECT_TYPES[int(thing)].index
-    raise TypeError(f"{thing!r} is no type of objects: expected a subclass of GridObject")
-
-
-def _state_field(kind: ObjectType) -> Field | None:
-    for part, _ in kind.components:
-        if kind.state and column_name(part) == kind.state[0]:
-            return Field(part, kind.state[1])
-    return None
-
-
-def _adopt_type(cls: type[GridObject], kind: ObjectType) -> None:
-    """Make a class stand for a type that is declared elsewhere."""
-    cls.kind = kind
-    status = getattr(cls, "Status", None)
-    found = {}
-    for part, _ in kind.components:
-        for column in fields_of(part):
-            if part is not components.Color and column.dtype is not None:
-                is_state = kind.state == (column_name(part), column.name)
-                found[column.name] = Field(part, column.name, status if is_state else None)
-    cls._fields = found
-    for name, field in found.items():
-        if name not in cls.__dict__:
-            setattr(cls, name, field)
-    _CLASSES[kind.index] = cls
-
-
-def _declare(cls: type[GridObject]) -> None:
-    """Register a class that an author has written as a type of objects."""
-    base: ObjectType | None = getattr(cls, "kind", None)
-    parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
-    own = cls.Part = _own_component(cls)
-    parts[own] = tuple(field.default for field in fields_of(own))
-    for name, flag in _FLAGS.items():
-        if name in cls.__dict__:
-            value = cls.__dict__[name]
-            if not isinstance(value, bool):
-                raise TypeError(
-                    f"{cls.__name__}.{name} must be True or False; an object that changes assigns "
-                    f"to self.{name}"
-                )
-            delattr(cls, name)
-            parts.pop(flag, None)
-            if value:
-                parts[flag] = ()
-    if cls.__dict__.get("state_index") == 0:
-        delattr(cls, "state_index")  # says no more than that there is one state
-    if "color" in cls.__dict__ or cls.__dict__.get("colored"):
-        color = Color(cls.__dict__.get("color", NONE))
-        if "color" in cls.__dict__:
-            delattr(cls, "color")
-        if cls.__dict__.get("colored", color != NONE):
-            parts[components.Color] = (int(color),)
-    states, state = (base.states, _state_field(base)) if base else ((), None)
-    status = cls.__dict__.get("Status")
-    if status is not None:
-        states, state = tuple(member.name for member in status), Field(own, "status", status)
-    index = object_type(
-        cls.__name__,
-        *(part(*values) for part, values in parts.items()),
-        states=states,
-        state=None if state is None else (state.part, state.name),
-        sprite=cls.__dict__.get("sprite"),
-        module=cls.__module__,
-    )
-    _adopt_type(cls, OBJECT_TYPES[index])
-
-
-def _own_component(cls: type[GridObject]) -> type:
-    """The component called like the class, with its annotated numbers as fields."""
-    names = [name for name in inspect.get_annotations(cls) if name in cls.__dict__]
-    hints = get_type_hints(cls, localns=dict(vars(cls)), include_extras=True)
-    annotations, defaults = {}, {}
-    for name in names:
-        if getattr(hints[name], "__origin__", None) is ClassVar:
-            continue
-        is_enum = isinstance(hints[name], type) and issubclass(hints[name], IntEnum)
-        annotations[name] = Int8 if is_enum else hints[name]
-        value = cls.__dict__[name]
-        defaults[name] = int(value) if is_enum else value
-        delattr(cls, name)
-    if "Status" in cls.__dict__ and "status" not in annotations:
-        raise TypeError(f"{cls.__name__} has states but no field: status: Status = Status.…")
-    body = {"__annotations__": annotations, "__module__": cls.__module__, **defaults}
-    body["__qualname__"] = f"{cls.__qualname__}.Part"  # where pickles find it
-    body["__doc__"] = cls.__doc__ or f"Is a {cls.__name__}."
-    return component(type(cls.__name__, (), body))
-
-
-# ---- the built-in types --------------------------------------------------------------------------
+from gv_engine.gridverse.base_object import GridObject, class_of, index_of
+from gv_engine.gridverse.declaration import Color, Flag
+
+__all__ = [
+    "Beacon",
+    "Box",
+    "Color",
+    "Door",
+    "Exit",
+    "Floor",
+    "GridObject",
+    "Hidden",
+    "Key",
+    "MovingObstacle",
+    "NoneGridObject",
+    "Telepod",
+    "Wall",
+    "class_of",
+    "index_of",
+]
 
 
 class NoneGridObject(GridObject, kind=NONE_GRID_OBJECT):
@@ -521,6 +83,20 @@ class Exit(GridObject, kind=EXIT):
 
     def __init__(self, color: int = Color.NONE) -> None:
         super().__init__(color=color)
+
+
+class UnlessOpen(Flag):
+    """Whether a door is not open."""
+
+    @overload
+    def __get__(self, thing: None, owner: type) -> Flag: ...
+    @overload
+    def __get__(self, thing: GridObject, owner: type) -> bool: ...
+    def __get__(self, thing: GridObject | None, owner: type) -> Flag | bool:
+        return self if thing is None else bool(thing.part(components.Door).status != OPEN)
+
+    def __set__(self, thing: GridObject, value: bool) -> None:
+        raise AttributeError(f"what blocks a {type(thing).__name__} is its status; change that")
 
 
 class Door(GridObject, kind=DOOR):
