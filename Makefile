@@ -34,6 +34,7 @@ clean:  ## remove all that was made here, .venv included
 .venv/play-$(KEY):
 	@$(MAKE_VENV)
 	$(PIP) install --prefer-binary --editable .
+	$(PYTHON) -m compileall -q gv_engine components systems
 	@touch $@
 
 .venv/test-$(KEY): .venv/play-$(KEY)
