@@ -69,11 +69,12 @@ def getting_closer(
 ) -> float:
     """Whether the step led closer to the one object of a type, or away from it."""
     now = distance_to(w, agent, object_type, distance_function)
-    if now < was:
-        return reward_closer
-    if now > was:
-        return reward_further
-    return 0.0
+    return for_change(was, now, reward_closer, reward_further)
+
+
+def for_change(was: float, now: float, reward_less: float, reward_more: float) -> float:
+    """One reward if a distance has become less, another if more, 0 if neither."""
+    return reward_less if now < was else reward_more if now > was else 0.0
 
 
 def path_length_to(w: Any, agent: int, object_type: int) -> float:
@@ -113,11 +114,7 @@ def getting_closer_shortest_path(
 ) -> float:
     """Whether the way to the one object of a type got shorter or longer."""
     now = path_length_to(w, agent, object_type)
-    if now < was:
-        return reward_closer
-    if now > was:
-        return reward_further
-    return 0.0
+    return for_change(was, now, reward_closer, reward_further)
 
 
 def door_ahead(w: Any, agent: int) -> float:

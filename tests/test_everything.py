@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import Scenario
-from gv_engine.invariants import fault_of_row
 from tests.boards import DATA
 from tests.strategies import numbers
-from tests.test_worlds import Run, assert_same_rows, assert_same_shown, outcome
+from tests.test_worlds import assert_same_run
 
 LEVELS = 9
 KINDS = ["Exit", "Door", "Key", "MovingObstacle", "Box", "Telepod", "Beacon", "Wall", "Floor"]
@@ -90,13 +89,4 @@ def scenarios(draw):
 @settings(max_examples=150)
 @given(scenarios(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
 def test_both_worlds_play_it_alike(scenario, seed, actions):
-    one, other = Run(scenario, "object", seed), Run(scenario, "batch", seed)
-    for action in [None, *actions]:
-        found, failed = outcome(one.reset) if action is None else outcome(one.alone, action)
-        twin, twin_failed = outcome(other.reset) if action is None else outcome(other.alone, action)
-        assert failed == twin_failed
-        if failed:
-            return
-        assert_same_shown(found, twin)
-        assert_same_rows(one.snapshot(), other.snapshot())
-        assert not fault_of_row(scenario, one.snapshot())
+    assert_same_run(scenario, seed, actions)

@@ -95,7 +95,10 @@ def outcome(act, *arguments):
 @given(meadows(), seeds, actions)
 @example({"seeds": 3, "withers": 9, "how": 8}, 0, [0] * 5)
 def test_every_step_is_the_same_in_both_worlds(level, seed, chosen):
-    played = meadow(**level)
+    assert_same_run(meadow(**level), seed, chosen)
+
+
+def assert_same_run(played, seed, chosen):
     one, other = Run(played, "object", seed), Run(played, "batch", seed)
     for act in [None, *chosen]:
         found, failed = outcome(one.reset) if act is None else outcome(one.alone, act)
