@@ -14,6 +14,7 @@ from gv_engine.invariants import fault_of_observation, fault_of_row
 from gv_engine.policy import Uniform
 from gv_engine.scenario import Scenario
 
+_AGAIN = "a second time"
 _LONGEST = 200  # steps of an episode; most of what goes wrong does so soon
 
 
@@ -45,7 +46,8 @@ def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: boo
         scenario: what is played.
         episodes: how many, of at most 200 steps.
         seed: of the first; the next ones follow.
-        compiled: whether there is a compiled world to compare with.
+        compiled: whether there is a compiled world to compare with; if not, a second object world
+            shows whether equal seeds give equal episodes.
 
     Raises:
         DoesNotCompileError: there is none, though `compiled` says so.
@@ -53,6 +55,8 @@ def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: boo
     worlds = {"object": GridEnv(scenario, world="object")}
     if compiled:
         worlds["compiled"] = GridEnv(scenario, world="compiled")
+    else:
+        worlds[_AGAIN] = GridEnv(scenario, world="object")
     steps = 0
     for number in range(episodes):
         policy = Uniform(1, len(scenario.actions), valid=bool(number % 2))
@@ -115,6 +119,11 @@ def _inspect(scenario: Scenario, worlds: dict[str, GridEnv], seen: dict[str, Any
     for other in seen["others"]:
         for name in other:
             for place, left, right in _differences(name, seen[name], other[name]):
+                if _AGAIN in worlds:
+                    raise _Fault(
+                        f"{place} is {left}, and {right} when the same seed is played {_AGAIN}: a "
+                        f"rule remembers something, or draws from elsewhere than w.rng or rng"
+                    )
                 raise _Fault(f"{place} is {left} in the object world, {right} in the compiled one")
     fault = fault_of_row(scenario, seen["row"]) or fault_of_observation(
         scenario, seen["observation"]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gv_engine.bound_call import BoundCall
 from gv_engine.canvas import Canvas
+from gv_engine.errors import RuleError
 from gv_engine.frame import Frame
 from gv_engine.system import (
     OBSERVATION,
@@ -40,6 +41,7 @@ class SystemProcessor(esper.Processor):
 
     def __init__(self, world: World, call: Call) -> None:
         self.world = world
+        self.system = call.system
         self.bound = BoundCall(call, world)
         self.measure = self.bound.measure
 
@@ -55,7 +57,14 @@ class RewardProcessor(SystemProcessor):
 
     def process(self, phase: Phase) -> None:
         if phase is REWARD:
-            self.term = float(self.bound.run())
+            reward = self.bound.run()
+            try:
+                self.term = float(reward)
+            except (TypeError, ValueError):
+                file, line = self.system.place
+                raise RuleError(
+                    f"{self.system.name} ({file}:{line}) returned {reward!r}, a reward is a number"
+                ) from None
             self.world.reward += self.term
 
 

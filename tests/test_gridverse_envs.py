@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gv_engine
-from gv_engine import Scenario
+from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.gridverse import (
     Action,
     ActionSpace,
@@ -30,7 +30,9 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
+from gv_engine.lockstep import examine
 from gv_engine.representations import Representation
+from gv_engine.scenario import names
 
 AREA = [[-3, 0], [-2, 2]]
 
@@ -131,6 +133,37 @@ def test_a_scenario_without_max_steps():
     assert env.observation_space.grid_shape == scenario.area.shape
 
 
+@pytest.mark.parametrize("name", names())
+def test_every_scenario_is_the_same_inside_and_outside(name):
+    scenario = Scenario.load(name)
+    inner, outer = scenario.inner_env(), GridEnv(scenario, world="object")
+    inner.set_seed(7)
+    inner.reset()
+    shown, _ = outer.reset(seed=7)
+    for action in np.random.default_rng(7).integers(len(scenario.actions), size=15).tolist():
+        assert np.array_equal(inner.observation.to_arrays()["grid"], shown["grid"])
+        found = inner.step(Action(scenario.actions[action]))
+        shown, reward, terminated, _, _ = outer.step(action)
+        assert found == (reward, terminated)
+        if terminated:
+            return
+
+
+def test_a_reward_is_a_number(tmp_path):
+    (tmp_path / "rules.py").write_text("def nothing(state, action, next_state):\n    return None\n")
+    level = {
+        "map": ">E",
+        "transition_functions": ["move_agent"],
+        "reward_functions": ["./rules.py:nothing"],
+        "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+        "terminating_function": "reach_exit",
+    }
+    env = GridEnv(Scenario.load(level, folder=tmp_path), world="object")
+    env.reset(seed=0)
+    with pytest.raises(RuleError, match=r"nothing \(.*rules\.py:1\) returned None"):
+        env.step(0)
+
+
 # ---- arrays --------------------------------------------------------------------------------------
 
 
@@ -218,3 +251,34 @@ def test_debugging_can_be_switched_for_good():
     finally:
         gv_engine.debugging(False)
     assert not is_debugging()
+
+
+MEMORY = """
+import numpy as np
+
+def remembers(state, action, next_state, *, seen=[]):
+    seen.append(1)
+    return float(len(seen))
+
+def draws(state, action):
+    if np.random.default_rng().random() < 0.5:
+        state.agent.orientation = state.agent.orientation.__class__.L
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("reward_functions", "remembers"), ("transition_functions", "draws")]
+)
+def test_what_equal_seeds_do_not_repeat_is_found(tmp_path, kind, name):
+    (tmp_path / "rules.py").write_text(MEMORY)
+    level = {
+        "map": ">..E",
+        "max_steps": 50,
+        "transition_functions": ["turn_agent"],
+        "reward_functions": ["living_reward"],
+        "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+        "terminating_function": "reach_exit",
+        kind: [f"./rules.py:{name}"],
+    }
+    report = examine(Scenario.load(level, folder=tmp_path), compiled=False)
+    assert "when the same seed is played a second time" in report.fault

@@ -276,9 +276,8 @@ def _run_reset(
 
 def _complain(system: System, given: dict[str, Any]) -> None:
     if system.check is not None:
-        problem = system.check(
-            **{name: given[name] for name in inspect.signature(system.check).parameters}
-        )
+        asked = inspect.signature(system.check).parameters
+        problem = system.check(**{name: given[name] for name in asked if name in given})
         if problem:
             raise ValueError(f"{system.name}: {problem}")
 
