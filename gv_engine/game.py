@@ -29,7 +29,7 @@ class Played(NamedTuple):
 
 
 class Game:
-    """What the window plays, a `gv_engine.window.Game`.
+    """What the window plays, a `gv_engine.frontend.window.Game`.
 
     Episode k is that of an environment with `reset(seed=seed + k)`: the same actions lead to the
     same rewards, observations and end.

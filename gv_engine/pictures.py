@@ -51,8 +51,8 @@ class Pixels:
     result: Any = None
 
     def __init__(self, scenario: Scenario) -> None:
-        from gv_engine.drawing import draw_views
-        from gv_engine.sprites import SpriteSheet
+        from gv_engine.frontend.drawing import draw_views
+        from gv_engine.frontend.sprites import SpriteSheet
 
         self._draw = draw_views
         self._sheet = SpriteSheet(sprite_folders(scenario))
@@ -71,7 +71,7 @@ class Window:
     result = None
 
     def __init__(self, scenario: Scenario) -> None:
-        from gv_engine.window import Viewer
+        from gv_engine.frontend.window import Viewer
 
         self._viewer = Viewer(scenario.name, sprite_name, sprite_folders(scenario))
 

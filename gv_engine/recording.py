@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.drawing import draw_frame, draw_grid, draw_views
 from gv_engine.frame import Frame
+from gv_engine.frontend.drawing import draw_frame, draw_grid, draw_views
+from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.pictures import sprite_folders, sprite_name
 from gv_engine.policy import Policy
 from gv_engine.simulation import Simulation
-from gv_engine.sprites import SpriteSheet, pygame
 from gv_engine.vector_environment import GridVectorEnv
 
 Picture = NDArray[np.uint8]

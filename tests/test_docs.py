@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gv_engine import window
+from gv_engine.frontend import window
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -12,11 +12,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine import drawing
-from gv_engine.drawing import Layout, draw_frame, draw_grid, draw_views, layout, line_height
 from gv_engine.frame import Frame
+from gv_engine.frontend import drawing
+from gv_engine.frontend.drawing import (
+    Layout,
+    draw_frame,
+    draw_grid,
+    draw_views,
+    layout,
+    line_height,
+)
+from gv_engine.frontend.sprites import PALETTE, SpriteSheet, pygame
 from gv_engine.resources import ASSETS
-from gv_engine.sprites import PALETTE, SpriteSheet, pygame
 
 FILES = sorted((ASSETS / "sprites").glob("*.svg"))
 SPRITES = [file.stem for file in FILES]
@@ -223,8 +230,8 @@ def test_views_side_by_side():
 def test_pictures_need_no_display():
     code = (
         "import sys, numpy as np\n"
-        "from gv_engine.drawing import *\n"
-        "from gv_engine.sprites import SpriteSheet, pygame\n"
+        "from gv_engine.frontend.drawing import *\n"
+        "from gv_engine.frontend.sprites import SpriteSheet, pygame\n"
         "grid = np.full((3, 3, 3), 2, np.uint8)\n"
         "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
         "draw_frame(frame, (400, 300), SpriteSheet(), lambda kind, state: 'floor')\n"

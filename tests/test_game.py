@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
+from gv_engine.frontend.window import Game as Wanted
 from gv_engine.game import Game, Played
 from gv_engine.geometry import ACTIONS
-from gv_engine.window import Game as Wanted
 
 
 def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine import Scenario, window
+from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
-from gv_engine.drawing import draw_frame
+from gv_engine.frontend import window
+from gv_engine.frontend.drawing import draw_frame
+from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.game import Game
 from gv_engine.geometry import ACTIONS
-from gv_engine.sprites import SpriteSheet, pygame
 from tests.screen import PATIENCE, Screen, until
 
 SOLVED = Path(__file__).parent / "data" / "conformance" / "gv_keydoor.5x5.solved200.npz"

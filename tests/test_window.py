@@ -13,9 +13,9 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from gv_engine import drawing, window
 from gv_engine.frame import Frame
-from gv_engine.sprites import SpriteSheet, pygame
+from gv_engine.frontend import drawing, window
+from gv_engine.frontend.sprites import SpriteSheet, pygame
 from tests.screen import PATIENCE, Screen, until
 
 NAMES = {1: "hidden", 2: "floor", 3: "wall", 4: "exit"}

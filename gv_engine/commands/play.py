@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     """Open the window; when it is closed, say how it went."""
     game = Game(Scenario.load(options.scenario), options.seed)
     # here, so that no other command imports pygame
-    from gv_engine import window
+    from gv_engine.frontend import window
 
     try:
         window.play(game)

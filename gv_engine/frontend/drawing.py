@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.frame import Frame
-from gv_engine.sprites import SpriteSheet, load_svg, pygame
+from gv_engine.frontend.sprites import SpriteSheet, load_svg, pygame
 
 SpriteNames = Callable[[int, int], str]
 """From an object's type and state to the name of its sprite."""

@@ -10,9 +10,9 @@ from math import ceil
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from gv_engine.drawing import MIN_SIZE, SpriteNames, draw_frame
 from gv_engine.frame import Frame
-from gv_engine.sprites import SpriteSheet, pygame
+from gv_engine.frontend.drawing import MIN_SIZE, SpriteNames, draw_frame
+from gv_engine.frontend.sprites import SpriteSheet, pygame
 
 RESET = "RESET"
 LEAVE = "LEAVE"
