@@ -28,7 +28,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
     Actions number the scenario's action space. `info` holds
 
     - `action_mask` (actions,) int8: 1 for every action that would do something now;
-    - `reward_terms`: the reward of the step, function by function.
+    - `reward_terms`: the reward of the step, function by function;
+    - `member`: in a mixture, the position of the played scenario in `scenario.members`.
 
     An episode is `truncated` at `max_steps`. Equal seeds give equal episodes, whichever world runs
     them.
@@ -137,12 +138,14 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
 
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs
-        return {
+        names = self.scenario.reward_names
+        info: dict[str, Any] = {
             "action_mask": out.mask[0].copy(),
-            "reward_terms": dict(
-                zip(self.scenario.reward_names, out.terms[0].tolist(), strict=True)
-            ),
+            "reward_terms": dict(zip(names, out.terms[0].tolist(), strict=True)),
         }
+        if self.scenario.mixture:
+            info["member"] = out.member.item(0)
+        return info
 
     # ---- the whole state -----------------------------------------------------------------
 
