@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gv_engine.autoreset import KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.errors import DoesNotCompileError, RuleError
 from gv_engine.outputs import Outputs
-from gv_engine.rng import generator_to_row
+from gv_engine.rng import generator_from_row, generator_to_row
 from gv_engine.simulation import Simulation
 from gv_engine.team import Team
 from gv_engine.view import view_record
@@ -25,6 +25,9 @@ from gv_engine.view import view_record
 if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
 
+
+Worlds = int | NDArray[np.int64]
+"""The number of one, or (K,) numbers."""
 
 _CHUNK = 2**20
 """Bytes of rows that a thread works on at a time, which its cache can hold."""
@@ -118,21 +121,21 @@ class Batch:
         error = next(p.errors[code] for p, _, _ in self._lanes[0] if code in p.errors)
         raise type(error)(f"world {failed}: {error}")
 
-    def snapshot(self, i: int) -> NDArray[Any]:
-        """World i as one row, independent of the batch."""
-        return self.rows[i : i + 1].copy().reshape(())
+    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
+        """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
+        rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
+        return rows.reshape(np.shape(worlds))
 
-    def restore(self, i: int, row: NDArray[Any]) -> None:
-        """Make world i the world of a row and show it.
+    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
+        """Make these worlds, all different, the worlds of rows, or all of them that of one row.
 
         Raises:
-            ValueError: the row has another layout.
+            ValueError: the rows have another layout.
         """
-        self.scenario.check(row)
-        self.rows[i] = row
-        actions = np.full(len(self), KEEP)
-        actions[i] = LOOK
-        self.run(actions, NEXT_STEP)
+        self.scenario.check(rows)
+        self.rows[worlds] = rows
+        self.run(looking(len(self), worlds), NEXT_STEP)
+        self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.scenario, self.rows, self.outputs, self._team.size
@@ -150,6 +153,13 @@ def _as_records(array: NDArray[Any]) -> NDArray[Any]:
         return array
     record = np.dtype([("row", array.dtype, array.shape[1:])])
     return np.ndarray(len(array), record, array.data if array.size else None)
+
+
+def looking(num_worlds: int, worlds: Worlds) -> NDArray[np.int64]:
+    """(N,) for `run`: these worlds are looked at, the others left alone."""
+    actions = np.full(num_worlds, KEEP)
+    actions[worlds] = LOOK
+    return actions
 
 
 class ObjectBatch:
@@ -209,25 +219,36 @@ class ObjectBatch:
         except RuleError as error:
             raise type(error)(f"world {i}: {error}") from error
 
-    def snapshot(self, i: int) -> NDArray[Any]:
-        """World i as one row, independent of the batch."""
-        return self.simulations[i].world.snapshot()
+    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
+        """As `Batch.snapshot`."""
+        chosen = np.atleast_1d(worlds).tolist()
+        rows = np.empty(len(chosen), self.scenario.layout.dtype)
+        for k, i in enumerate(chosen):
+            rows[k] = self.simulations[i].world.snapshot()
+        return rows.reshape(np.shape(worlds))
 
-    def restore(self, i: int, row: NDArray[Any]) -> None:
+    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
         """As `Batch.restore`."""
-        self.scenario.check(row)
-        self.simulations[i].world.restore(row)
-        self._run(i, LOOK, NEXT_STEP)
+        self.scenario.check(rows)
+        chosen = np.atleast_1d(worlds).tolist()
+        each = [
+            row.reshape(()) for row in np.split(np.broadcast_to(rows, len(chosen)), len(chosen))
+        ]
+        for i, row in zip(chosen, each, strict=True):
+            self.simulations[i].world.restore(row)
+        self.run(looking(len(self), worlds), NEXT_STEP)
+        for i, row in zip(chosen, each, strict=True):
+            self.simulations[i].world.rng = generator_from_row(row["rng"])
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, [self.snapshot(i) for i in range(len(self))], self.outputs
+        return self.scenario, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         scenario, rows, outputs = state
         self.__init__(scenario, len(rows))  # type: ignore[misc]  # esper keeps worlds in a context
-        for simulation, row, terms in zip(self.simulations, rows, outputs.terms, strict=True):
-            simulation.world.restore(row)
-            simulation.terms = tuple(terms.tolist())
+        for i, simulation in enumerate(self.simulations):
+            simulation.world.restore(rows[i : i + 1].reshape(()))
+            simulation.terms = outputs.terms[i].tolist()
         self.outputs.become(outputs)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[Observation, dict[str, Any]]:
-        """Become the world of a row and return what it shows, as `reset` does.
+        """Become the world of a row, of either kind, and return what it shows, as `reset` does.
 
         Raises:
             ValueError: the row has another layout.
@@ -162,6 +163,10 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self._started = True
         self._batch.restore(0, row)
         return self._observation(), self._info()
+
+    def fork(self) -> GridEnv:
+        """An independent environment with the same world, and the same future."""
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own

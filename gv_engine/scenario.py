@@ -16,6 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.area import Area
@@ -131,16 +132,18 @@ class Scenario:
         *inner, total = accumulate(self.weights or (1.0,))
         return (*(end / total for end in inner), 1.0)
 
-    def check(self, row: NDArray[Any]) -> None:
-        """Make sure that a row can be one of this scenario's worlds.
+    def check(self, rows: NDArray[Any]) -> None:
+        """Make sure that rows can be this scenario's worlds.
 
         Raises:
-            ValueError: it has another layout, or plays a member that there is not.
+            ValueError: they have another layout, or play a member that there is not.
         """
-        self.layout.check(row)
-        if not 0 <= row["member"] < len(self.members):
+        self.layout.check(rows)
+        played = np.atleast_1d(rows["member"])
+        wrong = played[(played < 0) | (played >= len(self.members))]
+        if len(wrong):
             raise ValueError(
-                f"the snapshot plays member {row['member']} of a mixture, {self.name} has "
+                f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
                 f"{len(self.members)}; restore it into an environment of the same scenario"
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -243,17 +244,58 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         }
         info["_episode"] = ended
 
-    def snapshot(self, i: int) -> NDArray[Any]:
-        """World i as one row: a () array of `scenario.layout.dtype`."""
-        return self._batch.snapshot(i)
+    def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
+        """Worlds as rows of `scenario.layout.dtype`, independent of the environment.
 
-    def restore(self, i: int, row: NDArray[Any]) -> None:
-        """Make world i the world of a row.
+        Args:
+            worlds: a number; (K,) numbers; an (N,) bool mask; all worlds if left out.
+
+        Returns:
+            () for a number, else (K,) rows.
+        """
+        return self._batch.snapshot(self._chosen(worlds))
+
+    def restore(
+        self, rows: NDArray[Any], worlds: ArrayLike | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Make worlds those of rows, and return what all worlds show, as `reset` does.
+
+        `envs.restore(envs.snapshot(3))` makes all worlds go on from world 3.
+
+        Args:
+            rows: (K,), or () for all of them alike; from an environment of either kind.
+            worlds: as for `snapshot`.
 
         Raises:
-            ValueError: the row has another layout.
+            ValueError: the rows have another layout or number, or nothing was reset yet.
         """
-        self._batch.restore(i, row)
+        chosen = self._chosen(worlds)
+        if rows.shape not in ((), chosen.shape):
+            raise ValueError(f"rows have shape {rows.shape}: expected () or {chosen.shape}")
+        if not self._started and chosen.size < self.num_envs:
+            raise ValueError("call reset() before some of the worlds are restored")
+        self._batch.restore(chosen, rows)
+        self._started = True
+        return self._observation(), self._info()
+
+    def fork(self) -> GridVectorEnv:
+        """An independent environment with the same worlds, and the same future."""
+        return deepcopy(self)
+
+    def _chosen(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
+        """() or (K,) numbers of worlds."""
+        given = np.arange(self.num_envs) if worlds is None else np.asarray(worlds)
+        if given.dtype == np.bool_ and given.shape == (self.num_envs,):
+            given = np.flatnonzero(given)
+        distinct = np.unique(given)
+        if given.ndim > 1 or given.dtype.kind not in "iu" or distinct.size < given.size:
+            raise ValueError(
+                f"worlds={worlds!r}: expected a number, different numbers, or a mask of "
+                f"({self.num_envs},) bool"
+            )
+        if distinct.size and not 0 <= distinct[0] <= distinct[-1] < self.num_envs:
+            raise ValueError(f"worlds={worlds!r}: allowed are 0 to {self.num_envs - 1}")
+        return given.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own
