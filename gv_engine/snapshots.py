@@ -34,9 +34,9 @@ def identity(scenario: Scenario) -> dict[str, Any]:
     """What finds a scenario again, as plain values.
 
     Returns:
-        `name`; `source`, a built-in name, the file, or the content if there is none; `folder`, where the rule files
-        of the content are; `changes`, what `with_` has changed; `digest`, of all that was written
-        for it: its file, those of its members, and their rule files.
+        `name`; `source`, a built-in name, the file, or the content if there is none; `folder`,
+        where the rule files of the content are; `changes`, what `with_` has changed; `digest`, of
+        all that was written for it: its file, those of its members, and their rule files.
     """
     document, text = scenario.document, hashlib.sha256()
     for member in (scenario, *scenario.mixture):
