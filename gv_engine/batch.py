@@ -58,24 +58,26 @@ class Batch:
         self.outputs = Outputs.of(scenario, num_worlds)
         self._actions = np.zeros(num_worlds, np.int64)
         shown = [_as_records(array) for array in vars(self.outputs).values()]
-        tables: dict[compiler.Program, NDArray[Any]] = {}
+        tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
+
+        def arrays(member: Scenario, records: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+            return self.rows, records, view_record(member.area), self._actions, *shown
+
         for number, member in enumerate(scenario.members):
             records = chains.parameters(scenario, number)
-            view = view_record(scenario.area)
-            arrays = (self.rows, records, view, self._actions, *shown)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
-            program = compiler.compile_scenario(member, slots, [a.dtype for a in arrays])
-            tables.setdefault(program, records)[number] = records[number]
-        # (program, its arrays, their addresses) for each thread, which looks into a view of its own
+            dtypes = [array.dtype for array in arrays(member, records)]
+            program = compiler.compile_scenario(member, slots, dtypes)
+            tables.setdefault(program, (member, records))[1][number] = records[number]
+        # for each thread, which looks into views of its own: (program, its arrays, their addresses)
         self._lanes: list[list[tuple[compiler.Program, Any, NDArray[np.int64]]]] = []
         for _ in range(num_threads):
             lane = []
-            for program, records in tables.items():
-                view = view_record(scenario.area)
-                arrays = (self.rows, records, view, self._actions, *shown)
-                addresses = np.array([array.ctypes.data for array in arrays], np.int64)
+            for program, (member, records) in tables.items():
+                own = arrays(member, records)
+                addresses = np.array([array.ctypes.data for array in own], np.int64)
                 program.prepare(addresses)
-                lane.append((program, arrays, addresses))
+                lane.append((program, own, addresses))
             # a program draws what its worlds play next, and leaves that to the member's program
             self._lanes.append([*lane, *lane[:-1]])
         self._team = Team(num_threads)
