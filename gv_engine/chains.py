@@ -47,18 +47,19 @@ def _is_data(value: Any) -> bool:
     return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
 
 
-def parameters(scenario: Scenario, number: int = 0) -> NDArray[Any]:
+def parameters(scenario: Scenario, number: int = 0, masks: bool = True) -> NDArray[Any]:
     """(members,) records of everything about a scenario that is data.
 
     That of the given member has the arguments of its systems, its actions and its step limit; in
-    the others all is 0 but their share of a mixture.
+    the others all is 0 but their share of a mixture. Without masks it is told to have no actions
+    to look through.
     """
     member = scenario.members[number]
     actions = np.zeros(8, np.int16)
     actions[: len(member.actions)] = member.actions
     values: dict[str, NDArray[Any]] = {
         "actions": actions,
-        "num_actions": np.asarray(len(member.actions)),
+        "num_actions": np.asarray(len(member.actions) if masks else 0),
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
         "mine": np.asarray(1, np.uint8),
         "mixed": np.asarray(len(scenario.members) > 1, np.uint8),

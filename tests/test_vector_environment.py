@@ -293,6 +293,28 @@ def test_episode_statistics_are_gymnasiums(kind, mode):
     assert ended > 2
 
 
+@KINDS
+@MODES
+def test_masks_can_be_left_out(kind, mode):
+    with_masks, without = (
+        GridVectorEnv(
+            LEVEL, 4, world=kind, autoreset_mode=mode, max_steps=SHORT, action_masks=wanted
+        )
+        for wanted in (True, False)
+    )
+    without = pickle.loads(pickle.dumps(without))
+    with_masks.reset(seed=0)
+    without.reset(seed=0)
+    for action in range(2 * SHORT):
+        *expected, info = with_masks.step([action % 8, 4, 5, 0])
+        *found, less = without.step([action % 8, 4, 5, 0])
+        assert same(tuple(found), tuple(expected))
+        for infos in (info, info.get("final_info", {})):
+            infos.pop("action_mask", None)
+            infos.pop("_action_mask", None)
+        assert same(less, info)
+
+
 @pytest.mark.parametrize("level", [LEVEL, "medley-7x7"])
 def test_any_number_of_threads_gives_the_same(level, monkeypatch):
     monkeypatch.setattr(batch, "_CHUNK", 5 * Scenario.load(level).layout.dtype.itemsize)
