@@ -32,6 +32,9 @@ Worlds = int | NDArray[np.int64]
 _CHUNK = 2**20
 """Bytes of rows that a thread works on at a time, which its cache can hold."""
 
+_LEAST = 512
+"""Worlds that are done sooner than another thread wakes up."""
+
 
 class Batch:
     """N worlds as rows of one array, run by compiled code.
@@ -85,9 +88,8 @@ class Batch:
             self._lanes.append([*lane, *lane[:-1]])
         self._masks = masks
         self._team = Team(num_threads)
-        one_pass = num_threads == len(tables) == 1
         fair = -(-num_worlds // num_threads)
-        self._chunk = num_worlds if one_pass else min(fair, max(1, _CHUNK // self.rows.itemsize))
+        self._chunk = max(_LEAST, min(fair, _CHUNK // self.rows.itemsize))
 
     def __len__(self) -> int:
         return len(self.rows)
