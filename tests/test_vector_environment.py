@@ -13,7 +13,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, batch
+from gv_engine import GridEnv, GridVectorEnv, RuleError, batch
 from gv_engine.scenario import gym_id, names
 from tests.boards import distances, scenario
 from tests.comparing import same
