@@ -98,7 +98,7 @@ class Batch:
         self._arrays = (
             self.rows,
             chains.parameters(scenario),
-            view_record(scenario.area),
+            view_record(scenario.area, scenario.visibility.system.rows),
             self._actions,
             *(_as_records(array) for array in vars(self.outputs).values()),
         )
