@@ -61,6 +61,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "inside",
         "layout",
         "lift",
+        "member",
         "objects",
         "place",
         "placed",
