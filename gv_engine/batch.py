@@ -67,7 +67,8 @@ class Batch:
         tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-            return self.rows, records, view_record(member.area), self._actions, *shown
+            view = view_record(member.area, member.visibility.system.rows)
+            return self.rows, records, view, self._actions, *shown
 
         for number, member in enumerate(scenario.members):
             records = chains.parameters(scenario, number, masks)
