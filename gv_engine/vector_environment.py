@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine import autoreset
 from gv_engine.autoreset import KEEP, RESTART
-from gv_engine.batch import make_batch
+from gv_engine.batch import Batch, make_batch
 from gv_engine.environment import GridEnv, Observation, load
 from gv_engine.pictures import Renderer
 from gv_engine.representations import Representation, agent_id_grid, observer
@@ -92,6 +92,8 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
+        if isinstance(self._batch, Batch):
+            self._representation.compile()
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
         self._grid, self._item = (
