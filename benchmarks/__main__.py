@@ -10,8 +10,8 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks.arena import measure
-from benchmarks.report import report
+from benchmarks.arena import Arena
+from benchmarks.report import show, write
 from benchmarks.roster import GROUPS, ROSTER
 
 
@@ -31,14 +31,19 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--write", action="store_true", help="renew docs/performance.md")
     arguments = parser.parse_args()
+    if arguments.write and (arguments.only or arguments.steps_only):
+        parser.error("--write wants everything measured, so neither --only nor --steps-only")
     chosen = {"gv-engine"}
     for name in arguments.only or ROSTER:
         chosen.update(GROUPS.get(name, [name]))
     names = [name for name in ROSTER if name in chosen]
-    results = measure(names, arguments.rounds, arguments.seconds, arguments.steps_only)
+    arena = Arena(names, arguments.rounds, arguments.seconds)
+    arena.run(arguments.steps_only)
     if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1), "utf-8")
-    report(results, arguments.write)
+        arguments.json.write_text(json.dumps(arena.results, indent=1), "utf-8")
+    show(arena.results)
+    if arguments.write:
+        write(arena.results)
 
 
 if __name__ == "__main__":

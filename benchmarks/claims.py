@@ -38,6 +38,7 @@ CLAIMS = (
     Claim("4,096 worlds, of the hand-fused kernel", 0.6, True, "step", "gv-engine", "floor"),
     Claim("4,096 worlds, of XLand-MiniGrid", 10, True, "step", "gv-engine", "xland-minigrid"),
     Claim("4,096 worlds, of NAVIX", 10, True, "step", "gv-engine", "navix"),
+    Claim("4,096 worlds, of PufferLib's C grid", 1, True, "step", "gv-engine", "pufferlib"),
     Claim("4,096 worlds, of gym-gridverse", 2000, True, "step", "gv-engine", "gym-gridverse"),
     Claim("gymnasium.make, of MiniGrid", 20, True, "step", "gv-single", "minigrid"),
     Claim("resets, of MiniGrid", 100, True, "reset", "gv-engine", "minigrid"),
@@ -84,4 +85,4 @@ def _plain(value: Any, claim: Claim) -> float:
         return float(value[1] / 2**10)
     if claim.what == "growth":
         return float(value / 2**20)
-    return float(value)
+    return float(value[0])

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import os
 import subprocess
 import sys
+import tarfile
+import tempfile
 import venv
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent.parent / ".venv-peers"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".venv-peers"
 
 
 class PeerError(Exception):
@@ -25,14 +29,95 @@ def python_for(packages: tuple[str, ...]) -> str:
     if not packages:
         return sys.executable
     folder = FOLDER / packages[0]
-    python = folder / "bin" / "python"
+    python = str(folder / "bin" / "python")
     stamp = folder / "installed"
     if not stamp.exists() or stamp.read_text("utf-8") != repr(packages):
         venv.create(folder, clear=True, with_pip=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", "--prefer-binary", *packages]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            said = [line for line in done.stderr.splitlines() if "ERROR" in line or "rror:" in line]
-            raise PeerError(said[0] if said else f"pip ended with {done.returncode}")
+        special = _SPECIAL.get(packages[0])
+        if special:
+            special(python, *packages)
+        else:
+            _pip(python, "install", *packages)
         stamp.write_text(repr(packages), "utf-8")
-    return str(python)
+    return python
+
+
+def _pip(python: str, command: str, *arguments: str, **variables: str) -> None:
+    common = ["--quiet", "--disable-pip-version-check", "--prefer-binary"]
+    _run([python, "-m", "pip", command, *common, *arguments], **variables)
+
+
+def _run(command: list[str], **variables: str) -> str:
+    """What a command prints.
+
+    Raises:
+        PeerError: it fails; what it says of that.
+    """
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **variables},
+        )
+    except FileNotFoundError:
+        raise PeerError(f"there is no {command[0]}") from None
+    if done.returncode:
+        said = [line.strip() for line in done.stderr.splitlines() if "rror:" in line.lower()]
+        raise PeerError(said[-1].removeprefix("ERROR: ") if said else f"{command[0]} failed")
+    return done.stdout
+
+
+# ---- PufferLib -------------------------------------------------------------------------------
+# It cannot be installed from the package index alone: its setup downloads libraries from elsewhere.
+# Its C grid needs none of them but for a header, which the source package brings along.
+
+_BACKEND = """
+import pathlib, sys
+
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    info = pathlib.Path(folder, "{name}-{version}.dist-info")
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+    return info.name
+
+__legacy__ = sys.modules[__name__]
+"""
+"""Stands in for setuptools: pip hands over no source package before it knows the metadata, and
+finding out is what downloads."""
+
+
+def _c_grid(python: str, package: str, *others: str) -> None:
+    """Compile the module `binding`."""
+    _pip(python, "install", *others)
+    asked = (
+        "import numpy, sysconfig as s;"
+        "print(s.get_path('platlib'), s.get_path('include'), numpy.get_include(), sep='\\n')"
+    )
+    packages, *includes = _run([python, "-c", asked]).splitlines()
+    name, version = package.split("==")
+    with tempfile.TemporaryDirectory() as temporary:
+        backend = Path(temporary, "setuptools")
+        backend.mkdir()
+        (backend / "__init__.py").touch()
+        text = _BACKEND.replace("{name}", name).replace("{version}", version)
+        (backend / "build_meta.py").write_text(text, "utf-8")
+        how = ("--no-deps", "--no-build-isolation", f"--dest={temporary}")
+        _pip(python, "download", *how, package, PYTHONPATH=temporary)
+        with tarfile.open(next(Path(temporary).glob("*.tar.gz"))) as archive:
+            archive.extractall(temporary, filter="data")
+        source = Path(temporary, f"{name}-{version}")
+        includes += map(str, source.glob("raylib-*/include"))
+        _run(
+            [
+                *("cc", "-O2", "-w", "-shared", "-fPIC", "-fwrapv", "-DPLATFORM_DESKTOP"),
+                *(f"-I{include}" for include in includes),
+                str(source / "pufferlib" / "ocean" / "grid" / "binding.c"),
+                # what draws stays undefined and is never called
+                *("-Wl,-z,lazy", "-lm", "-o", str(Path(packages, "binding.so"))),
+            ]
+        )
+
+
+_SPECIAL = {"pufferlib==3.0.0": _c_grid}

@@ -16,6 +16,8 @@ class Entry(NamedTuple):
             and "growth" (of the process, within ten million steps).
         packages: what is installed for it, the first one being the peer itself; nothing for what
             runs in the engine's own environment.
+        batches: numbers of worlds to choose the fastest from.
+        cores: so many it may use.
     """
 
     label: str
@@ -23,6 +25,8 @@ class Entry(NamedTuple):
     settings: dict[str, Any] = {}  # noqa: RUF012  # never changed
     measures: tuple[str, ...] = ("step",)
     packages: tuple[str, ...] = ()
+    batches: tuple[int, ...] = ()
+    cores: int = 1
 
 
 _ALL = ("step", "reset", "start", "memory")
@@ -38,8 +42,32 @@ ROSTER = {
     "gv-256": Entry("256 worlds", "gv_vector", {"worlds": 256}),
     "gv-16384": Entry("16,384 worlds", "gv_vector", {"worlds": 16384}, ("step", "memory")),
     "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),
-    "gv-2-threads": Entry("two threads", "gv_vector", {"threads": 2}),
+    "gv-2-threads": Entry("two threads", "gv_vector", {"threads": 2}, cores=2),
     "minigrid": Entry("MiniGrid", "minigrid", {}, _ALL, ("minigrid",)),
+    "gym-gridverse": Entry("gym-gridverse", "gym_gridverse", {}, _ALL, ("gym-gridverse",)),
+    "griddly": Entry("Griddly", "griddly", {}, _ALL, ("griddly", "numpy<2")),
+    "envpool": Entry("EnvPool", "envpool", {}, _ALL, ("envpool",), (64, 256, 1024)),
+    "navix": Entry(
+        "NAVIX, whole grid",
+        "navix",
+        {"view": "categorical"},
+        _ALL,
+        ("navix", "jax[cpu]"),
+        (1024, 4096),
+    ),
+    "navix-7x7": Entry(
+        "NAVIX, 7x7 view",
+        "navix",
+        {"view": "categorical_first_person", "worlds": 1024},
+        _ALL,
+        ("navix", "jax[cpu]"),
+    ),
+    "xland-minigrid": Entry(
+        "XLand-MiniGrid", "xland_minigrid", {}, _ALL, ("xminigrid", "jax[cpu]"), (1024, 4096)
+    ),
+    "pufferlib": Entry(
+        "PufferLib, C grid", "pufferlib", {}, _ALL, ("pufferlib==3.0.0", "numpy"), (1024, 4096)
+    ),
 }
 
 GROUPS = {

@@ -1,7 +1,7 @@
-"""The process of one contestant: `python -m benchmarks.worker FUNCTION SETTINGS`.
+"""The process of one contestant: `python -m benchmarks.worker FUNCTION SETTINGS CORES`.
 
-Makes it, takes a step and says so; then answers one line of JSON with another, until there are no
-more. Needs nothing but Python and what the contestant imports.
+Makes it, takes a step and says how much CPU time that took; then answers one line of JSON with
+another, until there are no more. Needs nothing but Python and what the contestant imports.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ SLICE = 0.02
 """Seconds of work between two looks at the clock."""
 
 
-def main(name: str, settings: dict[str, Any]) -> None:
-    """Make a contestant and obey."""
+def main(name: str, settings: dict[str, Any], cores: int) -> None:
+    """Make a contestant and obey; use only so many cores, or all if 0."""
+    if cores and hasattr(os, "sched_setaffinity"):  # before libraries count cores
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the contestant prints is no answer
     make: Callable[..., Contestant] = getattr(contestants, name)
     contestant = make(**settings)
     contestant.step(1)
-    print(json.dumps("ready"), file=answers, flush=True)
+    print(json.dumps(time.process_time()), file=answers, flush=True)
     for line in sys.stdin:
         what, *arguments = json.loads(line)
         answer: object
@@ -43,11 +45,18 @@ def main(name: str, settings: dict[str, Any]) -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def _about(contestant: Contestant, packages: list[str]) -> dict[str, Any]:
+def _about(contestant: Contestant, requirements: list[str]) -> dict[str, Any]:
     """What is played, and with which versions."""
-    from importlib.metadata import version
+    import re
+    from importlib.metadata import PackageNotFoundError, version
 
-    versions = {package: version(package) for package in packages}
+    versions = {}
+    for requirement in requirements:
+        package, *pinned = re.split(r"[^\w-]+", requirement, maxsplit=1)
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:  # only a part of it was built
+            versions[package] = pinned[0]
     return {"task": contestant.task, "worlds": contestant.worlds, "versions": versions}
 
 
@@ -96,4 +105,4 @@ def resident() -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], json.loads(sys.argv[2]))
+    main(sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3]))
