@@ -26,7 +26,7 @@ _TURNED = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 1, 0], [3, 2, 0, 1]])
 
 WORLD = np.dtype(
     [
-        ("random", np.uint64),
+        ("seed", np.uint64),
         ("steps", np.int16),
         ("y", np.int8),
         ("x", np.int8),
@@ -47,7 +47,7 @@ def make(num_worlds: int, seed: int = 0) -> tuple[NDArray[Any], ...]:
     """
     n = num_worlds
     worlds = np.zeros(n, WORLD)
-    worlds["random"] = np.random.default_rng(seed).integers(2**63, size=n)
+    worlds["seed"] = np.random.default_rng(seed).integers(2**63, size=n)
     shown = np.zeros((n, VIEW, VIEW, 3), np.uint8), np.zeros((n, 3), np.uint8)
     return worlds, *shown, np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.bool_)
 
@@ -55,8 +55,8 @@ def make(num_worlds: int, seed: int = 0) -> tuple[NDArray[Any], ...]:
 @njit(inline="always")
 def _draw(w: Any, start: int, stop: int) -> int:
     """SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014)."""
-    w.random += np.uint64(0x9E3779B97F4A7C15)
-    z = w.random
+    w.seed += np.uint64(0x9E3779B97F4A7C15)
+    z = w.seed
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
