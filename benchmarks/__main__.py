@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from benchmarks.arena import Arena
+from benchmarks.peers import INSTEAD
 from benchmarks.report import show, write
 from benchmarks.roster import GROUPS, ROSTER
 
@@ -30,7 +31,19 @@ def main() -> None:
     parser.add_argument("--steps-only", action="store_true", help="neither starts nor memory")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     parser.add_argument("--write", action="store_true", help="renew docs/performance.md")
+    parser.add_argument(
+        "--package",
+        action="append",
+        default=[],
+        metavar="NAME=SOURCE",
+        help="install a peer's package from there: a folder, an archive, another version",
+    )
     arguments = parser.parse_args()
+    for given in arguments.package:
+        name, _, source = given.partition("=")
+        if not source or name not in {package for e in ROSTER.values() for package in e.packages}:
+            parser.error(f"--package {given}: expected the name of a package, = and where it is")
+        INSTEAD[name] = source
     if arguments.write and (arguments.only or arguments.steps_only):
         parser.error("--write wants everything measured, so neither --only nor --steps-only")
     chosen = {"gv-engine"}

@@ -15,6 +15,10 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-peers"
 
 
+INSTEAD: dict[str, str] = {}
+"""What is installed instead of a package: a path, say, by the package's name."""
+
+
 class PeerError(Exception):
     """A contestant cannot take part; says why."""
 
@@ -30,15 +34,15 @@ def python_for(packages: tuple[str, ...]) -> str:
         return sys.executable
     folder = FOLDER / packages[0]
     python = str(folder / "bin" / "python")
+    wanted = [INSTEAD.get(package, package) for package in packages]
     stamp = folder / "installed"
-    if not stamp.exists() or stamp.read_text("utf-8") != repr(packages):
+    if not stamp.exists() or stamp.read_text("utf-8") != repr(wanted):
         venv.create(folder, clear=True, with_pip=True)
-        special = _SPECIAL.get(packages[0])
-        if special:
-            special(python, *packages)
+        if wanted[0] == PUFFERLIB:
+            _build_grid(python, *wanted)
         else:
-            _pip(python, "install", *packages)
-        stamp.write_text(repr(packages), "utf-8")
+            _pip(python, "install", *wanted)
+        stamp.write_text(repr(wanted), "utf-8")
     return python
 
 
@@ -73,6 +77,8 @@ def _run(command: list[str], **variables: str) -> str:
 # It cannot be installed from the package index alone: its setup downloads libraries from elsewhere.
 # Its C grid needs none of them but for a header, which the source package brings along.
 
+PUFFERLIB = "pufferlib==3.0.0"
+
 _BACKEND = """
 import pathlib, sys
 
@@ -88,7 +94,7 @@ __legacy__ = sys.modules[__name__]
 finding out is what downloads."""
 
 
-def _c_grid(python: str, package: str, *others: str) -> None:
+def _build_grid(python: str, package: str, *others: str) -> None:
     """Compile the module `binding`."""
     _pip(python, "install", *others)
     asked = (
@@ -118,6 +124,3 @@ def _c_grid(python: str, package: str, *others: str) -> None:
                 *("-Wl,-z,lazy", "-lm", "-o", str(Path(packages, "binding.so"))),
             ]
         )
-
-
-_SPECIAL = {"pufferlib==3.0.0": _c_grid}

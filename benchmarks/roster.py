@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from benchmarks.peers import PUFFERLIB
+
 
 class Entry(NamedTuple):
     """One contestant.
@@ -44,7 +46,9 @@ ROSTER = {
     "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),
     "gv-2-threads": Entry("two threads", "gv_vector", {"threads": 2}, cores=2),
     "minigrid": Entry("MiniGrid", "minigrid", {}, _ALL, ("minigrid",)),
-    "gym-gridverse": Entry("gym-gridverse", "gym_gridverse", {}, _ALL, ("gym-gridverse",)),
+    "gym-gridverse": Entry(
+        "gym-gridverse", "gym_gridverse", {}, _ALL, ("gym-gridverse", "numpy<2", "setuptools<80")
+    ),
     "griddly": Entry("Griddly", "griddly", {}, _ALL, ("griddly", "numpy<2")),
     "envpool": Entry("EnvPool", "envpool", {}, _ALL, ("envpool",), (64, 256, 1024)),
     "navix": Entry(
@@ -66,7 +70,7 @@ ROSTER = {
         "XLand-MiniGrid", "xland_minigrid", {}, _ALL, ("xminigrid", "jax[cpu]"), (1024, 4096)
     ),
     "pufferlib": Entry(
-        "PufferLib, C grid", "pufferlib", {}, _ALL, ("pufferlib==3.0.0", "numpy"), (1024, 4096)
+        "PufferLib, C grid", "pufferlib", {}, _ALL, (PUFFERLIB, "numpy"), (1024, 4096)
     ),
 }
 

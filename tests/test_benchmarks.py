@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gv_engine
+from benchmarks import __main__ as command
 from benchmarks import arena, claims, contestants, floor, report, roster
 from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
@@ -99,6 +100,27 @@ def test_names_fit_together():
     for claim in claims.CLAIMS:
         for name in filter(None, (claim.of, claim.over)):
             assert claim.what in roster.ROSTER[name].measures, claim.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--only nobody", "nobody"),
+        ("--write --only floor", "--write wants everything measured"),
+        ("--package nothing=here", "expected the name of a package"),
+        ("--package minigrid", "expected the name of a package"),
+    ],
+)
+def test_wrong_arguments(
+    arguments: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr("sys.argv", ["benchmarks", *arguments.split()])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert message in capsys.readouterr().err
 
 
 @pytest.fixture
