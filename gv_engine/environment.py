@@ -78,8 +78,20 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             self._representation.compile()
         self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
         self._action = np.zeros(1, np.int64)
+        self._reward_names, self._is_mixture = (
+            self.scenario.reward_names,
+            bool(self.scenario.mixture),
+        )
         self._renderer: Renderer | None = None
         self._started = False
+        self._look_at_outputs()
+
+    def _look_at_outputs(self) -> None:
+        """Views of what the world shows: taking them anew at every step would take longer."""
+        out = self._batch.outputs
+        self._grid, self._item, self._mask, self._terms = (
+            shown[0] for shown in (out.grid, out.item, out.mask, out.terms)
+        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -132,22 +144,20 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             self.render()
 
     def _observation(self) -> Observation:
-        out, codes = self._batch.outputs, self._representation.codes
+        codes = self._representation.codes
         return {
-            "grid": codes(out.grid[0]).copy(),
+            "grid": codes(self._grid).copy(),
             "agent_id_grid": self._agent_id_grid.copy(),
-            "item": codes(out.item[0]).copy(),
+            "item": codes(self._item).copy(),
         }
 
     def _info(self) -> dict[str, Any]:
-        out = self._batch.outputs
-        names = self.scenario.reward_names
         info: dict[str, Any] = {
-            "action_mask": out.mask[0].copy(),
-            "reward_terms": dict(zip(names, out.terms[0].tolist(), strict=True)),
+            "action_mask": self._mask.copy(),
+            "reward_terms": dict(zip(self._reward_names, self._terms.tolist())),
         }
-        if self.scenario.mixture:
-            info["member"] = out.member.item(0)
+        if self._is_mixture:
+            info["member"] = self._batch.outputs.member.item(0)
         return info
 
     # ---- the whole state -----------------------------------------------------------------
@@ -172,6 +182,10 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._look_at_outputs()
 
     # ---- pictures ------------------------------------------------------------------------
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -89,8 +91,6 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             self.scenario, observation_representation
         )
         self.single_observation_space = with_room(self._representation)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
         if isinstance(self._batch, Batch):
             self._representation.compile()
@@ -111,6 +111,18 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._shared_info: dict[str, Any] | None = None
         self._renderer: Renderer | None = None
         self._started = False
+
+    # a space of all worlds takes as much memory as all that they show, so that it waits for a use
+
+    @cached_property
+    def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # an attribute there
+        """One action for each world."""
+        return batch_space(self.single_action_space, self.num_envs)
+
+    @cached_property
+    def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
+        """What all worlds show."""
+        return batch_space(self.single_observation_space, self.num_envs)
 
     def reset(
         self,
