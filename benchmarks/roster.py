@@ -39,8 +39,15 @@ ROSTER = {
     "gv-single": Entry("GV Engine, gymnasium.make", "gv_single", {}, _ALL),
     "gv-object": Entry("GV Engine, object world", "gv_single", {"world": "object"}, _ALL),
     "gv-raytracing": Entry("raytracing", "gv_vector", {"view": "raytracing"}),
-    "gv-endless-9x9": Entry("9x9, resets aside", "gv_vector", {"resets": False}),
-    "gv-endless-65x65": Entry("65x65, resets aside", "gv_vector", {"resets": False, "size": 65}),
+    **{
+        f"gv-{size}x{size}{name}": Entry(
+            f"{size}x{size}, resets aside, {worlds:,} worlds",
+            "gv_vector",
+            {"resets": False, "size": size, "worlds": worlds},
+        )
+        for size in (9, 65)
+        for name, worlds in (("", 256), ("-1024", 1024), ("-4096", 4096))
+    },
     "gv-256": Entry("256 worlds", "gv_vector", {"worlds": 256}),
     "gv-16384": Entry("16,384 worlds", "gv_vector", {"worlds": 16384}, ("step", "memory")),
     "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),
