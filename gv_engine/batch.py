@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 Worlds = int | NDArray[np.int64]
 """The number of one, or (K,) numbers."""
 
-_CHUNK = 2**20
-"""Bytes of rows that a thread works on at a time, which its cache can hold."""
-
 _LEAST = 512
 """Worlds that are done sooner than another thread wakes up."""
 
@@ -89,8 +86,8 @@ class Batch:
             self._lanes.append([*lane, *lane[:-1]])
         self._masks = masks
         self._team = Team(num_threads)
-        fair = -(-num_worlds // num_threads)
-        self._chunk = max(_LEAST, min(fair, _CHUNK // self.rows.itemsize))
+        # two pieces for each thread: a quick one helps out, and no more goes into handing them round
+        self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
     def __len__(self) -> int:
