@@ -1,7 +1,7 @@
 """The stage: where the play screen draws a world. Each family of worlds brings its own.
 
-The screens know a *game* (`gv_engine.game.Game` and its like, which know nothing of windows) and its
-*stage*. Whatever a frame holds beyond `Scene` is between the game's family and its stage.
+The screens know a *game* (`gv_engine.game.Game`, which knows nothing of windows) and its *stage*.
+Whatever a frame holds beyond `Scene` is between the game's family and its stage.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Stage(Protocol):
         """Take the frame that is shown from now on.
 
         Args:
-            previous: the frame before, None where there is no way from it to this one (a new level).
+            previous: the frame before, None where no step leads from it to this one.
             frame: a `Scene`.
 
         Returns:
