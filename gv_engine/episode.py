@@ -71,6 +71,9 @@ class Episode(Protocol):
     def frame(self, message: str) -> Frame:
         """What is to be seen now."""
 
+    def row(self) -> Any:
+        """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""
+
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole state, equal in every process."""
 
