@@ -51,15 +51,14 @@ class Pixels:
     result: Any = None
 
     def __init__(self, scenario: Scenario) -> None:
-        from gv_engine.frontend.drawing import draw_views
         from gv_engine.frontend.sprites import SpriteSheet
+        from gv_engine.frontend.views import Views
 
-        self._draw = draw_views
-        self._sheet = SpriteSheet(sprite_folders(scenario))
+        self._views = Views(SpriteSheet(sprite_folders(scenario)), sprite_name)
 
     def show(self, frame: Frame) -> None:
         """Draw a frame."""
-        self.result = self._draw(frame, self._sheet, sprite_name)
+        self.result = self._views.draw(frame)
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from gv_engine.frame import Frame
-from gv_engine.frontend.drawing import MIN_SIZE, SpriteNames, draw_frame
+from gv_engine.frontend.drawing import MIN_SIZE, draw_frame
+from gv_engine.frontend.mosaic import SpriteNames
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 
 RESET = "RESET"
