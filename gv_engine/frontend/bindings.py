@@ -150,7 +150,23 @@ SCANCODES: dict[str, int] = {
 
 PAD = tuple(
     f"Pad {name}"
-    for name in ["A", "B", "X", "Y", "Back", "Guide", "Start", "LeftStick", "RightStick", "LB", "RB", "Up", "Down", "Left", "Right"]
+    for name in [
+        "A",
+        "B",
+        "X",
+        "Y",
+        "Back",
+        "Guide",
+        "Start",
+        "LeftStick",
+        "RightStick",
+        "LB",
+        "RB",
+        "Up",
+        "Down",
+        "Left",
+        "Right",
+    ]
 )
 """Buttons of a gamepad, in SDL's order."""
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from gv_engine.frontend.bindings import PAD, SCANCODES
 from gv_engine.frontend.sprites import pygame
 
-try:
-    from pygame._sdl2 import controller
-except ImportError:  # a build of pygame without it has no gamepads
-    controller = None  # type: ignore[assignment]
+# below the line that quiets pygame's greeting
+from pygame._sdl2 import controller  # isort: skip
+
 
 REPEAT_AFTER, REPEAT_EVERY = 250, 90  # ms a key is held
 STICK_OUT, STICK_BACK = 20_000, 12_000  # of 32767: where a stick counts as pressed, and no longer
@@ -39,14 +38,13 @@ class Keyboard:
     def open(self) -> None:
         """Listen, once there is a window."""
         pygame.key.set_repeat(REPEAT_AFTER, REPEAT_EVERY)
-        if controller is not None and not controller.get_init():
+        if not controller.get_init():
             controller.init()
 
     def close(self) -> None:
         """Let go of the gamepads."""
         self._pads.clear()
-        if controller is not None:
-            controller.quit()
+        controller.quit()
 
     def begin(self) -> None:
         """Events that were waiting together come now."""

@@ -19,15 +19,37 @@ if TYPE_CHECKING:
 class Scene(Protocol):
     """What the screens read of a frame, of whatever family; see `gv_engine.frame.Frame`."""
 
-    title: str
-    action: str
-    reward: float
-    terms: Mapping[str, float]
-    total: float
-    steps: int
-    max_steps: int | None
-    outcome: str
-    message: str
+    @property
+    def action(self) -> str:
+        """The last one, empty at the beginning."""
+
+    @property
+    def reward(self) -> float:
+        """Of the last step."""
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        """The reward of the last step, function by function."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards of the episode so far."""
+
+    @property
+    def steps(self) -> int:
+        """Of the episode so far."""
+
+    @property
+    def max_steps(self) -> int | None:
+        """After which the episode is cut off."""
+
+    @property
+    def outcome(self) -> str:
+        """Empty, `terminated` or `truncated`."""
+
+    @property
+    def message(self) -> str:
+        """A note for the player."""
 
 
 class Inspector(Protocol):

@@ -71,7 +71,7 @@ class Pen:
         self.surface, self.theme, self.line = surface, theme, line
         self.area = surface.get_rect()
         self._hot: list[Hot] = []
-        self._dragged = before._dragged if before else None
+        self._dragged: Hot | None = before._dragged if before else None
         self._over: pygame.Rect | None = None
 
     # ---- drawing ---------------------------------------------------------------------

@@ -9,7 +9,8 @@ from math import ceil
 from pathlib import Path
 
 from gv_engine.frame import Frame
-from gv_engine.frontend.drawing import MIN_SIZE, SpriteNames, draw_frame
+from gv_engine.frontend.drawing import MIN_SIZE, draw_frame
+from gv_engine.frontend.mosaic import SpriteNames
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 
 UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL takes them, without a word, where there is no screen

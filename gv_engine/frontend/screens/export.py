@@ -13,7 +13,8 @@ from gv_engine.frontend.settings import SPEEDS
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
-from gv_engine.recording import VIEWS, WRITERS, Recorder
+from gv_engine.picture_files import FORMATS
+from gv_engine.recording import VIEWS, Recorder
 
 if TYPE_CHECKING:
     from gv_engine.frontend.screens.replay import ReplayScreen
@@ -47,7 +48,7 @@ class ExportScreen(Menu):
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[Row]:
-        suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *WRITERS)}
+        suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
         return (
             Row("Export", lambda _: self._begin()),
             self._choice("As", "_suffix", suffixes),

@@ -188,9 +188,10 @@ class PlayScreen(GameScreen):
         columns = 2 if sum(widths) + 3 * line > room.w else 4
         if 2 * max(widths) + 2 * line > room.w:
             columns = 1
-        wide = max(widths) if columns < 4 else max(widths)
         rows = -(-len(choices) // columns)
-        card = pygame.Rect(0, 0, columns * (wide + line // 2) + line, 3 * line + rows * 2 * line)
+        card = pygame.Rect(
+            0, 0, columns * (max(widths) + line // 2) + line, 3 * line + rows * 2 * line
+        )
         card.w = min(card.w, room.w)
         if card.h > room.h:  # the keys are in the menu too
             rows, card.h = 0, 3 * line

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gv_engine.frontend.palette import PALETTES
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.settings import SCALES, SPEEDS, forced_scale
-from gv_engine.frontend.sprites import PALETTES
 from gv_engine.frontend.theme import THEMES
 
 SWITCH = {False: "off", True: "on"}
@@ -19,7 +19,6 @@ class SettingsScreen(Menu):
     title = "Settings"
 
     def rows(self) -> Sequence[Row]:
-        settings = self.app.settings
         speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
         scales: dict[float, str] = {0: "automatic", **{s: f"{s:.0%}" for s in SCALES}}
         size = self._choice("Size", "scale", scales)
