@@ -6,6 +6,7 @@ The loop sleeps while nothing moves. A screen says with `tick` when it wants to 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,7 +30,9 @@ from gv_engine.replay import Replay
 
 TITLE = "GV Engine"
 FRAME = 1 / 60  # s: no two pictures follow each other faster
-WAKE_EVERY = 0.25  # s: Python sees Ctrl-C only between waits
+# SDL waits by looking every millisecond, which costs more of a core than is nice
+NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
+AWAKE = 1.0  # s after something happened
 NOTE_STAYS = 6.0  # s
 MOUSE = (
     pygame.MOUSEBUTTONDOWN,
@@ -59,6 +62,7 @@ class App:
         self._keyboard = Keyboard()
         self._note, self._note_until = "", 0.0
         self._unwritten = ""
+        self._happened = 0.0
         self._pen: Pen | None = None
 
     @classmethod
@@ -217,7 +221,7 @@ class App:
                     self._draw(now)
                     drawn = now
                 due = self.top.tick(now)
-                waits = [WAKE_EVERY, *([] if due is None else [due])]
+                waits = [] if due is None else [due]
                 if self.stale:
                     waits.append(drawn + FRAME - time.monotonic())
                 if self._note:
@@ -225,7 +229,7 @@ class App:
                     if now >= self._note_until:
                         self._note, self.stale = "", True
                 if self.screens:
-                    self._take(max(0.001, min(waits)))
+                    self._take(self._wait(min(waits, default=math.inf)))
         except KeyboardInterrupt:
             pass
         finally:
@@ -246,10 +250,21 @@ class App:
         height = pygame.display.get_desktop_sizes()[0][1]
         return max(1.0, min(3.0, height // 270 / 4))
 
-    def _take(self, patience: float) -> None:
-        """Wait so many seconds for something to happen, and pass on all that has."""
+    def _wait(self, patience: float) -> list[pygame.event.Event]:
+        """Wait so many seconds for something to happen; returns all that has."""
+        begun = now = time.monotonic()
+        while not (events := pygame.event.get()) and now < begun + patience:
+            nap = NAP if now < self._happened + AWAKE else DOZE
+            time.sleep(min(nap, begun + patience - now))
+            now = time.monotonic()
+        if events:
+            self._happened = now
+        return events
+
+    def _take(self, events: list[pygame.event.Event]) -> None:
+        """Pass on what has happened."""
         self._keyboard.begin()
-        for event in (pygame.event.wait(max(1, int(patience * 1000))), *pygame.event.get()):
+        for event in events:
             if not self.screens:
                 return
             if event.type == pygame.QUIT:

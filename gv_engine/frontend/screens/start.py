@@ -231,7 +231,7 @@ class StartScreen(Screen):
                 key = self.app.bindings.label("window", name)
                 width = pen.width(label + key) + 3 * line
                 slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
-                pen.button(slot, label, lambda name=name: self.command(name), key)  # type: ignore[misc]
+                pen.button(slot, label, lambda name=name: self.command(name), key, ground="card")  # type: ignore[misc]
                 rest.w -= width + line // 2
         pen.card(rest, "well")
         pen.frame(rest, "accent" if self._query else "outline")
