@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gv_engine.files import Draft
 from gv_engine.frame import Frame
-from gv_engine.frontend.drawing import draw_frame, draw_grid, draw_views
+from gv_engine.frontend.drawing import draw_frame
 from gv_engine.frontend.sprites import SpriteSheet, pygame
+from gv_engine.frontend.views import Views
 from gv_engine.picture_files import FORMATS, Picture
 from gv_engine.pictures import sprite_folders, sprite_name
 from gv_engine.simulation import Simulation
@@ -61,42 +62,35 @@ class Artist:
     """
 
     def __init__(self, scenario: Playable, view: str, cell: int) -> None:
-        self._sheet = SpriteSheet(sprite_folders(scenario))
-        self._draw = VIEWS[view]
-        self._cell = cell
+        sheet = SpriteSheet(sprite_folders(scenario))
+        self._draw = VIEWS[view](sheet, view, cell)
 
     def draw(self, frame: Frame) -> Picture:
         """A picture with an even number of rows and columns, as videos want them."""
-        picture = self._draw(frame, self._sheet, self._cell)
+        picture = self._draw(frame)
         height, width, _ = picture.shape
         return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
 
 
-def _state(frame: Frame, sheet: SpriteSheet, cell: int) -> Picture:
-    return _pixels(draw_grid(frame.grid, cell, sheet, sprite_name, frame.seen, frame.agent))
+Draw = Callable[[Frame], Picture]
 
 
-def _observation(frame: Frame, sheet: SpriteSheet, cell: int) -> Picture:
-    agent = (*frame.observer, 0)
-    return _pixels(draw_grid(frame.observation, cell, sheet, sprite_name, agent=agent))
+def _views(sheet: SpriteSheet, view: str, cell: int) -> Draw:
+    return Views(sheet, sprite_name, view, cell).draw
 
 
-def _both(frame: Frame, sheet: SpriteSheet, cell: int) -> Picture:
-    return draw_views(frame, sheet, sprite_name, cell)
+def _window(sheet: SpriteSheet, view: str, cell: int) -> Draw:
+    def draw(frame: Frame) -> Picture:
+        surface = draw_frame(frame, (cell * 25, cell * 16), sheet, sprite_name)
+        return np.ascontiguousarray(pygame.surfarray.array3d(surface).swapaxes(0, 1))
+
+    return draw
 
 
-def _window(frame: Frame, sheet: SpriteSheet, cell: int) -> Picture:
-    return _pixels(draw_frame(frame, (cell * 25, cell * 16), sheet, sprite_name))
-
-
-def _pixels(surface: Any) -> Picture:
-    return np.ascontiguousarray(pygame.surfarray.array3d(surface).swapaxes(0, 1))
-
-
-VIEWS: dict[str, Callable[[Frame, SpriteSheet, int], Picture]] = {
-    "both": _both,
-    "state": _state,
-    "observation": _observation,
+VIEWS: dict[str, Callable[[SpriteSheet, str, int], Draw]] = {
+    "both": _views,
+    "state": _views,
+    "observation": _views,
     "window": _window,
 }
 """What of a frame is drawn; a window is as large as 25 × 16 cells."""

@@ -240,7 +240,7 @@ class Simulation:
         if observation is None:
             observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
             self.observe(observation, np.zeros(3, np.uint8))
-        canvas = Canvas(show, self, observation, message)
+        canvas = Canvas(show, self.scenario, self.view, observation, self.terms, message)
         with self.world.context:
             for processor in self._rendering:
                 processor.canvas = canvas

@@ -284,11 +284,11 @@ class World:
 
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of every cell."""
-        grid = np.zeros((self.height, self.width, 3), np.uint8)
-        for y in range(self.height):
-            for x in range(self.width):
-                grid[y, x] = self.appearance(self.at[y, x])
-        return grid
+        shown = self.appearance
+        floor = bytes(shown(NOTHING))
+        cells = self.at[: self.height, : self.width].ravel().tolist()
+        flat = bytearray().join([bytes(shown(e)) if e else floor for e in cells])
+        return np.frombuffer(flat, np.uint8).reshape(self.height, self.width, 3)
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""

@@ -4,9 +4,8 @@ The picture shows the state, with what the agent sees lit; the observation, turn
 looks; and a panel of what it holds, did and got. All sizes follow from that of the picture.
 """
 
-from bisect import bisect
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from typing import NamedTuple
@@ -15,24 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.frame import Frame
-from gv_engine.frontend.sprites import SpriteSheet, load_svg, pygame
-
-SpriteNames = Callable[[int, int], str]
-"""From an object's type and state to the name of its sprite."""
+from gv_engine.frontend.board import Board
+from gv_engine.frontend.lettering import plate, signed, wrapped, write
+from gv_engine.frontend.mosaic import SpriteNames
+from gv_engine.frontend.sprites import SpriteSheet, pygame
+from gv_engine.frontend.theme import DARK, Theme
 
 MIN_SIZE = (320, 240)
 """Width and height of the smallest picture that holds everything, in pixels."""
 
-BACKGROUND = "#211d25"
-CARD = "#302a35"
-WELL = "#231f27"
-TEXT = "#f4ecdc"
-MUTED = "#a3978f"
-GAIN = "#7fd8b8"
-LOSS = "#ff9d6e"
-ACCENT = "#f2b84b"
-
-SMALLEST_AGENT = 9  # pixels: it must be found on a map of two pixels a cell
 SHARES = tuple(part / 40 for part in range(5, 36))  # of the room, tried for one of two neighbours
 
 
@@ -59,40 +49,10 @@ def draw_grid(
     """
     height, width, _ = grid.shape
     surface = pygame.Surface((width * cell, height * cell), 0, 32)
-    lit = np.ones((height, width), np.bool_) if seen is None else seen
-    weights = np.array([1 << 24, 1 << 16, 1 << 8, 1], np.uint32)
-    codes = np.dstack([grid, lit]).astype(np.uint32) @ weights
-    kinds, which = np.unique(codes, return_inverse=True)
-    tiles = [
-        sheet.tile(names(kind >> 24, kind >> 16 & 255), kind >> 8 & 255, cell, bool(kind & 1))
-        for kind in kinds.tolist()
-    ]
-    places = ((x * cell, y * cell) for y in range(height) for x in range(width))
-    order = which.ravel().tolist()
-    surface.blits([(tiles[kind], at) for kind, at in zip(order, places, strict=True)], False)
-    if agent is not None and 0 <= agent[0] < height and 0 <= agent[1] < width:
-        y, x, facing = agent
-        side = max(cell, SMALLEST_AGENT)
-        corner = (x * cell - (side - cell) // 2, y * cell - (side - cell) // 2)
-        surface.blit(sheet.get("agent", 0, side, facing), corner)
+    nowhere = -1, -1, 0
+    board = Board(sheet, names)
+    board.draw(surface, surface.get_rect(), (0, 0), cell, grid, seen, agent or nowhere)
     return surface
-
-
-def draw_views(
-    frame: Frame, sheet: SpriteSheet, names: SpriteNames, cell: int = 32
-) -> NDArray[np.uint8]:
-    """Draw the state and, right of it, the observation; nothing else.
-
-    Returns:
-        (max(H, h) * cell, (W + w) * cell + cell // 2, 3) red, green, blue.
-    """
-    state, view = _state(frame, cell, sheet, names), _view(frame, cell, sheet, names)
-    left = state.get_width() + cell // 2
-    height = max(state.get_height(), view.get_height())
-    surface = pygame.Surface((left + view.get_width(), height), 0, 32)
-    surface.fill(BACKGROUND)
-    surface.blits([(state, (0, 0)), (view, (left, 0))], False)
-    return np.ascontiguousarray(pygame.surfarray.array3d(surface).swapaxes(0, 1))
 
 
 def draw_frame(
@@ -103,6 +63,7 @@ def draw_frame(
     *,
     keys: Sequence[str] = (),
     again: str = "",
+    theme: Theme = DARK,
     onto: pygame.Surface | None = None,
 ) -> pygame.Surface:
     """Draw the whole picture.
@@ -114,6 +75,7 @@ def draw_frame(
         names: which of them shows a type in a state.
         keys: the parts of the help line.
         again: how to play on, said when the episode is over.
+        theme: the colours around the cells.
         onto: a surface of that size to draw on, in place of a new one.
 
     Raises:
@@ -125,12 +87,12 @@ def draw_frame(
     help_lines = wrapped(keys, small, size[0] - 2 * line)
     at = layout(size, frame.grid.shape[:2], frame.observation.shape[:2], len(help_lines))
 
-    surface.fill(BACKGROUND)
-    write(surface, at.title, frame.title, at.title.h, TEXT, "center")
+    surface.fill(theme.background)
+    write(surface, at.title, frame.title, at.title.h, theme.text, "center")
     for number, text in enumerate(help_lines):
-        write(surface, _lines(at.keys, line, number), text, small, MUTED, "center")
-    write(surface, at.state_label, "State", small, MUTED)
-    write(surface, at.view_label, "Observation", small, MUTED)
+        write(surface, _lines(at.keys, line, number), text, small, theme.muted, "center")
+    write(surface, at.state_label, "State", small, theme.muted)
+    write(surface, at.view_label, "Observation", small, theme.muted)
     for rect, grid, draw in (
         (at.state, frame.grid, _state),
         (at.view, frame.observation, _view),
@@ -140,23 +102,29 @@ def draw_frame(
             picture = pygame.transform.smoothscale(picture, rect.size)
         surface.blit(picture, rect)
 
-    surface.blit(plate(at.panel.size, line // 2, CARD), at.panel)
-    _draw_item(surface, at.item, frame, small, sheet, names)
+    surface.blit(plate(at.panel.size, line // 2, theme.card), at.panel)
+    _draw_item(surface, at.item, frame, small, sheet, names, theme)
     of = "" if frame.max_steps is None else f" / {frame.max_steps}"
     for rect, label, value, color in (
-        (at.action, "Action", frame.action.replace("_", " ").capitalize() or "-", TEXT),
-        (at.steps, "Steps", f"{frame.steps}{of}", TEXT),
-        (at.reward, "Reward", signed(frame.reward), sign_color(frame.reward)),
-        (at.total, "Return", signed(frame.total), TEXT),
+        (at.action, "Action", frame.action.replace("_", " ").capitalize() or "-", theme.text),
+        (at.steps, "Steps", f"{frame.steps}{of}", theme.text),
+        (at.reward, "Reward", signed(frame.reward), sign_color(frame.reward, theme)),
+        (at.total, "Return", signed(frame.total), theme.text),
     ):
-        write(surface, _lines(rect, line, 0), label, small, MUTED)
+        write(surface, _lines(rect, line, 0), label, small, theme.muted)
         write(surface, _lines(rect, line * 5 // 4, 0.8), value, line * 5 // 4, color)
-    _draw_terms(surface, at.terms, frame, line)
+    _draw_terms(surface, at.terms, frame, line, theme)
     ending = {"": "", "terminated": "Episode over", "truncated": "Out of steps"}[frame.outcome]
     note = " · ".join(filter(None, (ending, ending and again, frame.message)))
     if ending:
-        surface.blit(plate(at.banner.size, line // 2, ACCENT), at.banner)
-    write(surface, at.banner.inflate(-line, 0), note, line, WELL if ending else ACCENT)
+        surface.blit(plate(at.banner.size, line // 2, theme.accent), at.banner)
+    write(
+        surface,
+        at.banner.inflate(-line, 0),
+        note,
+        line,
+        theme.on_accent if ending else theme.accent,
+    )
     return surface
 
 
@@ -180,21 +148,24 @@ def _draw_item(
     small: int,
     sheet: SpriteSheet,
     names: SpriteNames,
+    theme: Theme,
 ) -> None:
-    write(surface, _lines(rect, small * 8 // 7, 0), "Holding", small, MUTED)
+    write(surface, _lines(rect, small * 8 // 7, 0), "Holding", small, theme.muted)
     side = min(rect.w, rect.h - small * 3 // 2)
     well = pygame.Rect(rect.x, rect.y + small * 5 // 4, side, side)
-    surface.blit(plate(well.size, small // 2, WELL), well)
+    surface.blit(plate(well.size, small // 2, theme.well), well)
     kind, state, color = frame.item
     if kind:
         side = well.h * 7 // 8
         sprite = sheet.get(names(kind, state), color, side)
         surface.blit(sprite, sprite.get_rect(center=well.center))
     else:
-        write(surface, well.inflate(-small // 2, 0), "-", small, MUTED, "center")
+        write(surface, well.inflate(-small // 2, 0), "-", small, theme.muted, "center")
 
 
-def _draw_terms(surface: pygame.Surface, rect: pygame.Rect, frame: Frame, line: int) -> None:
+def _draw_terms(
+    surface: pygame.Surface, rect: pygame.Rect, frame: Frame, line: int, theme: Theme
+) -> None:
     """Write the terms of the reward in columns, those that are not zero first if room is short."""
     terms = list(frame.terms.items())
     rows = max(1, rect.h // line)
@@ -206,9 +177,9 @@ def _draw_terms(surface: pygame.Surface, rect: pygame.Rect, frame: Frame, line: 
     for number, (name, value) in enumerate(terms):
         column, row = divmod(number, rows)
         slot = pygame.Rect(rect.x + column * width, rect.y + row * line, width - line, line)
-        taken = write(surface, slot, signed(value), line, sign_color(value), "right")
+        taken = write(surface, slot, signed(value), line, sign_color(value, theme), "right")
         slot.w -= taken + line // 2
-        write(surface, slot, name.replace("_", " "), line, TEXT if value else MUTED)
+        write(surface, slot, name.replace("_", " "), line, theme.text if value else theme.muted)
 
 
 class Layout(NamedTuple):
@@ -363,86 +334,6 @@ def _parts(panel: pygame.Rect, line: int) -> dict[str, pygame.Rect]:
     return {"item": item, **parts, "terms": terms, "banner": banner}
 
 
-def write(
-    surface: pygame.Surface,
-    rect: pygame.Rect,
-    text: str,
-    line: int,
-    color: str,
-    align: str = "left",
-) -> int:
-    """Write one line in the middle height of a rectangle, smaller or cut short if it is narrow.
-
-    Args:
-        surface: to write on.
-        rect: that the text keeps to.
-        text: of any length; any white space counts as one space.
-        line: height of the line, in pixels.
-        color: of the text.
-        align: left, center or right.
-
-    Returns:
-        The width written, in pixels.
-    """
-    text = " ".join(text.replace("\0", " ").split())
-    least = max(9, line * 2 // 3)
-    while line > least and font(line).size(text)[0] > rect.w:
-        line -= 1
-    picture = font(line).render(shortened(text, line, rect.w), True, color)
-    place = picture.get_rect(midleft=rect.midleft)
-    if align != "left":
-        place.x += (rect.w - place.w) // (2 if align == "center" else 1)
-    surface.blit(picture, place)
-    return place.w
-
-
-def shortened(text: str, line: int, width: int) -> str:
-    """Return the text, or as much of its beginning as fits in so many pixels, with dots."""
-    if font(line).size(text)[0] <= width:
-        return text
-    fitting = bisect(range(len(text)), width, key=lambda n: font(line).size(text[:n] + "...")[0])
-    return text[: fitting - 1].rstrip() + "..." if fitting else ""
-
-
-def wrapped(parts: Sequence[str], line: int, width: int) -> list[str]:
-    """Return the parts, joined by dots, in lines of at most so many pixels."""
-    lines: list[str] = []
-    for part in parts:
-        longer = f"{lines[-1]} · {part}" if lines else part
-        if lines and font(line).size(longer)[0] <= width:
-            lines[-1] = longer
-        else:
-            lines.append(part)
-    return lines
-
-
-def font(line: int) -> pygame.font.Font:
-    """Return pygame's own font for lines of so many pixels."""
-    if not pygame.font.get_init():
-        pygame.font.init()
-        _font.cache_clear()
-    return _font(line)
-
-
-@cache
-def _font(line: int) -> pygame.font.Font:
-    pygame.register_quit(_font.cache_clear)  # pygame.quit() makes fonts unusable
-    return pygame.font.Font(None, line * 4 // 3)
-
-
-@lru_cache(maxsize=16)
-def plate(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
-    """Return a rectangle with round corners; pygame's own have ragged edges."""
-    width, height = size
-    rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
-    return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')
-
-
-def signed(value: float) -> str:
-    """Return a reward as text: +1, -0.05, 0."""
-    return f"{value:+.6g}" if value else "0"
-
-
-def sign_color(value: float) -> str:
+def sign_color(value: float, theme: Theme) -> str:
     """Return the colour of a gain, a loss, or neither."""
-    return GAIN if value > 0 else LOSS if value < 0 else MUTED
+    return theme.gain if value > 0 else theme.loss if value < 0 else theme.muted

@@ -1,0 +1,328 @@
+"""The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from components.objects import HIDDEN
+from gv_engine.frame import Frame
+from gv_engine.frontend.board import Board, between
+from gv_engine.frontend.camera import Camera, corner
+from gv_engine.frontend.inspector import GridInspector
+from gv_engine.frontend.lettering import font, plate, write
+from gv_engine.frontend.minimap import Minimap
+from gv_engine.frontend.motion import Cell, Motion, motion
+from gv_engine.frontend.sprites import SpriteSheet, pygame
+from gv_engine.frontend.theme import Theme
+from gv_engine.geometry import ACTIONS, RIGHT, step_x, step_y, turned
+from gv_engine.text import words
+
+SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
+
+Shape = tuple[int, int]
+
+
+class GridStage:
+    """Draws a `gv_engine.game.Game`; see `gv_engine.frontend.stage.Stage` for what it promises.
+
+    Args:
+        game: what is played.
+        theme: its colours, and the palette of the objects.
+    """
+
+    views: Sequence[str] = ("both", "state", "observation")
+    group = "grid"
+
+    def __init__(self, game: Any, theme: Theme) -> None:
+        self.view = self.views[0]
+        self.line = 16
+        self.inspecting = False
+        self.inspector = GridInspector(game, theme)
+        self._theme, self._names = theme, game.names
+        self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
+        self._state = Board(self._sheet, game.names)
+        self._seen = Board(self._sheet, game.names)
+        self._camera = Camera()
+        self._minimap = Minimap(self._sheet, game.names, theme)
+        self._has_minimap = True
+        self._frame: Frame = game.frame()
+        self._motion: Motion | None = None
+        self._mouse: tuple[int, int] | None = None
+        self._places: dict[str, Place] = {}
+
+    def begin(self, previous: Frame | None, frame: Frame) -> bool:
+        """Take the frame that is shown from now on; returns whether something moves."""
+        self._motion = None if previous is None else motion(previous, frame)
+        self._frame = frame
+        self.inspector.begin()
+        return self._motion is not None
+
+    # ---- drawing -------------------------------------------------------------------------
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+        """Draw the views into the rectangle."""
+        frame, theme = self._frame, self._theme
+        before = surface.get_clip()
+        surface.set_clip(rect)
+        surface.fill(theme.background, rect)
+        shapes = {"state": frame.grid.shape[:2], "observation": frame.observation.shape[:2]}
+        self._places = arrange(self.view, rect, self.line, shapes, self._readable)
+        for name, place in self._places.items():
+            if place.label.h:
+                write(surface, place.label, name.capitalize(), self.line * 7 // 8, theme.muted)
+        if "state" in self._places:
+            self._draw_state(surface, self._places["state"].rect, progress * (2 - progress))
+        if "observation" in self._places:
+            self._draw_observation(surface, self._places["observation"].rect)
+        self._draw_marks(surface)
+        self._draw_hint(surface, rect)
+        surface.set_clip(before)
+
+    @property
+    def _readable(self) -> int:
+        """Pixels of a side that a cell needs to be made out."""
+        return self.line * 5 // 4
+
+    def _draw_state(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+        frame, (height, width) = self._frame, self._frame.grid.shape[:2]
+        room = rect.h, rect.w
+        cell = self._camera.size((height, width), room, self._readable)
+        moving = self._motion if progress < 1 else None
+        center = frame.agent[:2] if moving is None else between(moving.agent, frame.agent, progress)
+        start = corner((height, width), room, center, cell)
+        lit = self.inspector.lit if self.inspecting else None
+        lit = frame.seen if lit is None else lit
+        self._state.draw(surface, rect, start, cell, frame.grid, lit, frame.agent, moving, progress)
+        if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
+            shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
+            place = self._state.place(*center)
+            self._minimap.draw(surface, rect, frame.grid, lit, center, shown, place)
+
+    def _draw_observation(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        frame, (height, width) = self._frame, self._frame.observation.shape[:2]
+        room = rect.h, rect.w
+        cell = max(1, min(rect.h // height, rect.w // width))
+        agent = (*frame.observer, 0)
+        start = corner((height, width), room, frame.observer, cell)
+        self._seen.draw(surface, rect, start, cell, frame.observation, None, agent)
+
+    def _draw_marks(self, surface: pygame.Surface) -> None:
+        """Outline the cell that is pointed at, in both views, and the one that is inspected."""
+        pointed = self._cell_at(self._mouse) if self._mouse else None
+        chosen = self.inspector.chosen if self.inspecting else None
+        for cell, thick in ((pointed, 1), (chosen, 2)):
+            if cell is None:
+                continue
+            if "state" in self._places:
+                self._outline(surface, self._places["state"].rect, self._state, cell, thick)
+            seen = in_view(self._frame, cell)
+            if "observation" in self._places and seen is not None:
+                self._outline(surface, self._places["observation"].rect, self._seen, seen, thick)
+
+    def _outline(
+        self, surface: pygame.Surface, clip: pygame.Rect, board: Board, cell: Cell, thick: int
+    ) -> None:
+        before = surface.get_clip()
+        surface.set_clip(clip.clip(before))
+        place = board.place(*cell)
+        thick *= max(1, place.w // 32)
+        pygame.draw.rect(surface, self._theme.on_select, place, thick + max(1, thick))
+        pygame.draw.rect(surface, self._theme.select, place, thick)
+        surface.set_clip(before)
+
+    def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Say what is in the cell that is pointed at."""
+        if self._mouse is None or not (text := self._hint(self._mouse)):
+            return
+        line = self.line * 7 // 8
+        size = min(font(line).size(text)[0] + line, rect.w), line * 3 // 2
+        box = pygame.Rect(self._mouse[0] + line, self._mouse[1] + line, *size)
+        if box.bottom > rect.bottom:
+            box.bottom = self._mouse[1] - line // 2
+        surface.blit(plate(box.size, line // 3, self._theme.card), box.clamp(rect))
+        write(surface, box.clamp(rect).inflate(-line, 0), text, line, self._theme.text)
+
+    def _hint(self, position: tuple[int, int]) -> str:
+        frame = self._frame
+        if (cell := self._at("state", self._state, position)) is not None:
+            agent = "agent on " if cell == frame.agent[:2] else ""
+            return f"{agent}{words(*frame.grid[cell].tolist())} at {cell[0]}, {cell[1]}"
+        if (cell := self._at("observation", self._seen, position)) is not None:
+            kind, state, color = frame.observation[cell].tolist()
+            agent = "agent on " if cell == frame.observer else ""
+            return "not seen" if kind == HIDDEN else agent + words(kind, state, color)
+        return ""
+
+    def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
+        """Draw the held object; returns its name, empty if nothing is held."""
+        kind, state, color = self._frame.item
+        if not kind:
+            return ""
+        sprite = self._sheet.get(self._names(kind, state), color, max(1, min(rect.size)))
+        surface.blit(sprite, sprite.get_rect(center=rect.center))
+        return words(kind, state, color)
+
+    def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw the state alone, as large as fits, lit everywhere."""
+        frame, (height, width) = self._frame, self._frame.grid.shape[:2]
+        cell = min(rect.h // height, rect.w // width)
+        board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
+        whole = board.get_rect()
+        Board(self._sheet, self._names).draw(
+            board, whole, (0, 0), max(1, cell), frame.grid, None, frame.agent
+        )
+        if not cell:  # more cells than pixels
+            scale = min(rect.h / height, rect.w / width)
+            size = max(1, int(width * scale)), max(1, int(height * scale))
+            board = pygame.transform.smoothscale(board, size)
+        surface.blit(board, board.get_rect(center=rect.center))
+
+    # ---- what the player does ------------------------------------------------------------
+
+    def command(self, name: str) -> str:
+        """Take a command of the group `view`, or `grid`, whose commands are actions."""
+        if name == "minimap":
+            self._has_minimap = not self._has_minimap
+        elif name == "zoom_reset":
+            self._camera.cell = None
+        elif name in ("zoom_in", "zoom_out"):
+            self._zoom(1 if name == "zoom_in" else -1)
+        return name if name in ACTIONS else ""
+
+    def click(self, position: tuple[int, int], button: int) -> str:
+        """A left click chooses the cell that the inspector shows."""
+        if button == 1 and (cell := self._cell_at(position)) is not None:
+            self.inspector.choose(cell)
+        return ""
+
+    def hover(self, position: tuple[int, int] | None) -> bool:
+        """The mouse is here, or has left."""
+        before = None if self._mouse is None else self._hint(self._mouse)
+        self._mouse = position
+        # the hint goes along with the mouse, but where there is none nothing changes
+        return (None if position is None else self._hint(position)) != before
+
+    def wheel(self, position: tuple[int, int], notches: int) -> bool:
+        """Zoom in or out where the state is."""
+        if self._at("state", self._state, position) is None:
+            return False
+        self._zoom(notches)
+        return True
+
+    def _zoom(self, notches: int) -> None:
+        if "state" not in self._places:
+            return
+        rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
+        whole = max(1, min(rect.h // height, rect.w // width))
+        size = self._camera.size((height, width), (rect.h, rect.w), self._readable)
+        self._camera.zoom(notches, size, whole)
+
+    def _at(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:
+        return board.at(position) if view in self._places else None
+
+    def _cell_at(self, position: tuple[int, int]) -> Cell | None:
+        """The cell of the grid that is drawn there, in either view."""
+        if (cell := self._at("state", self._state, position)) is not None:
+            return cell
+        seen = self._at("observation", self._seen, position)
+        return None if seen is None else on_grid(self._frame, seen)
+
+
+class Place(NamedTuple):
+    """Where a view lies, and its name above it; without a height if there is no room for it."""
+
+    label: pygame.Rect
+    rect: pygame.Rect
+
+
+def arrange(
+    view: str, rect: pygame.Rect, line: int, shapes: dict[str, Shape], readable: int
+) -> dict[str, Place]:
+    """Where the views lie.
+
+    Args:
+        view: one of `GridStage.views`.
+        rect: for all of it.
+        line: height of a line of text, in pixels.
+        shapes: height and width in cells of "state" and "observation".
+        readable: pixels of a cell's side below which the state is shown in parts.
+    """
+    label = line if rect.h > 8 * line else 0
+    if view != "both":
+        body = pygame.Rect(rect.x, rect.y + label, rect.w, max(1, rect.h - label))
+        size = _sizes(shapes[view], body.size, readable if view == "state" else 0)[1]
+        return {view: _place(pygame.Rect((0, 0), size), body.center, label)}
+    plans = (
+        (beside, room)
+        for share in SHARES
+        for beside, room in (
+            (True, (int((rect.w - line) * share), rect.h - label)),
+            (False, (rect.w, int((rect.h - line - 2 * label) * share))),
+        )
+    )
+    best: tuple[float, bool, Shape, Shape] | None = None
+    for beside, (wide, tall) in plans:
+        cell, size = _sizes(shapes["state"], (max(1, wide), max(1, tall)), readable)
+        rest = (
+            (rect.w - line - size[0], tall)
+            if beside
+            else (wide, rect.h - line - 2 * label - size[1])
+        )
+        other, seen = _sizes(shapes["observation"], (max(1, rest[0]), max(1, rest[1])), 0)
+        worth = size[0] * size[1] * min(other, cell) ** 2  # larger cells are worth no more
+        if best is None or worth > best[0]:
+            best = worth, beside, size, seen
+    assert best is not None
+    _, beside, size, seen = best
+    if beside:
+        whole = pygame.Rect(0, 0, size[0] + line + seen[0], max(size[1], seen[1]) + label)
+        whole.center = rect.center
+        middle = whole.y + label + (whole.h - label) // 2
+        centers = (whole.x + size[0] // 2, middle), (whole.right - seen[0] // 2, middle)
+    else:
+        whole = pygame.Rect(0, 0, 0, size[1] + line + seen[1] + 2 * label)
+        whole.center = rect.center
+        centers = (
+            (rect.centerx, whole.y + label + size[1] // 2),
+            (rect.centerx, whole.bottom - seen[1] // 2),
+        )
+    return {
+        "state": _place(pygame.Rect((0, 0), size), centers[0], label),
+        "observation": _place(pygame.Rect((0, 0), seen), centers[1], label),
+    }
+
+
+def _place(rect: pygame.Rect, center: tuple[int, int], label: int) -> Place:
+    rect.center = center
+    return Place(pygame.Rect(rect.x, rect.y - label, rect.w, label), rect)
+
+
+def _sizes(shape: Shape, room: tuple[int, int], readable: int) -> tuple[float, tuple[int, int]]:
+    """Pixels of a cell's side, and width and height of what is shown of a grid."""
+    (rows, columns), (wide, tall) = shape, room
+    cell = Camera().usual(shape, (tall, wide), readable)
+    return max(cell, 0.01), (
+        max(1, min(wide, columns * max(1, cell))),
+        max(1, min(tall, rows * max(1, cell))),
+    )
+
+
+def in_view(frame: Frame, cell: Cell) -> Cell | None:
+    """The cell of the observation that shows a cell of the grid; None if none does."""
+    y, x, facing = frame.agent
+    aside = turned(facing, RIGHT)
+    dy, dx = cell[0] - y, cell[1] - x
+    i = frame.observer[0] - dy * step_y(facing) - dx * step_x(facing)
+    j = frame.observer[1] + dy * step_y(aside) + dx * step_x(aside)
+    height, width = frame.observation.shape[:2]
+    return (i, j) if 0 <= i < height and 0 <= j < width else None
+
+
+def on_grid(frame: Frame, seen: Cell) -> Cell | None:
+    """The cell of the grid that a cell of the observation shows; None beyond the grid."""
+    y, x, facing = frame.agent
+    aside = turned(facing, RIGHT)
+    ahead, right = frame.observer[0] - seen[0], seen[1] - frame.observer[1]
+    y += ahead * step_y(facing) + right * step_y(aside)
+    x += ahead * step_x(facing) + right * step_x(aside)
+    height, width = frame.grid.shape[:2]
+    return (y, x) if 0 <= y < height and 0 <= x < width else None
