@@ -1,10 +1,12 @@
 """Sprites: SVG drawings, coloured, sized, turned and kept as pygame surfaces.
 
-A sprite is a file `<name>.svg`. These places in its text are filled in before it is drawn:
-`{{fill}}`, `{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (stands out on
-fill) and `{{emblem}}` (path data around (24, 17) of a 48 × 48 drawing: the colour's sign). SDL
-draws a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style sheets, masks
-or filters.
+A sprite is a file `<name>.svg`, and `small/<name>.svg` a plainer drawing of 8 × 8 whole pixels for
+cells of less than 16. These places in its text are filled in before it is drawn: `{{fill}}`,
+`{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (stands out on fill),
+`{{emblem}}` and, in small ones, `{{sign}}` (path data of the colour's sign, see
+`gv_engine.frontend.palette`). What shows a colour without its sign gets it in a corner. SDL draws a
+part of SVG: shapes, paths, strokes, gradients and transforms; no text, style sheets, masks or
+filters.
 """
 
 import os
@@ -22,10 +24,13 @@ import pygame as pygame  # for others too: its greeting is off now
 
 DIM = (138, 131, 150)  # of 255, red, green, blue: what is left of the light where nobody looks
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
+SMALL = 16  # pixels: cells of less show the small drawings
 KEPT_SIZES = 8  # a window asks for another size at every step of being resized
 
 
 SVG_TAG = re.compile(r"<svg\b[^>]*>")
+PLACE = re.compile(r"{{(\w+)}}")
+SIGN = re.compile(r"{{(emblem|sign)}}")
 
 Key = tuple[str, int, int, bool, bool]
 """Name, colour, turn, whether it is lit, and whether it is on the floor."""
@@ -42,7 +47,7 @@ class SpriteSheet:
     def __init__(self, folders: Iterable[Path] = (), palette: str = "standard") -> None:
         self._palette = PALETTES[palette]
         self._folders = (ASSETS / "sprites", *map(Path, folders))
-        self._texts: dict[str, tuple[Path, str]] = {}
+        self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
         self._sizes: dict[int, dict[Key, pygame.Surface]] = {}
 
     def get(
@@ -86,21 +91,27 @@ class SpriteSheet:
         return kept
 
     def _draw(self, name: str, color: int, size: int) -> pygame.Surface:
-        file, text = self._text(name)
-        shades = self._palette[color if color < len(self._palette) else 0]
-        for place, value in shades._asdict().items():
-            text = text.replace("{{" + place + "}}", value)
+        file, text = self._text(name, size < SMALL)
+        color = color if color < len(self._palette) else 0
+        shades = self._palette[color]
+        filled = PLACE.sub(lambda place: getattr(shades, place[1], place[0]), text)
         try:
-            return load_svg(SVG_TAG.sub(lambda tag: _sized(tag[0], size), text, count=1))
+            sprite = load_svg(SVG_TAG.sub(lambda tag: _sized(tag[0], size), filled, count=1))
         except pygame.error as error:
             raise ValueError(f"{file}: SDL cannot read this drawing ({error})") from error
+        if color and "{{fill}}" in text and not SIGN.search(text):
+            sprite.blit(self.get("mark", color, size), (0, 0))
+        return sprite
 
-    def _text(self, name: str) -> tuple[Path, str]:
-        if name not in self._texts:
-            files = (folder / f"{name}.svg" for folder in self._folders)
+    def _text(self, name: str, small: bool) -> tuple[Path, str]:
+        """The file of a sprite and what is in it."""
+        if (name, small) not in self._texts:
+            parts = ("small", ".") if small else (".",)
+            files = (folder / part / f"{name}.svg" for folder in self._folders for part in parts)
             file = next((file for file in files if file.is_file()), None)
-            self._texts[name] = (file, file.read_text("utf-8")) if file else self._text("unknown")
-        return self._texts[name]
+            found = (file, file.read_text("utf-8")) if file else self._text("unknown", small)
+            self._texts[name, small] = found
+        return self._texts[name, small]
 
 
 def _dimmed(picture: pygame.Surface, lit: bool) -> pygame.Surface:
