@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from gv_engine.catalogue import load
@@ -150,14 +151,18 @@ class App:
         self.settings.played(source)
         self.remember()
 
-    def watch(self, file: Path) -> None:
+    def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.
+
+        Args:
+            file: of the replay.
+            scenario: that it may have been played in, besides the built-in and recent ones.
 
         Raises:
             GVEngineError, OSError: it cannot be watched; the message says why.
         """
         replay = Replay.load(file)
-        self.push(ReplayScreen(self, replay, self._played_again(replay)))
+        self.push(ReplayScreen(self, replay, self._played_again(replay, scenario)))
 
     def go_on(self, file: Path) -> None:
         """Go on with the game of a replay, at its end.
@@ -183,8 +188,9 @@ class App:
         """Keep in mind how a game went."""
         self.told.append(game)
 
-    def _played_again(self, replay: Replay) -> Game:
-        return Game.of(replay, replay.find(self._recent_scenarios()))
+    def _played_again(self, replay: Replay, scenario: Playable | None = None) -> Game:
+        given = () if scenario is None else (scenario,)
+        return Game.of(replay, replay.find(chain(given, self._recent_scenarios())))
 
     def _recent_scenarios(self) -> Iterator[Playable]:
         """Those that the player has played from files, as long as they are sound."""
