@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -173,7 +174,7 @@ class GameScreen(Screen):
             if width > rest.w - 9 * pen.line:
                 break
             slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
-            pen.button(slot, label, lambda name=name: self._press(name), key, ground="card")  # type: ignore[misc]
+            pen.button(slot, label, partial(self._press, name), key, ground="card")
             rest.w -= width + pen.line // 2
         pen.text(rest, self.game.title, size=1.3)
 

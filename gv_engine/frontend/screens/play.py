@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gv_engine.errors import GVEngineError
@@ -82,8 +83,9 @@ class PlayScreen(GameScreen):
         self._end_recording()
         self.app.played(self.game)
         try:
-            if self.game.length and not self.frame.outcome:
-                keep_unfinished(self.game.replay())
+            replay = self.game.replay()
+            if replay.steps and not replay.outcome:
+                keep_unfinished(replay)
             else:
                 forget_unfinished()
         except OSError as error:
@@ -265,7 +267,7 @@ class PlayScreen(GameScreen):
                     card.x + line * 3 // 4 + column * across,
                     card.y + line * 5 // 2 + row * 2 * line,
                 )
-                pen.button(slot, label, lambda name=name: self._press(name), key, number == 0)  # type: ignore[misc]
+                pen.button(slot, label, partial(self._press, name), key, number == 0)
 
 
 _COMMANDS = {
@@ -307,17 +309,14 @@ class PauseMenu(Menu):
         label = self.app.bindings.label
         return (
             Row("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
-            *(
-                Row(says, lambda _, name=name: self._do(name), key=label("play", name))  # type: ignore[misc]
-                for says, name in own
-            ),
+            *(Row(says, partial(self._do, name), key=label("play", name)) for says, name in own),
             Row("Keys", lambda _: self._screen.command("help"), key=label("window", "help")),
             Row("Settings", lambda _: self.command("settings"), key=label("window", "settings")),
             Row("Leave this level", lambda _: self._leave()),
             Row("Quit", lambda _: self.app.quit()),
         )
 
-    def _do(self, name: str) -> None:
+    def _do(self, name: str, step: int) -> None:
         self.app.pop()
         self._screen.command(name)
 
