@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gv_engine.frontend.lettering import font, plate, write
+from gv_engine.frontend.lettering import font, plate, shortened, write
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
 
@@ -136,7 +136,7 @@ class Pen:
         shown = wrap(text, line, rect.w, most)
         for number, words in enumerate(shown):
             slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
-            self.text(slot, words, color, align, size)
+            self.text(slot, shortened(words, line, rect.w), color, align, size)
         return len(shown) * line
 
     def width(self, text: str, size: float = 1.0) -> int:

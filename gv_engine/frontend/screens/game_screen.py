@@ -116,7 +116,9 @@ class GameScreen(Screen):
         if self._theme != self.app.theme:
             self._restage()
         small = pen.line * 9 // 10
-        hints = wrapped(self.hints(), small, pen.area.w - pen.line)[:2]
+        parts = [hint for hint in self.hints() if hint]
+        while len(hints := wrapped(parts, small, pen.area.w - pen.line)) > 2:
+            del parts[-2]  # the last one leads to all of them
         at = self._at = arrange(
             pen.area, pen.line, self.stage.inspecting, self.controls, len(hints)
         )
