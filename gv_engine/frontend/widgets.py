@@ -59,6 +59,7 @@ class Pen:
         surface: to draw on.
         theme: the colours.
         line: height of a line of text, in pixels.
+        mouse: where it is; None if it is elsewhere.
         before: the pen of the picture before; what is dragged on it goes on being dragged.
 
     Attributes:
@@ -66,9 +67,14 @@ class Pen:
     """
 
     def __init__(
-        self, surface: pygame.Surface, theme: Theme, line: int, before: Pen | None = None
+        self,
+        surface: pygame.Surface,
+        theme: Theme,
+        line: int,
+        mouse: Point | None = None,
+        before: Pen | None = None,
     ) -> None:
-        self.surface, self.theme, self.line = surface, theme, line
+        self.surface, self.theme, self.line, self.mouse = surface, theme, line, mouse
         self.area = surface.get_rect()
         self._hot: list[Hot] = []
         self._dragged: Hot | None = before._dragged if before else None
@@ -169,7 +175,7 @@ class Pen:
             Whether the mouse is there now.
         """
         self._hot.append(Hot(rect.copy(), press, drag))
-        if rect.collidepoint(pygame.mouse.get_pos()) and pygame.mouse.get_focused():
+        if self.mouse is not None and rect.collidepoint(self.mouse):
             self._over = rect.copy()
             return True
         return False

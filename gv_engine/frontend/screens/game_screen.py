@@ -54,6 +54,7 @@ class GameScreen(Screen):
         self._glides_since = 0.0
         self._glides = False
         self._at: Layout | None = None
+        self._mouse = (-1, -1)
 
     @property
     def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
@@ -93,7 +94,8 @@ class GameScreen(Screen):
         if self._at is None:
             return
         lens, inspector = self._at.inspector, self.stage.inspector
-        place = getattr(event, "pos", pygame.mouse.get_pos())
+        place = event.pos if hasattr(event, "pos") else self._mouse
+        self._mouse = place
         changed = False
         if inspector is not None and self.stage.inspecting and lens.collidepoint(place):
             changed = inspector.event(event)
