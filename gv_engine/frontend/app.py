@@ -6,9 +6,11 @@ The loop sleeps while nothing moves. A screen says with `tick` when it wants to 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from gv_engine.catalogue import load
@@ -29,7 +31,9 @@ from gv_engine.replay import Replay
 
 TITLE = "GV Engine"
 FRAME = 1 / 60  # s: no two pictures follow each other faster
-WAKE_EVERY = 0.25  # s: Python sees Ctrl-C only between waits
+# SDL waits by looking every millisecond, which costs more of a core than is nice
+NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
+AWAKE = 1.0  # s after something happened
 NOTE_STAYS = 6.0  # s
 MOUSE = (
     pygame.MOUSEBUTTONDOWN,
@@ -59,6 +63,7 @@ class App:
         self._keyboard = Keyboard()
         self._note, self._note_until = "", 0.0
         self._unwritten = ""
+        self._happened = 0.0
         self._pen: Pen | None = None
 
     @classmethod
@@ -146,14 +151,18 @@ class App:
         self.settings.played(source)
         self.remember()
 
-    def watch(self, file: Path) -> None:
+    def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.
+
+        Args:
+            file: of the replay.
+            scenario: that it may have been played in, besides the built-in and recent ones.
 
         Raises:
             GVEngineError, OSError: it cannot be watched; the message says why.
         """
         replay = Replay.load(file)
-        self.push(ReplayScreen(self, replay, self._played_again(replay)))
+        self.push(ReplayScreen(self, replay, self._played_again(replay, scenario)))
 
     def go_on(self, file: Path) -> None:
         """Go on with the game of a replay, at its end.
@@ -179,8 +188,9 @@ class App:
         """Keep in mind how a game went."""
         self.told.append(game)
 
-    def _played_again(self, replay: Replay) -> Game:
-        return Game.of(replay, replay.find(self._recent_scenarios()))
+    def _played_again(self, replay: Replay, scenario: Playable | None = None) -> Game:
+        given = () if scenario is None else (scenario,)
+        return Game.of(replay, replay.find(chain(given, self._recent_scenarios())))
 
     def _recent_scenarios(self) -> Iterator[Playable]:
         """Those that the player has played from files, as long as they are sound."""
@@ -217,7 +227,7 @@ class App:
                     self._draw(now)
                     drawn = now
                 due = self.top.tick(now)
-                waits = [WAKE_EVERY, *([] if due is None else [due])]
+                waits = [] if due is None else [due]
                 if self.stale:
                     waits.append(drawn + FRAME - time.monotonic())
                 if self._note:
@@ -225,7 +235,7 @@ class App:
                     if now >= self._note_until:
                         self._note, self.stale = "", True
                 if self.screens:
-                    self._take(max(0.001, min(waits)))
+                    self._take(self._wait(min(waits, default=math.inf)))
         except KeyboardInterrupt:
             pass
         finally:
@@ -246,10 +256,21 @@ class App:
         height = pygame.display.get_desktop_sizes()[0][1]
         return max(1.0, min(3.0, height // 270 / 4))
 
-    def _take(self, patience: float) -> None:
-        """Wait so many seconds for something to happen, and pass on all that has."""
+    def _wait(self, patience: float) -> list[pygame.event.Event]:
+        """Wait so many seconds for something to happen; returns all that has."""
+        begun = now = time.monotonic()
+        while not (events := pygame.event.get()) and now < begun + patience:
+            nap = NAP if now < self._happened + AWAKE else DOZE
+            time.sleep(min(nap, begun + patience - now))
+            now = time.monotonic()
+        if events:
+            self._happened = now
+        return events
+
+    def _take(self, events: list[pygame.event.Event]) -> None:
+        """Pass on what has happened."""
         self._keyboard.begin()
-        for event in (pygame.event.wait(max(1, int(patience * 1000))), *pygame.event.get()):
+        for event in events:
             if not self.screens:
                 return
             if event.type == pygame.QUIT:

@@ -16,20 +16,9 @@ class Camera:
 
     cell: int | None = None
 
-    def usual(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-        """Pixels of a cell's side if nobody zooms; 0 if not even one pixel is left for each.
-
-        Args:
-            grid: its height and width in cells.
-            room: height and width in pixels.
-            readable: the least side at which cells can be made out.
-        """
-        whole = min(room[0] // grid[0], room[1] // grid[1])
-        return whole if whole >= readable else max(readable, min(room) // ACROSS)
-
     def size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
         """Pixels of a cell's side; arguments as for `usual`."""
-        return self.cell or self.usual(grid, room, readable)
+        return self.cell or usual(grid, room, readable)
 
     def zoom(self, notches: int, size: int, least: int) -> None:
         """Show cells larger or, with negative notches, smaller.
@@ -46,6 +35,18 @@ class Camera:
             else:
                 size = next((step for step in reversed(steps) if step < size), max(1, least))
         self.cell = size
+
+
+def usual(grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
+    """Pixels of a cell's side if nobody zooms; 0 if not even one pixel is left for each.
+
+    Args:
+        grid: its height and width in cells.
+        room: height and width in pixels.
+        readable: the least side at which cells can be made out.
+    """
+    whole = min(room[0] // grid[0], room[1] // grid[1])
+    return whole if whole >= readable else max(readable, min(room) // ACROSS)
 
 
 def corner(grid: tuple[int, int], room: tuple[int, int], center: Point, cell: int) -> Point:

@@ -1,10 +1,11 @@
 """The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from components.objects import HIDDEN
 from gv_engine.frame import Frame
+from gv_engine.frontend.arrangement import LEAST_MAP, VIEWS, Place, arrange
 from gv_engine.frontend.board import Board, between
 from gv_engine.frontend.camera import Camera, corner
 from gv_engine.frontend.inspector import GridInspector
@@ -13,12 +14,10 @@ from gv_engine.frontend.minimap import Minimap
 from gv_engine.frontend.motion import Cell, Motion, motion
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.frontend.theme import Theme
-from gv_engine.geometry import ACTIONS, RIGHT, step_x, step_y, turned
+from gv_engine.geometry import ACTIONS
 from gv_engine.text import words
 
-SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
-
-Shape = tuple[int, int]
+MAP_SHARE = 4  # a map over the state takes this part of its shorter side
 
 
 class GridStage:
@@ -29,7 +28,7 @@ class GridStage:
         theme: its colours, and the palette of the objects.
     """
 
-    views: Sequence[str] = ("both", "state", "observation")
+    views: Sequence[str] = VIEWS
     group = "grid"
 
     def __init__(self, game: Any, theme: Theme) -> None:
@@ -47,7 +46,7 @@ class GridStage:
         self._frame: Frame = game.frame()
         self._motion: Motion | None = None
         self._mouse: tuple[int, int] | None = None
-        self._places: dict[str, Place] = {}
+        self._places: Mapping[str, Place] = {}
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
         """Take the frame that is shown from now on; returns whether something moves."""
@@ -62,17 +61,14 @@ class GridStage:
         """Draw the views into the rectangle."""
         frame, theme = self._frame, self._theme
         before = surface.get_clip()
-        surface.set_clip(rect)
+        surface.set_clip(rect.clip(before))
         surface.fill(theme.background, rect)
-        shapes = {"state": frame.grid.shape[:2], "observation": frame.observation.shape[:2]}
-        self._places = arrange(self.view, rect, self.line, shapes, self._readable)
-        for name, place in self._places.items():
-            if place.label.h:
-                write(surface, place.label, name.capitalize(), self.line * 7 // 8, theme.muted)
+        grid, seen = frame.grid.shape[:2], frame.observation.shape[:2]
+        self._places = arrange(self.view, tuple(rect), self.line, grid, seen, self._readable)
         if "state" in self._places:
-            self._draw_state(surface, self._places["state"].rect, progress * (2 - progress))
+            self._draw_state(surface, self._places["state"], progress * (2 - progress))
         if "observation" in self._places:
-            self._draw_observation(surface, self._places["observation"].rect)
+            self._draw_observation(surface, self._places["observation"])
         self._draw_marks(surface)
         self._draw_hint(surface, rect)
         surface.set_clip(before)
@@ -82,8 +78,14 @@ class GridStage:
         """Pixels of a side that a cell needs to be made out."""
         return self.line * 5 // 4
 
-    def _draw_state(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        frame, (height, width) = self._frame, self._frame.grid.shape[:2]
+    def _draw_label(self, surface: pygame.Surface, name: str, place: Place) -> None:
+        if place.label.h:
+            text, line = name.capitalize(), self.line * 7 // 8
+            write(surface, place.label, text, line, self._theme.muted)
+
+    def _draw_state(self, surface: pygame.Surface, at: Place, progress: float) -> None:
+        self._draw_label(surface, "state", at)
+        rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
         cell = self._camera.size((height, width), room, self._readable)
         moving = self._motion if progress < 1 else None
@@ -94,11 +96,26 @@ class GridStage:
         self._state.draw(surface, rect, start, cell, frame.grid, lit, frame.agent, moving, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
-            place = self._state.place(*center)
-            self._minimap.draw(surface, rect, frame.grid, lit, center, shown, place)
+            place, side = self._map_place(rect, self._state.place(*center))
+            if min(place.rect.size) >= LEAST_MAP:
+                self._draw_label(surface, "map", place)
+                self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
 
-    def _draw_observation(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        frame, (height, width) = self._frame, self._frame.observation.shape[:2]
+    def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[Place, str]:
+        """Where the minimap goes: below the observation, or over the state, away from the agent."""
+        if "map" in self._places:
+            return self._places["map"], "topleft"
+        side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
+        room = pygame.Rect(0, rect.y + self.line // 4, side, side)
+        room.right = rect.right - self.line // 4
+        if not room.colliderect(agent.inflate(4 * agent.w, 4 * agent.h)):
+            return Place(no_label, room), "topright"
+        room.left = rect.left + self.line // 4
+        return Place(no_label, room), "topleft"
+
+    def _draw_observation(self, surface: pygame.Surface, at: Place) -> None:
+        self._draw_label(surface, "observation", at)
+        rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
         room = rect.h, rect.w
         cell = max(1, min(rect.h // height, rect.w // width))
         agent = (*frame.observer, 0)
@@ -114,7 +131,7 @@ class GridStage:
                 continue
             if "state" in self._places:
                 self._outline(surface, self._places["state"].rect, self._state, cell, thick)
-            seen = in_view(self._frame, cell)
+            seen = self._frame.in_view(*cell)
             if "observation" in self._places and seen is not None:
                 self._outline(surface, self._places["observation"].rect, self._seen, seen, thick)
 
@@ -179,7 +196,7 @@ class GridStage:
     # ---- what the player does ------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Take a command of the group `view`, or `grid`, whose commands are actions."""
+        """Take a command of the group `view`, or one of `grid`, which is an action."""
         if name == "minimap":
             self._has_minimap = not self._has_minimap
         elif name == "zoom_reset":
@@ -224,105 +241,4 @@ class GridStage:
         if (cell := self._at("state", self._state, position)) is not None:
             return cell
         seen = self._at("observation", self._seen, position)
-        return None if seen is None else on_grid(self._frame, seen)
-
-
-class Place(NamedTuple):
-    """Where a view lies, and its name above it; without a height if there is no room for it."""
-
-    label: pygame.Rect
-    rect: pygame.Rect
-
-
-def arrange(
-    view: str, rect: pygame.Rect, line: int, shapes: dict[str, Shape], readable: int
-) -> dict[str, Place]:
-    """Where the views lie.
-
-    Args:
-        view: one of `GridStage.views`.
-        rect: for all of it.
-        line: height of a line of text, in pixels.
-        shapes: height and width in cells of "state" and "observation".
-        readable: pixels of a cell's side below which the state is shown in parts.
-    """
-    label = line if rect.h > 8 * line else 0
-    if view != "both":
-        body = pygame.Rect(rect.x, rect.y + label, rect.w, max(1, rect.h - label))
-        size = _sizes(shapes[view], body.size, readable if view == "state" else 0)[1]
-        return {view: _place(pygame.Rect((0, 0), size), body.center, label)}
-    plans = (
-        (beside, room)
-        for share in SHARES
-        for beside, room in (
-            (True, (int((rect.w - line) * share), rect.h - label)),
-            (False, (rect.w, int((rect.h - line - 2 * label) * share))),
-        )
-    )
-    best: tuple[float, bool, Shape, Shape] | None = None
-    for beside, (wide, tall) in plans:
-        cell, size = _sizes(shapes["state"], (max(1, wide), max(1, tall)), readable)
-        rest = (
-            (rect.w - line - size[0], tall)
-            if beside
-            else (wide, rect.h - line - 2 * label - size[1])
-        )
-        other, seen = _sizes(shapes["observation"], (max(1, rest[0]), max(1, rest[1])), 0)
-        worth = size[0] * size[1] * min(other, cell) ** 2  # larger cells are worth no more
-        if best is None or worth > best[0]:
-            best = worth, beside, size, seen
-    assert best is not None
-    _, beside, size, seen = best
-    if beside:
-        whole = pygame.Rect(0, 0, size[0] + line + seen[0], max(size[1], seen[1]) + label)
-        whole.center = rect.center
-        middle = whole.y + label + (whole.h - label) // 2
-        centers = (whole.x + size[0] // 2, middle), (whole.right - seen[0] // 2, middle)
-    else:
-        whole = pygame.Rect(0, 0, 0, size[1] + line + seen[1] + 2 * label)
-        whole.center = rect.center
-        centers = (
-            (rect.centerx, whole.y + label + size[1] // 2),
-            (rect.centerx, whole.bottom - seen[1] // 2),
-        )
-    return {
-        "state": _place(pygame.Rect((0, 0), size), centers[0], label),
-        "observation": _place(pygame.Rect((0, 0), seen), centers[1], label),
-    }
-
-
-def _place(rect: pygame.Rect, center: tuple[int, int], label: int) -> Place:
-    rect.center = center
-    return Place(pygame.Rect(rect.x, rect.y - label, rect.w, label), rect)
-
-
-def _sizes(shape: Shape, room: tuple[int, int], readable: int) -> tuple[float, tuple[int, int]]:
-    """Pixels of a cell's side, and width and height of what is shown of a grid."""
-    (rows, columns), (wide, tall) = shape, room
-    cell = Camera().usual(shape, (tall, wide), readable)
-    return max(cell, 0.01), (
-        max(1, min(wide, columns * max(1, cell))),
-        max(1, min(tall, rows * max(1, cell))),
-    )
-
-
-def in_view(frame: Frame, cell: Cell) -> Cell | None:
-    """The cell of the observation that shows a cell of the grid; None if none does."""
-    y, x, facing = frame.agent
-    aside = turned(facing, RIGHT)
-    dy, dx = cell[0] - y, cell[1] - x
-    i = frame.observer[0] - dy * step_y(facing) - dx * step_x(facing)
-    j = frame.observer[1] + dy * step_y(aside) + dx * step_x(aside)
-    height, width = frame.observation.shape[:2]
-    return (i, j) if 0 <= i < height and 0 <= j < width else None
-
-
-def on_grid(frame: Frame, seen: Cell) -> Cell | None:
-    """The cell of the grid that a cell of the observation shows; None beyond the grid."""
-    y, x, facing = frame.agent
-    aside = turned(facing, RIGHT)
-    ahead, right = frame.observer[0] - seen[0], seen[1] - frame.observer[1]
-    y += ahead * step_y(facing) + right * step_y(aside)
-    x += ahead * step_x(facing) + right * step_x(aside)
-    height, width = frame.grid.shape[:2]
-    return (y, x) if 0 <= y < height and 0 <= x < width else None
+        return None if seen is None else self._frame.on_grid(*seen)

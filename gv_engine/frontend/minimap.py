@@ -1,4 +1,4 @@
-"""The minimap: the whole grid in a corner of what the camera shows, and which part that is."""
+"""The minimap: the whole of a grid, and which part of it the camera shows."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,8 +7,8 @@ from gv_engine.frontend.mosaic import Mosaic, SpriteNames, Tiles, codes
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.frontend.theme import Theme
 
-SHARE = 3  # it takes this part of the shorter side of the view
-LEAST = 48  # pixels: a smaller one shows nothing
+EDGE = 2  # pixels of the frame: a dark and a light line
+DOT = 5  # pixels: where the agent is, at least
 
 
 class Minimap:
@@ -28,54 +28,49 @@ class Minimap:
     def draw(
         self,
         surface: pygame.Surface,
-        rect: pygame.Rect,
+        room: pygame.Rect,
+        corner: str,
         grid: NDArray[np.uint8],
         lit: NDArray[np.bool_] | None,
         agent: tuple[float, float],
         shown: tuple[float, float, float, float],
-        avoid: pygame.Rect,
     ) -> None:
-        """Draw it into the corner at the right above, or at the left if the agent is there.
+        """Draw it as large as fits.
 
         Args:
             surface: to draw on.
-            rect: the view.
+            room: that the map keeps to.
+            corner: of the room, that it is put into: topleft or topright.
             grid: (H, W, 3).
             lit: (H, W), as for boards.
             agent: its y, x.
             shown: top, left, height and width of what the view shows, in cells.
-            avoid: where the agent is on the surface.
         """
         height, width, _ = grid.shape
-        room = min(rect.size) // SHARE
-        if room < LEAST:
-            return
-        cell = max(1, room // max(height, width))
+        scale = min((room.h - 2 * EDGE) / height, (room.w - 2 * EDGE) / width)
+        cell = max(1, int(scale))
         if self._mosaic.tiles.cell != cell or self._mosaic.shown.shape != (height, width):
             self._mosaic = Mosaic(Tiles(self._sheet, self._names, cell), (height, width))
             self._ground = pygame.Surface((width * cell, height * cell), 0, 32)
         self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, codes(grid, lit))
-        picture, scale = self._ground, float(cell)
-        if max(picture.get_size()) > room:  # more cells than pixels
-            scale = room / max(height, width)
+        picture, scale = self._ground, min(scale, cell)
+        if scale < 1:  # more cells than pixels
             size = max(1, round(width * scale)), max(1, round(height * scale))
             picture = pygame.transform.smoothscale(picture, size)
-        frame = pygame.Rect(0, 0, picture.get_width() + 4, picture.get_height() + 4)
-        frame.topright = rect.right - 4, rect.y + 4
-        if frame.colliderect(avoid.inflate(avoid.w * 4, avoid.h * 4)):
-            frame.topleft = rect.x + 4, rect.y + 4
+        frame = picture.get_rect().inflate(2 * EDGE, 2 * EDGE)
+        setattr(frame, corner, getattr(room, corner))
         surface.fill(self._theme.on_select, frame)
         surface.fill(self._theme.select, frame.inflate(-2, -2))
-        inner = frame.inflate(-4, -4)
+        inner = frame.inflate(-2 * EDGE, -2 * EDGE)
         surface.blit(picture, inner)
         top, left, tall, wide = (round(part * scale) for part in shown)
         part = pygame.Rect(inner.x + left, inner.y + top, wide, tall).clip(inner)
         pygame.draw.rect(surface, self._theme.on_select, part.inflate(2, 2).clip(inner), 1)
         pygame.draw.rect(surface, self._theme.select, part, 1)
-        dot = pygame.Rect(0, 0, 5, 5)
+        dot = pygame.Rect(0, 0, max(DOT, int(scale)), max(DOT, int(scale)))
         dot.center = (
             inner.x + int((agent[1] + 0.5) * scale),
             inner.y + int((agent[0] + 0.5) * scale),
         )
-        surface.fill(self._theme.select, dot.inflate(2, 2).clip(inner))
+        surface.fill(self._theme.on_select, dot.inflate(2, 2).clip(inner))
         surface.fill(self._theme.accent, dot.clip(inner))

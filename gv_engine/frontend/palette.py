@@ -41,13 +41,13 @@ PALETTES: dict[str, tuple[Shades, ...]] = {
         Shades("#2f62cc", "#14316f", "#9dbdfa", _WHITE, *_BLUE),
         Shades("#f2cf2c", "#7a6006", "#fff3a6", _BLACK, *_YELLOW),
     ),
-    # After Okabe and Ito: told apart with every kind of colour blindness.
+    # After Okabe and Ito, further apart where red, green or blue receptors are missing.
     "colour-blind safe": (
         _NONE,
         Shades("#d65a12", "#7e2e04", "#ffb184", _WHITE, *_RED),
-        Shades("#0a9a74", "#045440", "#8fe3c8", _WHITE, *_GREEN),
-        Shades("#1673b6", "#083e68", "#96cdf5", _WHITE, *_BLUE),
-        Shades("#f2dc3c", "#7a6606", "#fff7b8", _BLACK, *_YELLOW),
+        Shades("#0fa27a", "#045440", "#8fe3c8", _WHITE, *_GREEN),
+        Shades("#0f62a6", "#083660", "#8fc4f0", _WHITE, *_BLUE),
+        Shades("#efd52a", "#7a6606", "#fff7b8", _BLACK, *_YELLOW),
     ),
 }
 """By name, then by colour index: NONE, RED, GREEN, BLUE, YELLOW."""

@@ -9,8 +9,6 @@ from gv_engine.frontend.mosaic import Mosaic, SpriteNames, Tiles, codes
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.frontend.theme import DARK
 
-VIEWS = ("both", "state", "observation")
-
 
 class Views:
     """Draws the state, the observation, or both side by side, and nothing else.

@@ -181,10 +181,11 @@ class Pen:
         press: Callable[[], None],
         key: str = "",
         chosen: bool = False,
+        ground: str = "well",
     ) -> None:
         """A button with its label, and the key that does the same in weaker letters."""
         over = self.hot(rect, lambda _: press())
-        self.card(rect, "accent" if chosen else "well")
+        self.card(rect, "accent" if chosen else ground)
         inner = rect.inflate(-self.line, 0)
         if over and not chosen:
             self.frame(rect, "outline")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -231,7 +232,7 @@ class StartScreen(Screen):
                 key = self.app.bindings.label("window", name)
                 width = pen.width(label + key) + 3 * line
                 slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
-                pen.button(slot, label, lambda name=name: self.command(name), key)  # type: ignore[misc]
+                pen.button(slot, label, partial(self.command, name), key, ground="card")
                 rest.w -= width + line // 2
         pen.card(rest, "well")
         pen.frame(rest, "accent" if self._query else "outline")
@@ -274,11 +275,11 @@ class StartScreen(Screen):
         for number, (card, rect) in enumerate(self._placed):
             place = rect.move(room.x, room.y - int(self._scroll))
             if place.colliderect(room):
-                pen.hot(place.clip(room), lambda _, number=number: self._press(number))  # type: ignore[misc]
+                pen.hot(place.clip(room), partial(self._press, number))
                 card.draw(pen, place, number == self._chosen)
         pen.surface.set_clip(None)
 
-    def _press(self, number: int) -> None:
+    def _press(self, number: int, at: tuple[int, int]) -> None:
         self._chosen = number
         self._open()
 
