@@ -18,6 +18,7 @@ from gv_engine.world import AGENT
 from systems.rendering import draw_state_and_observation
 
 if TYPE_CHECKING:
+    from gv_engine.episode import Playable
     from gv_engine.scenario import Scenario
 
 
@@ -133,7 +134,7 @@ def sprite_name(kind: int, state: int) -> str:
     return OBJECT_TYPES[kind].sprite_of(state)
 
 
-def sprite_folders(scenario: Scenario) -> tuple[Path, ...]:
+def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     """Where an author's own drawings are: beside the scenario file and in `sprites/` there."""
     if scenario.source is None:
         return ()

@@ -8,23 +8,28 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.area import Area
+from gv_engine.episode import Identity
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
 from gv_engine.resources import SCENARIOS
+from gv_engine.rules import SourceFile, digest
 from gv_engine.scenario_file import Document, read_file, read_mapping
 from gv_engine.scenario_reader import read_document
 from gv_engine.scenario_values import instead
 from gv_engine.system import Call, Phase
 
 if TYPE_CHECKING:
+    from gv_engine.grid_episode import GridEpisode
     from gv_engine.gridverse.envs.gridworld import GridWorld
 
 _SUFFIXES = (".yaml", ".yml")
@@ -53,6 +58,7 @@ class Scenario:
         source: the file; None if the scenario came as a mapping.
         reward_names: one for each reward function, unique.
         warnings: what was ignored, one located line each.
+        code: the Python files of its own that it uses, as they were when they were loaded.
         schedule: see `calls`.
         document: what was read, to be read again in another process.
         changes: attributes that differ from the document.
@@ -72,6 +78,7 @@ class Scenario:
     source: Path | None
     reward_names: tuple[str, ...]
     warnings: tuple[str, ...]
+    code: tuple[SourceFile, ...]
     schedule: Mapping[Phase, tuple[Call, ...]] = field(repr=False)
     document: Document = field(repr=False)
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -116,6 +123,37 @@ class Scenario:
 
         return GridWorld.from_scenario(self)
 
+    def episode(self) -> GridEpisode:
+        """Something to play it in, for games and replays."""
+        from gv_engine.grid_episode import GridEpisode  # which plays scenarios
+
+        return GridEpisode(self)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What replays keep of it; equal for equal content, wherever the files are."""
+        folder = self.document.folder
+        code = sorted((_label(file.path, folder), file.digest) for file in self.code)
+        said = [self.name, self.document.root.plain, dict(self.changes), code]
+        content = json.dumps(said, sort_keys=True, default=str)
+        return Identity("grid", self.name, digest(content.encode()), self.document.text)
+
+    def watched(self) -> tuple[Path, ...]:
+        """The files that it was made of, and all Python files that it might come to use."""
+        own = {file.path for file in self.code}
+        if self.source:
+            own.update((self.source, *self.source.parent.glob("*.py")))
+        return tuple(sorted(own))
+
+    def loaded_again(self) -> Scenario:
+        """The same scenario as its files say it now.
+
+        Raises:
+            ScenarioError: all that is wrong with them.
+        """
+        document = read_file(self.source) if self.source else self.document
+        return _understood(document, self.changes)
+
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`."""
         return dataclasses.replace(self, changes={**self.changes, **changes}, **changes)
@@ -136,6 +174,11 @@ class Scenario:
 def _understood(document: Document, changes: Mapping[str, Any]) -> Scenario:
     scenario = Scenario(document=document, **read_document(document))
     return scenario.with_(**changes) if changes else scenario
+
+
+def _label(path: Path, folder: Path) -> str:
+    """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
+    return path.name if path.parent != folder.resolve() else f"./{path.name}"
 
 
 def names() -> list[str]:

@@ -12,6 +12,7 @@ from gv_engine.component import column_name, is_component
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout, rounded
 from gv_engine.objects import COLORS, OBJECT_TYPES, ObjectType
+from gv_engine.rules import sources
 from gv_engine.scenario_calls import Calls, is_complete
 from gv_engine.scenario_file import Document
 from gv_engine.scenario_map import Legend, read_legend, read_map
@@ -132,6 +133,7 @@ class _Reader:
             "source": self.document.source,
             "reward_names": _unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.warnings()),
+            "code": tuple(sources(self.names.modules.values())),
             "schedule": calls,
         }
         self.problems.raise_if_any()

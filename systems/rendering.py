@@ -4,7 +4,7 @@ from typing import Any
 
 from components.objects import HIDDEN
 from gv_engine.frame import Frame
-from gv_engine.geometry import ACTIONS
+from gv_engine.geometry import action_name
 from gv_engine.system import RENDERING, system
 
 
@@ -23,7 +23,7 @@ def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
             seen=canvas.view.on_grid(w, agent, observation[..., 0] != HIDDEN),
             observation=observation,
             observer=scenario.area.observer,
-            action=ACTIONS[w.action] if w.steps else "",
+            action=action_name(w.action) if w.steps else "",
             reward=w.reward,
             terms=dict(zip(scenario.reward_names, canvas.terms, strict=True)),
             total=w.total,

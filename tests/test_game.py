@@ -68,7 +68,7 @@ def test_an_action_that_the_scenario_lacks_is_no_step():
 
 
 def test_episodes_without_a_step_do_not_count():
-    played = game(seed=8)
+    played = game(seed=7)
     played.reset()
     assert (played.seed, played.played) == (8, [])
     played.step("TURN_LEFT")
@@ -76,6 +76,10 @@ def test_episodes_without_a_step_do_not_count():
     assert (played.seed, played.played) == (9, [Played(8, 1, -0.05, "")])
     played.step("TURN_LEFT")
     assert [episode.seed for episode in played.played] == [8, 9]
+    played.again()
+    played.reset(seed=3)
+    assert [episode.seed for episode in played.played] == [8, 9]
+    assert played.seed == 3
 
 
 def test_drawn_seeds_can_be_typed():

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from gv_engine.commands import check, listing, new, play, record, rollout
 from gv_engine.commands.arguments import UsageError, complain
 from gv_engine.errors import GVEngineError, ScenarioError
 from gv_engine.policy import PolicyError
-from gv_engine.rules import is_rule_module
+from gv_engine.rules import place_of
 
 COMMANDS = (play, listing, new, check, rollout, record)
 _INTERRUPTED = 130
@@ -94,20 +93,10 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except Exception as error:
         # python -X dev shows it all
-        if sys.flags.dev_mode or not (place := _place_in_rules(error)):
+        if sys.flags.dev_mode or not (place := place_of(error)):
             raise
         complain(f"{place}: {type(error).__name__}: {error}")
         return 1
-
-
-def _place_in_rules(error: BaseException) -> str:
-    """File and line of an author's code where an error comes from, or empty."""
-    frames = [
-        f"{frame.f_code.co_filename}:{line}"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if is_rule_module(frame.f_globals.get("__name__", ""))
-    ]
-    return frames[-1] if frames else ""
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -1,21 +1,13 @@
-"""`gv-engine play`: a scenario in a window."""
+"""`gv-engine play`: the start screen, or a scenario in a window."""
 
 from __future__ import annotations
 
 import argparse
 
-from gv_engine.commands.arguments import (
-    Commands,
-    add_command,
-    add_scenario,
-    complain,
-    natural,
-    signed,
-)
-from gv_engine.game import Game, Played
+from gv_engine.commands.arguments import Commands, add_command, complain, natural, signed
+from gv_engine.game import Played
 from gv_engine.scenario import Scenario
 
-_DEFAULT = "keydoor-9x9"
 _EXAMPLES = """\
 gv-engine play
 gv-engine play empty-8x8 --seed 7
@@ -24,10 +16,14 @@ gv-engine play caves/first.yaml"""
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(
-        commands, run, "play", "Play a scenario in a window; the keys stand below it", _EXAMPLES
+    parser = add_command(commands, run, "play", "Play in a window", _EXAMPLES)
+    parser.add_argument(
+        "scenario",
+        metavar="SCENARIO",
+        nargs="?",
+        help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml (default: "
+        "choose in the window)",
     )
-    add_scenario(parser, _DEFAULT)
     parser.add_argument(
         "--seed",
         metavar="N",
@@ -38,17 +34,27 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Open the window; when it is closed, say how it went."""
-    game = Game(Scenario.load(options.scenario), options.seed)
+    if options.scenario is not None:
+        Scenario.load(options.scenario)  # what is wrong with it is said before a window opens
     # here, so that no other command imports pygame
-    from gv_engine.frontend import window
+    from gv_engine.frontend.app import App
+    from gv_engine.frontend.screens.start import StartScreen
+    from gv_engine.frontend.window import NoDisplay
 
+    def first(app: App) -> None:
+        app.push(StartScreen(app))
+        if options.scenario is not None:
+            app.play(options.scenario, options.seed)
+
+    app = App.load()
     try:
-        window.play(game)
-    except window.NoDisplay as error:
+        app.run(first)
+    except NoDisplay as error:
         complain(error)
         return 1
-    if game.played:
-        print(f"{game.title}: {'; '.join(map(told, game.played))}")
+    for game in app.told:
+        if game.played:
+            print(f"{game.title}: {'; '.join(map(told, game.played))}")
     return 0
 
 

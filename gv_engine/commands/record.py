@@ -15,7 +15,6 @@ from gv_engine.commands.arguments import (
     positive,
 )
 from gv_engine.errors import nearest
-from gv_engine.files import replacing
 from gv_engine.policy import load_policy
 from gv_engine.scenario import Scenario
 from gv_engine.vector_environment import GridVectorEnv
@@ -78,9 +77,9 @@ def run(options: argparse.Namespace) -> int:
     if options.view not in recording.VIEWS:
         raise UsageError(f"--view {options.view}: {nearest(options.view, recording.VIEWS)}")
     env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    artist = recording.Artist(env, options.view, options.cell)
     frames = recording.frames(env, policy, options.seed, steps)
-    with replacing(out) as draft:
-        shown = recording.WRITERS[suffix](draft, map(artist.draw, frames), options.fps)
-    print(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
+    with recording.Recorder(out, scenario, options.view, options.cell, options.fps) as recorder:
+        for frame in frames:
+            recorder.add(frame)
+    print(f"{out}: {scenario.name}, seed {options.seed}, {recorder.shown - 1} steps")
     return 0
