@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Iterable
 
 from gv_engine.catalogue import load
-from gv_engine.commands.arguments import Commands, add_command, complain, natural, signed
+from gv_engine.commands.arguments import Commands, add_command, complain, natural
 from gv_engine.game import Game, Played
 from gv_engine.scenario import Scenario
+from gv_engine.text import signed
 
 _FIRST = "keydoor-9x9"
 _EXAMPLES = """\

@@ -88,11 +88,16 @@ def _cell(letter: str, kind: int, color: int, lit: bool, theme: Theme) -> tuple[
     if not color and _is_opaque(kind):
         return letter * WIDE, f"{theme.muted} on {theme.outline}"
     if color:
-        ink = PALETTES[theme.palette][color].light
+        shades = PALETTES[theme.palette][color]
+        ink = shades.light if _is_dark(theme.background) else shades.dark
         return letter + COLORS[color][0].lower(), f"bold {ink} on {ground}"
     if letter == ".":
         return (letter if lit else " ") + " ", f"{theme.muted} on {ground}"
     return letter + " ", f"{'bold ' if lit else ''}{theme.text} on {ground}"
+
+
+def _is_dark(color: str) -> bool:
+    return int(color[1:3], 16) < 128
 
 
 def _is_opaque(kind: int) -> bool:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-_SEQUENCE = re.compile(rb"\x1b(?:\[([0-9;]*)([A-Za-z~])|O([A-Za-z])|\[\[([A-E]))")
-_BEGUN = re.compile(rb"\x1b(?:\[[0-9;]*|\[\[|O)?")
+_SEQUENCE = re.compile(rb"\x1b(?:\[[<=>?]?([0-9;]*)([A-Za-z~])|O([A-Za-z])|\[\[([A-E]))")
+_BEGUN = re.compile(rb"\x1b(?:\[[<=>?]?[0-9;]*|\[\[|O)?")
 _CHARACTER = re.compile(rb"[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*")
 _ENDS = {
     **{b"A": "Up", b"B": "Down", b"C": "Right", b"D": "Left", b"H": "Home", b"F": "End"},
@@ -86,6 +86,8 @@ class Keys:
             return _named(*sequence.groups())
         if self._buffer[:1] == b"\x1b":
             self._buffer = self._buffer[1:]
+            if self._buffer[:1] == b"\x1b":
+                return "Escape"
             character = self._character()
             return f"Alt+{character}" if character else ""
         return self._character()

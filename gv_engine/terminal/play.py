@@ -9,7 +9,6 @@ from itertools import zip_longest
 
 from rich.text import Text
 
-from gv_engine.commands.arguments import signed
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS, PAD, SCREENS, Bindings, called
 from gv_engine.frontend.folders import new_file, replay_folder
@@ -20,7 +19,7 @@ from gv_engine.replay import SUFFIX
 from gv_engine.terminal.boards import boards
 from gv_engine.terminal.keys import Keys
 from gv_engine.terminal.tty import Tty
-from gv_engine.text import words
+from gv_engine.text import signed, words
 
 _VIEWS = ("both", "state", "observation")
 _PANEL = 30
@@ -193,24 +192,23 @@ class TerminalGame:
         Args:
             width, height: in characters.
         """
-        if self._helping:
-            return self._keys(width, height)
-        room = height - 1
+        body = self._keys(width, height - 1) if self._helping else self._body(width, height - 1)
+        body = [_fitted(line, width) for line in body[: height - 1]]
+        body += [Text()] * (height - 1 - len(body))
+        return [*body, _fitted(Text(self._foot(), self._theme.muted), width)]
+
+    def _body(self, width: int, room: int) -> list[Text]:
+        """The boards, and the panel beside them or below."""
         natural = len(self._boards(width, room)[0])
         if width < _WIDE and natural + _PANEL > width:
             panel = self._panel(width)
-            body = [*self._boards(width, max(room - len(panel), room // 2)), *panel]
-        else:
-            body = self._boards(width - _PANEL, room)
-            across = len(body[0]) + _MARGIN
-            panel = self._panel(width - across)
-            body += [Text()] * (len(panel) - len(body))
-            body = [
-                Text.assemble(line, " " * (across - len(line)), said)
-                for line, said in zip_longest(body, panel, fillvalue=Text())
-            ]
-        body = body[:room] + [Text()] * (room - len(body))
-        return [*body, _fitted(Text(self._foot(), self._theme.muted), width)]
+            return [*self._boards(width, max(room - len(panel), room // 2)), *panel]
+        left = self._boards(width - _PANEL, room)
+        across = len(left[0]) + _MARGIN
+        return [
+            Text.assemble(line, " " * (across - len(line)), said)
+            for line, said in zip_longest(left, self._panel(width - across), fillvalue=Text())
+        ]
 
     def _boards(self, width: int, height: int) -> list[Text]:
         return boards(self.game.frame(), self._view, width, height, self._theme)
@@ -256,6 +254,8 @@ class TerminalGame:
             return f"Which seed? {self._typed}_   Enter: play it   Esc: go on"
         if self._leaving:
             return f"Leave? {self._label('menu')}: leave   any other key: go on"
+        if self._helping:
+            return "Any key: go on"
         if self.game.frame().outcome:
             names = {"go_on": "next level", "again": "same level again", "undo": "undo"}
         else:
@@ -272,31 +272,32 @@ class TerminalGame:
         return next(filter(None, labels), "")
 
     def _keys(self, width: int, height: int) -> list[Text]:
-        """All keys, in as many columns as they need."""
-        found: dict[str, Text] = {}
+        """All keys, in as many columns as they need and have room."""
+        found: dict[str, tuple[list[str], str]] = {}
         for group in SCREENS["play"]:
             for command in GROUPS[group]:
                 does = command.name in _COMMANDS or command.name in self.game.actions
                 bound = self._bindings.keys(group, command.name)
-                keys = [key for key in bound if key not in PAD]
-                if does and keys and command.name not in found:
+                keys = [called(key) for key in bound if key not in PAD]
+                if does and keys:
                     says = "leave" if command.name == "menu" else command.says
-                    text = Text(f"{says:<28.28} ", self._theme.text)
-                    text.append(", ".join(map(called, keys[:3])), self._theme.accent)
-                    found[command.name] = text
-        rows = max(1, height - 2)
-        entries = list(found.values())
-        columns = [entries[first : first + rows] for first in range(0, len(entries), rows)]
-        each = width // max(1, len(columns))
+                    found.setdefault(command.name, (keys, says))
+        rows = max(1, height - 1)
+        columns = min(-(-len(found) // rows), max(1, width // _PANEL))
+        each = width // columns
+        kept, room = (3, 26) if each >= 2 * _PANEL else (1, 14)
+        entries = [
+            Text.assemble((f"{', '.join(keys[:kept]):<{room}}", self._theme.accent), says)
+            for keys, says in found.values()
+        ]
         lines = [Text("Keys", f"bold {self._theme.accent}")]
         for row in range(rows):
             line = Text()
-            for column in columns:
-                if row < len(column):
-                    line.append_text(_fitted(column[row], each - 1))
-                    line.append(" " * (each - len(line) % each))
+            for entry in entries[row : columns * rows : rows]:
+                entry.truncate(max(0, each - 1), overflow="ellipsis", pad=True)
+                line.append_text(entry).append(" ")
             lines.append(line)
-        return [*lines, Text("Any key: go on", self._theme.muted)]
+        return lines
 
 
 _COMMANDS: dict[str, Callable[[TerminalGame], None]] = {
