@@ -15,7 +15,7 @@ from gv_engine.frame import Frame
 from gv_engine.frontend.palette import PALETTES
 from gv_engine.frontend.theme import Theme
 from gv_engine.objects import COLORS, OBJECT_TYPES
-from gv_engine.text import board
+from gv_engine.text import board, words
 
 WIDE = 2
 """Characters of a cell."""
@@ -47,6 +47,20 @@ def boards(frame: Frame, view: str, width: int, height: int, theme: Theme) -> li
     left = [*state, *[Text(" " * len(state[0]))] * (rows - len(state))]
     right = [*observation, *[Text()] * (rows - len(observation))]
     return [a + Text(" " * GAP) + b for a, b in zip(left, right, strict=True)]
+
+
+def legend(frame: Frame, theme: Theme) -> list[Text]:
+    """What the letters in sight stand for, but for walls and floor."""
+    cells = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
+    letters = board(cells[None])
+    found = {}
+    for letter, (kind, state, color) in zip(letters, cells.tolist(), strict=True):
+        if letter not in "#.?":
+            text = Text(no_wrap=True)
+            text.append(*_cell(letter, kind, color, True, theme))
+            text.append(f" {words(kind, state, color)}", theme.muted)
+            found.setdefault(text.plain, text)
+    return list(found.values())
 
 
 def _least(frame: Frame) -> int:

@@ -16,7 +16,7 @@ from gv_engine.frontend.settings import Settings
 from gv_engine.frontend.theme import THEMES
 from gv_engine.game import Game
 from gv_engine.replay import SUFFIX
-from gv_engine.terminal.boards import boards
+from gv_engine.terminal.boards import boards, legend
 from gv_engine.terminal.keys import Keys
 from gv_engine.terminal.tty import Tty
 from gv_engine.text import signed, words
@@ -242,6 +242,7 @@ class TerminalGame:
             won = frame.outcome == "terminated" and frame.reward > 0
             ending = "Well done!" if won else _ENDINGS[frame.outcome]
             said += [Text(), Text(f" {ending} ", f"bold {theme.on_accent} on {theme.accent}")]
+        said += [Text(), *legend(frame, theme)]
         return [_fitted(line, width) for line in said]
 
     def _reward(self, value: float) -> tuple[str, str]:
