@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from gv_engine.frontend.screens.screen import Screen
 from gv_engine.frontend.settings import Settings, forced_scale
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import THEMES, Theme
-from gv_engine.frontend.widgets import Pen, line_height
+from gv_engine.frontend.widgets import Pen, Point, line_height
 from gv_engine.frontend.window import open_window
 from gv_engine.game import Game
 from gv_engine.replay import Replay
@@ -65,6 +65,7 @@ class App:
         self._unwritten = ""
         self._happened = 0.0
         self._pen: Pen | None = None
+        self._mouse: Point | None = None
 
     @classmethod
     def load(cls) -> App:
@@ -224,7 +225,8 @@ class App:
             while self.screens:
                 now = time.monotonic()
                 if self.stale and now >= drawn + FRAME:
-                    self._draw(now)
+                    self.draw_on(pygame.display.get_surface(), now)
+                    pygame.display.flip()
                     drawn = now
                 due = self.top.tick(now)
                 waits = [] if due is None else [due]
@@ -235,7 +237,7 @@ class App:
                     if now >= self._note_until:
                         self._note, self.stale = "", True
                 if self.screens:
-                    self._take(self._wait(min(waits, default=math.inf)))
+                    self.take(self._wait(min(waits, default=math.inf)))
         except KeyboardInterrupt:
             pass
         finally:
@@ -267,7 +269,7 @@ class App:
             self._happened = now
         return events
 
-    def _take(self, events: list[pygame.event.Event]) -> None:
+    def take(self, events: Iterable[pygame.event.Event]) -> None:
         """Pass on what has happened."""
         self._keyboard.begin()
         for event in events:
@@ -303,15 +305,18 @@ class App:
             self.top.command(command.name)
 
     def _point(self, event: pygame.event.Event) -> None:
+        if event.type != pygame.MOUSEWHEEL:
+            self._mouse = getattr(event, "pos", None)
         if self._pen is None or not self._pen.pointed(event):
             self.top.pointed(event)
         else:
             self.stale = True
 
-    def _draw(self, now: float) -> None:
-        surface = pygame.display.get_surface()
+    def draw_on(self, surface: pygame.Surface, now: float) -> None:
+        """Draw what is to be seen at a time in seconds."""
         self.stale = False
-        pen = Pen(surface, self.theme, line_height(surface.get_size(), self.scale), self._pen)
+        line = line_height(surface.get_size(), self.scale)
+        pen = Pen(surface, self.theme, line, self._mouse, self._pen)
         surface.fill(self.theme.background)
         first = max(n for n, screen in enumerate(self.screens) if n == 0 or not screen.over)
         for screen in self.screens[first:]:
@@ -321,4 +326,3 @@ class App:
         if self._note:
             pen.note(self._note)
         self._pen = pen
-        pygame.display.flip()

@@ -49,13 +49,13 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
         side = Rect(body.right - width, body.y, width, body.h)
         body.w -= width + gap
         if inspecting:
-            lens, panel = side, Rect(body.x, 0, body.w, 3 * line)
+            lens, panel = side, Rect(body.x, 0, body.w, 2 * line)
         else:
             panel = side
     else:
         panel = Rect(body.x, 0, body.w, min(8 * line, body.h * 2 // 5))
         if inspecting:
-            panel.h = 3 * line
+            panel.h = 2 * line
             lens = Rect(body.x, 0, body.w, body.h // 2)
             lens.bottom = body.bottom
             body.h -= lens.h + gap

@@ -53,6 +53,7 @@ class GameScreen(Screen):
         self._glides_since = 0.0
         self._glides = False
         self._at: Layout | None = None
+        self._mouse = (-1, -1)
 
     @property
     def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
@@ -92,7 +93,8 @@ class GameScreen(Screen):
         if self._at is None:
             return
         lens, inspector = self._at.inspector, self.stage.inspector
-        place = getattr(event, "pos", pygame.mouse.get_pos())
+        place = event.pos if hasattr(event, "pos") else self._mouse
+        self._mouse = place
         changed = False
         if inspector is not None and self.stage.inspecting and lens.collidepoint(place):
             changed = inspector.event(event)
@@ -115,7 +117,9 @@ class GameScreen(Screen):
         if self._theme != self.app.theme:
             self._restage()
         small = pen.line * 9 // 10
-        hints = wrapped(self.hints(), small, pen.area.w - pen.line)[:2]
+        parts = [hint for hint in self.hints() if hint]
+        while len(hints := wrapped(parts, small, pen.area.w - pen.line)) > 2:
+            del parts[-2]  # the last one leads to all of them
         at = self._at = arrange(
             pen.area, pen.line, self.stage.inspecting, self.controls, len(hints)
         )
