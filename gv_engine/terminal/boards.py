@@ -53,7 +53,7 @@ def legend(frame: Frame, theme: Theme) -> list[Text]:
     """What the letters in sight stand for, but for walls and floor."""
     cells = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
     letters = board(cells[None])
-    found = {}
+    found: dict[str, Text] = {}
     for letter, (kind, state, color) in zip(letters, cells.tolist(), strict=True):
         if letter not in "#.?":
             text = Text(no_wrap=True)
