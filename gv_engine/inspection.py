@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 REPRESENTATIONS = NAMES
 
 
+def visibility_functions() -> tuple[str, ...]:
+    """Names of all that are registered."""
+    return tuple(REGISTRIES[VISIBILITY])
+
+
 class Part(NamedTuple):
     """A component of an entity: its class, and its fields with what their values mean."""
 
@@ -87,6 +92,7 @@ class Inspection:
         self.scenario = scenario
         self._simulation = Simulation(scenario)
         self._row = scenario.layout.defaults()
+        self._calls: dict[str, Call | str] = {}
 
     def look(self, row: NDArray[Any]) -> None:
         """Look at the world of a row from now on.
@@ -173,14 +179,11 @@ class Inspection:
         found = Representation.of_observation(self.scenario, representation)
         return found.encode(grid, np.array(item, np.uint8), observer(self.scenario))
 
-    def visibility_functions(self) -> dict[str, Call | str]:
-        """All that are registered, by name: a call, or why there is none for this scenario.
-
-        Parameters are the scenario's where it names the function, else as they are by default.
-        """
-        return {name: self._visibility(name) for name in REGISTRIES[VISIBILITY]}
-
     def _visibility(self, name: str) -> Call | str:
+        """A function with its parameters, or why there are none for this scenario.
+
+        They are the scenario's where it names the function, else as they are by default.
+        """
         system, own = REGISTRIES[VISIBILITY][name], self.scenario.visibility
         if own.system is system:
             return own
@@ -207,7 +210,9 @@ class Inspection:
         Raises:
             KeyError: no such function.
         """
-        call = self._visibility(function)
+        if function not in self._calls:
+            self._calls[function] = self._visibility(function)
+        call = self._calls[function]
         world, view = self._simulation.world, self._simulation.view
         nothing = Sight(
             np.zeros(self.scenario.area.shape, np.bool_),

@@ -10,7 +10,7 @@ from gv_engine.frontend.sprites import pygame
 VIEWS = ("both", "state", "observation")
 
 SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
-LARGER = 1.5  # cells of the observation are worth no more than so many times those of the state
+LARGER = 1.5  # than the cells of a state in parts, those of the observation may well be
 LEAST_MAP = 96  # pixels: a smaller map is better laid over the state
 
 Shape = tuple[int, int]
@@ -57,9 +57,10 @@ def arrange(
             wide = room.w - line - state[0] if beside else room.w
             tall = room.h - label if beside else room.h - line - 2 * label - state[1]
             other, shown = _fit(seen, wide, tall, 0)
-            worth = state[0] * state[1] * min(other, LARGER * cell) ** 2
-            plans.append((worth, beside, state, shown))
-    _, beside, state, shown = max(plans, key=lambda plan: plan[0])
+            useful = LARGER * cell if _is_part(state, grid, cell) else cell
+            worth = state[0] * state[1] * min(other, useful) ** 2
+            plans.append((worth, beside, cell, state, shown))
+    _, beside, cell, state, shown = max(plans, key=lambda plan: plan[0])
     if not beside:
         whole = _centered(room, 0, state[1] + line + shown[1] + 2 * label)
         below = whole.move(0, label + state[1] + line)
@@ -72,11 +73,15 @@ def arrange(
     right = pygame.Rect(left.right + line, whole.y, shown[0], 0)
     places = {"state": _place(left, state, label), "observation": _place(right, shown, label)}
     rest = whole.h - label - shown[1] - line
-    is_part = state[0] < grid[1] * readable or state[1] < grid[0] * readable
-    if is_part and min(shown[0], rest - label) >= LEAST_MAP:
+    if _is_part(state, grid, cell) and min(shown[0], rest - label) >= LEAST_MAP:
         below = right.move(0, label + shown[1] + line)
         places["map"] = _place(below, (shown[0], rest - label), label)
     return places
+
+
+def _is_part(size: tuple[int, int], grid: Shape, cell: float) -> bool:
+    """Whether a state with cells of that side is larger than what is shown."""
+    return size[0] < grid[1] * int(cell) or size[1] < grid[0] * int(cell)
 
 
 def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:

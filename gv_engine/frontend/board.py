@@ -12,7 +12,7 @@ from gv_engine.frontend.mosaic import Codes, Mosaic, SpriteNames, Tiles, codes
 from gv_engine.frontend.motion import Cell, Motion, Thing
 from gv_engine.frontend.sprites import ANGLES, SpriteSheet, pygame
 
-SMALLEST_AGENT = 9  # pixels: it must be found on a map of two pixels a cell
+SMALLEST_AGENT = 8  # pixels: it must be found on a map of two pixels a cell
 
 
 class Board:
@@ -59,7 +59,7 @@ class Board:
         """
         top, left = round(corner[0]), round(corner[1])
         self._corner, self._shape = (rect.y - top, rect.x - left), grid.shape[:2]
-        self._clip = rect.clip(surface.get_rect())
+        self._clip = rect.clip(surface.get_clip())
         shown = codes(grid, lit)
         if motion is not None and progress < 1:
             for _, goal in motion.comes:

@@ -13,6 +13,7 @@ from gv_engine.frontend.lettering import font, plate, write
 from gv_engine.frontend.minimap import Minimap
 from gv_engine.frontend.motion import Cell, Motion, motion
 from gv_engine.frontend.sprites import SpriteSheet, pygame
+from gv_engine.frontend.stage import Inspector
 from gv_engine.frontend.theme import Theme
 from gv_engine.geometry import ACTIONS
 from gv_engine.text import words
@@ -35,7 +36,8 @@ class GridStage:
         self.view = self.views[0]
         self.line = 16
         self.inspecting = False
-        self.inspector = GridInspector(game, theme)
+        self._lens = GridInspector(game, theme)
+        self.inspector: Inspector | None = self._lens
         self._theme, self._names = theme, game.names
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
         self._state = Board(self._sheet, game.names)
@@ -52,7 +54,7 @@ class GridStage:
         """Take the frame that is shown from now on; returns whether something moves."""
         self._motion = None if previous is None else motion(previous, frame)
         self._frame = frame
-        self.inspector.begin()
+        self._lens.begin()
         return self._motion is not None
 
     # ---- drawing -------------------------------------------------------------------------
@@ -91,7 +93,7 @@ class GridStage:
         moving = self._motion if progress < 1 else None
         center = frame.agent[:2] if moving is None else between(moving.agent, frame.agent, progress)
         start = corner((height, width), room, center, cell)
-        lit = self.inspector.lit if self.inspecting else None
+        lit = self._lens.lit if self.inspecting else None
         lit = frame.seen if lit is None else lit
         self._state.draw(surface, rect, start, cell, frame.grid, lit, frame.agent, moving, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
@@ -125,7 +127,7 @@ class GridStage:
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline the cell that is pointed at, in both views, and the one that is inspected."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
-        chosen = self.inspector.chosen if self.inspecting else None
+        chosen = self._lens.chosen if self.inspecting else None
         for cell, thick in ((pointed, 1), (chosen, 2)):
             if cell is None:
                 continue
@@ -147,27 +149,32 @@ class GridStage:
         surface.set_clip(before)
 
     def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Say what is in the cell that is pointed at."""
-        if self._mouse is None or not (text := self._hint(self._mouse)):
+        """Say what is in the cell that is pointed at, below it or above."""
+        if self._mouse is None or (hint := self._hint(self._mouse)) is None:
             return
+        cell, text = hint
         line = self.line * 7 // 8
-        size = min(font(line).size(text)[0] + line, rect.w), line * 3 // 2
-        box = pygame.Rect(self._mouse[0] + line, self._mouse[1] + line, *size)
+        box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
+        box.midtop = cell.centerx, cell.bottom + line // 4
         if box.bottom > rect.bottom:
-            box.bottom = self._mouse[1] - line // 2
-        surface.blit(plate(box.size, line // 3, self._theme.card), box.clamp(rect))
-        write(surface, box.clamp(rect).inflate(-line, 0), text, line, self._theme.text)
+            box.bottom = cell.top - line // 4
+        box.clamp_ip(rect)
+        surface.blit(plate(box.size, line // 3, self._theme.card), box)
+        write(surface, box.inflate(-line, 0), text, line, self._theme.text)
 
-    def _hint(self, position: tuple[int, int]) -> str:
+    def _hint(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
+        """The cell that is drawn there, and what is in it."""
         frame = self._frame
         if (cell := self._at("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
-            return f"{agent}{words(*frame.grid[cell].tolist())} at {cell[0]}, {cell[1]}"
+            text = f"{agent}{words(*frame.grid[cell].tolist())} at {cell[0]}, {cell[1]}"
+            return self._state.place(*cell), text
         if (cell := self._at("observation", self._seen, position)) is not None:
             kind, state, color = frame.observation[cell].tolist()
             agent = "agent on " if cell == frame.observer else ""
-            return "not seen" if kind == HIDDEN else agent + words(kind, state, color)
-        return ""
+            text = "not seen" if kind == HIDDEN else agent + words(kind, state, color)
+            return self._seen.place(*cell), text
+        return None
 
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
         """Draw the held object; returns its name, empty if nothing is held."""
@@ -208,15 +215,14 @@ class GridStage:
     def click(self, position: tuple[int, int], button: int) -> str:
         """A left click chooses the cell that the inspector shows."""
         if button == 1 and (cell := self._cell_at(position)) is not None:
-            self.inspector.choose(cell)
+            self._lens.choose(cell)
         return ""
 
     def hover(self, position: tuple[int, int] | None) -> bool:
         """The mouse is here, or has left."""
-        before = None if self._mouse is None else self._hint(self._mouse)
+        before = self._mouse and self._hint(self._mouse)
         self._mouse = position
-        # the hint goes along with the mouse, but where there is none nothing changes
-        return (None if position is None else self._hint(position)) != before
+        return (position and self._hint(position)) != before
 
     def wheel(self, position: tuple[int, int], notches: int) -> bool:
         """Zoom in or out where the state is."""

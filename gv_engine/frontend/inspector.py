@@ -11,7 +11,13 @@ from gv_engine.frontend.lettering import font, plate, write
 from gv_engine.frontend.motion import Cell
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
-from gv_engine.inspection import REPRESENTATIONS, Entity, Inspection, Sight
+from gv_engine.inspection import (
+    REPRESENTATIONS,
+    Entity,
+    Inspection,
+    Sight,
+    visibility_functions,
+)
 
 AS_SHOWN = "as the agent saw it"
 NOTCH = 3  # lines that a notch of the wheel scrolls
@@ -96,7 +102,7 @@ class GridInspector:
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
-            return (AS_SHOWN, *self._looking.visibility_functions())
+            return (AS_SHOWN, *visibility_functions())
         return ()
 
     @property
@@ -170,6 +176,9 @@ class GridInspector:
         surface.blit(plate(rect.size, line // 2, theme.card), rect)
         inner = rect.inflate(-line, -line)
         self._buttons = []
+        if min(inner.size) < line:
+            surface.set_clip(before)
+            return
         top = self._draw_buttons(surface, inner, inner.y, tuple(self._pages), self._page)
         choices = self._choices(self._page)
         if choices:

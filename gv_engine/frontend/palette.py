@@ -28,7 +28,8 @@ STAR = "M24 7l2.7 7.3 7.3 2.7-7.3 2.7-2.7 7.3-2.7-7.3-7.3-2.7 7.3-2.7z"
 _RED = DISC, "M1 0h2v1h-2zM0 1h1v2h-1zM3 1h1v2h-1zM1 3h2v1h-2z"
 _GREEN = TRIANGLE, "M0 0h1v4h-1zM1 1h1v3h-1zM2 2h1v2h-1zM3 3h1v1h-1z"
 _BLUE = SQUARE, "M1 1h2v2h-2z"
-_YELLOW = STAR, "M0 0h1v1h-1zM3 0h1v1h-1zM1 1h2v2h-2zM0 3h1v1h-1zM3 3h1v1h-1z"
+# A cross with diagonal arms would be the ring in negative: yellow has dark ink on light ground.
+_YELLOW = STAR, "M1 0h1v3h-1zM0 1h1v1h-1zM2 1h1v1h-1z"
 
 _NONE = Shades("#f4ecdc", "#5a4f48", "#fffdf8", "#4a413b", "", "")
 _WHITE, _BLACK = "#fff6e6", "#3a3138"

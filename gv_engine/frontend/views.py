@@ -53,11 +53,11 @@ class Views:
             y, x, facing = agent
             if 0 <= y < height and 0 <= x < width:
                 side = max(cell, SMALLEST_AGENT)
-                margin = (side - cell) // 2
-                corner = left + x * cell - margin, y * cell - margin
+                over = side - cell
+                corner = left + x * cell - over // 2, y * cell - over // 2
                 self._surface.set_clip((left, 0, width * cell, height * cell))
                 self._surface.blit(self._sheet.get("agent", 0, side, facing), corner)
-                mosaic.forget(y, x, around=-(-margin // cell))
+                mosaic.forget(y, x, around=-(-over // cell))
             left += width * cell + cell // 2
         return self._picture.copy()
 
