@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,9 +100,19 @@ class Game:
         """Return what is to be seen now."""
         return self._episode.frame(self.message)
 
+    def frames(self) -> Iterator[Frame]:
+        """What there was to be seen at every step of the episode, from the beginning."""
+        for position in range(self.length + 1):
+            self.seek(position)
+            yield self.frame()
+
     def row(self) -> Any:
         """The state at this position, see `Episode.row`; independent of the game."""
         return self._episode.row()
+
+    def state(self) -> str:
+        """What stands for the state at this position, see `Episode.state`."""
+        return self._steps[self.position - 1].state if self.position else self._start
 
     @property
     def actions(self) -> Sequence[str]:
@@ -173,7 +183,7 @@ class Game:
         nearest = self._key_before(position)
         try:
             self._go(position, anew=not nearest <= self.position <= position)
-            exact = self._episode.state() == self._state_at(position)
+            exact = self._episode.state() == self.state()
         except Exception:  # whatever an author's rule may raise, which it did not the first time
             exact = False
         self.message = _INEXACT if not exact else "" if position else self._goal()
@@ -310,9 +320,6 @@ class Game:
         for taken in self._steps[self.position : position]:
             self._episode.step(taken.action)
         self.position = position
-
-    def _state_at(self, position: int) -> str:
-        return self._steps[position - 1].state if position else self._start
 
     def _present(self) -> list[Played]:
         episode = self._episode

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,8 +118,11 @@ class Replay:
             ReplayError: it is none, or any byte of it is not as it was written.
             OSError: it cannot be read.
         """
-        with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
+        try:
+            with path.open("rb") as file:
+                data = file.read(_LARGEST + 1)
+        except OSError as error:
+            raise OSError(f"{path} cannot be read: {error.strerror}") from None
         try:
             return cls.from_bytes(data)
         except ReplayError as error:
@@ -153,15 +157,17 @@ class Replay:
         """
         name = self.scenario.name
         known = [Scenario.load(name)] if name in names() else []
-        candidates = [*known, *among]
-        for candidate in candidates:
+        changed: Playable | None = None
+        for candidate in chain(known, among):
             if candidate.identity.digest == self.scenario.digest:
                 return candidate
-        for candidate in candidates:
             if candidate.name == name:
-                self.check(candidate)
+                changed = changed or candidate
+        if changed:
+            self.check(changed)
         raise ReplayError(
-            f"a replay of {name!r}, which is no built-in scenario; say which file or folder it is"
+            f"a replay of {name!r}, which is no built-in scenario; say which file or folder it is: "
+            f"gv-engine replay … --scenario SCENARIO"
         )
 
     def check(self, scenario: Playable) -> None:

@@ -6,9 +6,11 @@ The loop sleeps while nothing moves. A screen says with `tick` when it wants to 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from gv_engine.catalogue import load
@@ -22,14 +24,16 @@ from gv_engine.frontend.screens.screen import Screen
 from gv_engine.frontend.settings import Settings, forced_scale
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import THEMES, Theme
-from gv_engine.frontend.widgets import Pen, line_height
+from gv_engine.frontend.widgets import Pen, Point, line_height
 from gv_engine.frontend.window import open_window
 from gv_engine.game import Game
 from gv_engine.replay import Replay
 
 TITLE = "GV Engine"
 FRAME = 1 / 60  # s: no two pictures follow each other faster
-WAKE_EVERY = 0.25  # s: Python sees Ctrl-C only between waits
+# SDL waits by looking every millisecond, which costs more of a core than is nice
+NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
+AWAKE = 1.0  # s after something happened
 NOTE_STAYS = 6.0  # s
 MOUSE = (
     pygame.MOUSEBUTTONDOWN,
@@ -59,7 +63,9 @@ class App:
         self._keyboard = Keyboard()
         self._note, self._note_until = "", 0.0
         self._unwritten = ""
+        self._happened = 0.0
         self._pen: Pen | None = None
+        self._mouse: Point | None = None
 
     @classmethod
     def load(cls) -> App:
@@ -146,14 +152,18 @@ class App:
         self.settings.played(source)
         self.remember()
 
-    def watch(self, file: Path) -> None:
+    def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.
+
+        Args:
+            file: of the replay.
+            scenario: that it may have been played in, besides the built-in and recent ones.
 
         Raises:
             GVEngineError, OSError: it cannot be watched; the message says why.
         """
         replay = Replay.load(file)
-        self.push(ReplayScreen(self, replay, self._played_again(replay)))
+        self.push(ReplayScreen(self, replay, self._played_again(replay, scenario)))
 
     def go_on(self, file: Path) -> None:
         """Go on with the game of a replay, at its end.
@@ -179,8 +189,9 @@ class App:
         """Keep in mind how a game went."""
         self.told.append(game)
 
-    def _played_again(self, replay: Replay) -> Game:
-        return Game.of(replay, replay.find(self._recent_scenarios()))
+    def _played_again(self, replay: Replay, scenario: Playable | None = None) -> Game:
+        given = () if scenario is None else (scenario,)
+        return Game.of(replay, replay.find(chain(given, self._recent_scenarios())))
 
     def _recent_scenarios(self) -> Iterator[Playable]:
         """Those that the player has played from files, as long as they are sound."""
@@ -214,10 +225,11 @@ class App:
             while self.screens:
                 now = time.monotonic()
                 if self.stale and now >= drawn + FRAME:
-                    self._draw(now)
+                    self.draw_on(pygame.display.get_surface(), now)
+                    pygame.display.flip()
                     drawn = now
                 due = self.top.tick(now)
-                waits = [WAKE_EVERY, *([] if due is None else [due])]
+                waits = [] if due is None else [due]
                 if self.stale:
                     waits.append(drawn + FRAME - time.monotonic())
                 if self._note:
@@ -225,7 +237,7 @@ class App:
                     if now >= self._note_until:
                         self._note, self.stale = "", True
                 if self.screens:
-                    self._take(max(0.001, min(waits)))
+                    self.take(self._wait(min(waits, default=math.inf)))
         except KeyboardInterrupt:
             pass
         finally:
@@ -246,10 +258,21 @@ class App:
         height = pygame.display.get_desktop_sizes()[0][1]
         return max(1.0, min(3.0, height // 270 / 4))
 
-    def _take(self, patience: float) -> None:
-        """Wait so many seconds for something to happen, and pass on all that has."""
+    def _wait(self, patience: float) -> list[pygame.event.Event]:
+        """Wait so many seconds for something to happen; returns all that has."""
+        begun = now = time.monotonic()
+        while not (events := pygame.event.get()) and now < begun + patience:
+            nap = NAP if now < self._happened + AWAKE else DOZE
+            time.sleep(min(nap, begun + patience - now))
+            now = time.monotonic()
+        if events:
+            self._happened = now
+        return events
+
+    def take(self, events: Iterable[pygame.event.Event]) -> None:
+        """Pass on what has happened."""
         self._keyboard.begin()
-        for event in (pygame.event.wait(max(1, int(patience * 1000))), *pygame.event.get()):
+        for event in events:
             if not self.screens:
                 return
             if event.type == pygame.QUIT:
@@ -282,15 +305,18 @@ class App:
             self.top.command(command.name)
 
     def _point(self, event: pygame.event.Event) -> None:
+        if event.type != pygame.MOUSEWHEEL:
+            self._mouse = getattr(event, "pos", None)
         if self._pen is None or not self._pen.pointed(event):
             self.top.pointed(event)
         else:
             self.stale = True
 
-    def _draw(self, now: float) -> None:
-        surface = pygame.display.get_surface()
+    def draw_on(self, surface: pygame.Surface, now: float) -> None:
+        """Draw what is to be seen at a time in seconds."""
         self.stale = False
-        pen = Pen(surface, self.theme, line_height(surface.get_size(), self.scale), self._pen)
+        line = line_height(surface.get_size(), self.scale)
+        pen = Pen(surface, self.theme, line, self._mouse, self._pen)
         surface.fill(self.theme.background)
         first = max(n for n, screen in enumerate(self.screens) if n == 0 or not screen.over)
         for screen in self.screens[first:]:
@@ -300,4 +326,3 @@ class App:
         if self._note:
             pen.note(self._note)
         self._pen = pen
-        pygame.display.flip()

@@ -148,26 +148,8 @@ SCANCODES: dict[str, int] = {
 }
 """Usages of the USB keyboard page by name; they are SDL's scancodes too."""
 
-PAD = tuple(
-    f"Pad {name}"
-    for name in [
-        "A",
-        "B",
-        "X",
-        "Y",
-        "Back",
-        "Guide",
-        "Start",
-        "LeftStick",
-        "RightStick",
-        "LB",
-        "RB",
-        "Up",
-        "Down",
-        "Left",
-        "Right",
-    ]
-)
+_BUTTONS = "A B X Y Back Guide Start LeftStick RightStick LB RB Up Down Left Right"
+PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())
 """Buttons of a gamepad, in SDL's order."""
 
 MODIFIERS = ("Ctrl", "Alt", "Shift")
@@ -297,8 +279,8 @@ def keys_file() -> Path:
 def as_toml(bindings: Bindings) -> str:
     """A file of keys to begin with: all commands and the keys that they have."""
     lines = [
-        "# The keys of GV Engine, by their place on a US keyboard. Change them as you like; what is",
-        "# left out keeps its usual keys. Also Shift+, Ctrl+ and Alt+ before a key.",
+        "# The keys of GV Engine, by their place on a US keyboard. Change them as you like; what",
+        "# is left out keeps its usual keys. Also Shift+, Ctrl+ and Alt+ before a key.",
         f"# Gamepad: {', '.join(PAD)}.",
     ]
     for group, commands in GROUPS.items():

@@ -41,7 +41,7 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
     foot = Rect(inner.x, inner.bottom - hints * line, inner.w, hints * line)
     body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
     body.h = foot.y - gap // 2 - body.y
-    wide = area.w >= WIDE * area.h
+    wide = area.w >= WIDE * area.h or (inspecting and area.w >= 44 * line)
     lens = Rect(body.right, body.bottom, 0, 0)
     if wide:
         share = max(22 * line, body.w * 2 // 5) if inspecting else body.w // 4
@@ -49,13 +49,13 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
         side = Rect(body.right - width, body.y, width, body.h)
         body.w -= width + gap
         if inspecting:
-            lens, panel = side, Rect(body.x, 0, body.w, 3 * line)
+            lens, panel = side, Rect(body.x, 0, body.w, 2 * line)
         else:
             panel = side
     else:
-        panel = Rect(body.x, 0, body.w, min(10 * line, body.h * 2 // 5))
+        panel = Rect(body.x, 0, body.w, min(8 * line, body.h * 2 // 5))
         if inspecting:
-            panel.h = 3 * line
+            panel.h = 2 * line
             lens = Rect(body.x, 0, body.w, body.h // 2)
             lens.bottom = body.bottom
             body.h -= lens.h + gap

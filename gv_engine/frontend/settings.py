@@ -39,6 +39,8 @@ class Settings:
     sound: bool = False
     speed: int = 4
     """Steps a second, of a replay and of time that runs."""
+    recording: str = ".mp4"
+    """Kind of file that a recording becomes."""
     recent: list[str] = field(default_factory=list)
     """Names and files of scenarios, the last one first."""
 
@@ -144,5 +146,6 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "full_screen": _is_switch,
     "sound": _is_switch,
     "speed": lambda value: value in SPEEDS and not isinstance(value, bool),
+    "recording": lambda value: value in (".mp4", ".gif"),
     "recent": _are_texts,
 }

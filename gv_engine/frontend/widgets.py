@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gv_engine.frontend.lettering import font, plate, write
+from gv_engine.frontend.lettering import font, plate, shortened, write
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
 
@@ -59,6 +59,7 @@ class Pen:
         surface: to draw on.
         theme: the colours.
         line: height of a line of text, in pixels.
+        mouse: where it is; None if it is elsewhere.
         before: the pen of the picture before; what is dragged on it goes on being dragged.
 
     Attributes:
@@ -66,9 +67,14 @@ class Pen:
     """
 
     def __init__(
-        self, surface: pygame.Surface, theme: Theme, line: int, before: Pen | None = None
+        self,
+        surface: pygame.Surface,
+        theme: Theme,
+        line: int,
+        mouse: Point | None = None,
+        before: Pen | None = None,
     ) -> None:
-        self.surface, self.theme, self.line = surface, theme, line
+        self.surface, self.theme, self.line, self.mouse = surface, theme, line, mouse
         self.area = surface.get_rect()
         self._hot: list[Hot] = []
         self._dragged: Hot | None = before._dragged if before else None
@@ -136,7 +142,7 @@ class Pen:
         shown = wrap(text, line, rect.w, most)
         for number, words in enumerate(shown):
             slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
-            self.text(slot, words, color, align, size)
+            self.text(slot, shortened(words, line, rect.w), color, align, size)
         return len(shown) * line
 
     def width(self, text: str, size: float = 1.0) -> int:
@@ -169,7 +175,7 @@ class Pen:
             Whether the mouse is there now.
         """
         self._hot.append(Hot(rect.copy(), press, drag))
-        if rect.collidepoint(pygame.mouse.get_pos()) and pygame.mouse.get_focused():
+        if self.mouse is not None and rect.collidepoint(self.mouse):
             self._over = rect.copy()
             return True
         return False
@@ -181,10 +187,11 @@ class Pen:
         press: Callable[[], None],
         key: str = "",
         chosen: bool = False,
+        ground: str = "well",
     ) -> None:
         """A button with its label, and the key that does the same in weaker letters."""
         over = self.hot(rect, lambda _: press())
-        self.card(rect, "accent" if chosen else "well")
+        self.card(rect, "accent" if chosen else ground)
         inner = rect.inflate(-self.line, 0)
         if over and not chosen:
             self.frame(rect, "outline")

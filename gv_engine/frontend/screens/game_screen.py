@@ -6,14 +6,17 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gv_engine.frontend.bindings import GROUPS
 from gv_engine.frontend.hud import Layout, arrange, draw_panel
+from gv_engine.frontend.lettering import wrapped
 from gv_engine.frontend.screens.screen import Screen
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import Stage, make_stage
-from gv_engine.frontend.widgets import Pen, wrap
+from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
 
 if TYPE_CHECKING:
@@ -51,6 +54,7 @@ class GameScreen(Screen):
         self._glides_since = 0.0
         self._glides = False
         self._at: Layout | None = None
+        self._mouse = (-1, -1)
 
     @property
     def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
@@ -90,7 +94,8 @@ class GameScreen(Screen):
         if self._at is None:
             return
         lens, inspector = self._at.inspector, self.stage.inspector
-        place = getattr(event, "pos", pygame.mouse.get_pos())
+        place = event.pos if hasattr(event, "pos") else self._mouse
+        self._mouse = place
         changed = False
         if inspector is not None and self.stage.inspecting and lens.collidepoint(place):
             changed = inspector.event(event)
@@ -112,7 +117,10 @@ class GameScreen(Screen):
     def draw(self, pen: Pen, now: float) -> None:
         if self._theme != self.app.theme:
             self._restage()
-        hints = wrap(" · ".join(self.hints()), pen.line, pen.area.w - pen.line, 1)
+        small = pen.line * 9 // 10
+        parts = [hint for hint in self.hints() if hint]
+        while len(hints := wrapped(parts, small, pen.area.w - pen.line)) > 2:
+            del parts[-2]  # the last one leads to all of them
         at = self._at = arrange(
             pen.area, pen.line, self.stage.inspecting, self.controls, len(hints)
         )
@@ -124,7 +132,9 @@ class GameScreen(Screen):
         if self.stage.inspecting and self.stage.inspector:
             self.stage.inspector.draw(pen.surface, at.inspector, pen.line)
         self.draw_controls(pen, at.controls)
-        pen.text(at.hints, " · ".join(self.hints()), "muted", "center", 0.9)
+        for number, hint in enumerate(hints):
+            slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
+            pen.text(slot, hint, "muted", "center", 0.9)
 
     def facts(self) -> Sequence[str]:
         """Short texts for the panel."""
@@ -168,7 +178,7 @@ class GameScreen(Screen):
             if width > rest.w - 9 * pen.line:
                 break
             slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
-            pen.button(slot, label, lambda name=name: self._press(name), key)  # type: ignore[misc]
+            pen.button(slot, label, partial(self._press, name), key, ground="card")
             rest.w -= width + pen.line // 2
         pen.text(rest, self.game.title, size=1.3)
 
@@ -177,8 +187,6 @@ class GameScreen(Screen):
         self.app.stale = True
 
     def _inspects(self, name: str) -> bool:
-        from gv_engine.frontend.bindings import GROUPS
-
         return any(command.name == name for command in GROUPS["inspector"])
 
     def _choose_view(self, view: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS
-from gv_engine.frontend.folders import replay_folder
+from gv_engine.frontend.folders import recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.screens.prompt import Prompt
@@ -17,6 +18,7 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import forget_unfinished, keep_unfinished
 from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
+from gv_engine.recording import VIEWS, Recorder
 from gv_engine.replay import SUFFIX
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ class PlayScreen(GameScreen):
     def __init__(self, app: App, game: Game) -> None:
         super().__init__(app, game)
         self.own_groups = (self.stage.group, "play")
+        self._recorder: Recorder | None = None
         self._runs = False
         self._beat = 0.0
         self._look = 0.0
@@ -77,10 +80,12 @@ class PlayScreen(GameScreen):
         self._beat = time.monotonic() + 1 / self.app.settings.speed
 
     def closed(self) -> None:
+        self._end_recording()
         self.app.played(self.game)
         try:
-            if self.game.length and not self.frame.outcome:
-                keep_unfinished(self.game.replay())
+            replay = self.game.replay()
+            if replay.steps and not replay.outcome:
+                keep_unfinished(replay)
             else:
                 forget_unfinished()
         except OSError as error:
@@ -143,6 +148,54 @@ class PlayScreen(GameScreen):
         else:
             self.app.say(f"Saved {file}")
 
+    def show(self, glide: bool = True) -> None:
+        super().show(glide)
+        if self._recorder is not None:
+            try:
+                self._recorder.add(self.frame)
+            except (OSError, ValueError) as error:
+                self._recorder.discard()
+                self._recorder = None
+                self.app.say(f"The recording is lost: {error}", stays=15)
+
+    def _record(self) -> None:
+        """Begin a recording of what is shown from now on, or end it."""
+        if self._recorder is not None:
+            self._end_recording()
+            return
+        try:
+            self._recorder = self._recorder_of(self.app.settings.recording)
+            self._recorder.add(self.frame)
+        except OSError as error:
+            self._recorder = None
+            self.app.say(f"Not recorded: {error}", stays=15)
+
+    def _end_recording(self) -> None:
+        if self._recorder is None:
+            return
+        recorder, self._recorder = self._recorder, None
+        try:
+            recorder.close()
+        except OSError as error:
+            self.app.say(f"The recording is lost: {error}", stays=15)
+        else:
+            self.app.say(f"Saved {recorder.path}")
+
+    def _picture(self) -> None:
+        """Save what is shown now."""
+        try:
+            with self._recorder_of(".png") as recorder:
+                recorder.add(self.frame)
+        except OSError as error:
+            self.app.say(f"The picture is not saved: {error}", stays=15)
+        else:
+            self.app.say(f"Saved {recorder.path}")
+
+    def _recorder_of(self, suffix: str) -> Recorder:
+        file = self.file_in(recording_folder(), suffix)
+        view = self.stage.view if self.stage.view in VIEWS else next(iter(VIEWS))
+        return Recorder(file, self.game.scenario, view, fps=self.app.settings.speed)
+
     def _menu(self) -> None:
         self.app.push(PauseMenu(self))
 
@@ -153,7 +206,8 @@ class PlayScreen(GameScreen):
 
     def facts(self) -> Sequence[str]:
         runs = f"Time runs: {self.app.settings.speed} steps a second"
-        return (*super().facts(), *([runs] if self._runs else []))
+        records = "" if self._recorder is None else f"Recording: {self._recorder.path.suffix[1:]}"
+        return (*super().facts(), *([runs] if self._runs else []), *([records] if records else []))
 
     def hints(self) -> Sequence[str]:
         has = set(self.game.actions)
@@ -213,7 +267,7 @@ class PlayScreen(GameScreen):
                     card.x + line * 3 // 4 + column * across,
                     card.y + line * 5 // 2 + row * 2 * line,
                 )
-                pen.button(slot, label, lambda name=name: self._press(name), key, number == 0)  # type: ignore[misc]
+                pen.button(slot, label, partial(self._press, name), key, number == 0)
 
 
 _COMMANDS = {
@@ -223,6 +277,8 @@ _COMMANDS = {
     "real_time": PlayScreen._real_time,
     "enter_seed": PlayScreen._enter_seed,
     "save_replay": PlayScreen.save_replay,
+    "record": PlayScreen._record,
+    "picture": PlayScreen._picture,
     "menu": PlayScreen._menu,
 }
 
@@ -246,22 +302,21 @@ class PauseMenu(Menu):
             ("Next level", "next_level"),
             ("Enter a seed", "enter_seed"),
             ("Save a replay", "save_replay"),
+            ("Begin or end a recording", "record"),
+            ("Save a picture", "picture"),
             ("Let time run or wait", "real_time"),
         )
         label = self.app.bindings.label
         return (
             Row("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
-            *(
-                Row(says, lambda _, name=name: self._do(name), key=label("play", name))  # type: ignore[misc]
-                for says, name in own
-            ),
+            *(Row(says, partial(self._do, name), key=label("play", name)) for says, name in own),
             Row("Keys", lambda _: self._screen.command("help"), key=label("window", "help")),
             Row("Settings", lambda _: self.command("settings"), key=label("window", "settings")),
             Row("Leave this level", lambda _: self._leave()),
             Row("Quit", lambda _: self.app.quit()),
         )
 
-    def _do(self, name: str) -> None:
+    def _do(self, name: str, step: int) -> None:
         self.app.pop()
         self._screen.command(name)
 

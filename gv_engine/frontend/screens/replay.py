@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gv_engine.frontend.screens.export import ExportScreen
@@ -138,7 +139,8 @@ class ReplayScreen(GameScreen):
         x = row.centerx - len(choices) * width // 2
         for label, sign, name in choices:
             slot = pygame.Rect(x, row.y, width - line // 2, row.h)
-            pen.button(slot, sign or label, lambda name=name: self._press(name), chosen=not sign)  # type: ignore[misc]
+            press = partial(self._press, name)
+            pen.button(slot, sign or label, press, chosen=not sign, ground="card")
             x += width
         below = pygame.Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
         if difference is not None:

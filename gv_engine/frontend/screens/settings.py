@@ -30,6 +30,7 @@ class SettingsScreen(Menu):
             size,
             self._choice("Movement", "animation", SWITCH),
             self._choice("Speed of time and replays", "speed", speeds),
+            self._choice("Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
             self._choice("Sound", "sound", SWITCH),
             Row("Full screen", lambda _: self.app.toggle_full_screen(), self._full_screen()),
             Row("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -231,7 +232,7 @@ class StartScreen(Screen):
                 key = self.app.bindings.label("window", name)
                 width = pen.width(label + key) + 3 * line
                 slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
-                pen.button(slot, label, lambda name=name: self.command(name), key)  # type: ignore[misc]
+                pen.button(slot, label, partial(self.command, name), key, ground="card")
                 rest.w -= width + line // 2
         pen.card(rest, "well")
         pen.frame(rest, "accent" if self._query else "outline")
@@ -243,42 +244,45 @@ class StartScreen(Screen):
         else:
             pen.text(field, "Search for a level, or type the path of a file", "muted")
 
-    def _place(self, line: int) -> list[tuple[str, int]]:
-        """Give each card its place; returns the headings and how far down they are."""
+    def _place(self, line: int) -> list[tuple[str, pygame.Rect]]:
+        """Give each card its place; returns the headings and theirs."""
         self._placed = []
-        headings: list[tuple[str, int]] = []
-        gap = line // 2
+        headings: list[tuple[str, pygame.Rect]] = []
+        gap, high = line // 2, line * 3 // 2
         self._columns = max(1, self._room.w // (WIDE * line))
         width = (self._room.w - gap) // self._columns
-        y = 0
+        column = top = bottom = 0  # short groups stand side by side
         for heading, cards in self.sections():
             if not cards:
                 continue
-            headings.append((heading, y))
-            y += line * 3 // 2
+            taken = min(len(cards), self._columns)
+            if column + taken > self._columns:
+                column, top = 0, bottom
+            headings.append((heading, pygame.Rect(column * width, top, taken * width - gap, high)))
             for number, card in enumerate(cards):
-                row, column = divmod(number, self._columns)
-                rect = pygame.Rect(column * width, y + row * (self._high + gap), 0, self._high)
-                rect.w = width - gap
+                row, place = divmod(number, taken)
+                y = top + high + row * (self._high + gap)
+                rect = pygame.Rect((column + place) * width, y, width - gap, self._high)
                 self._placed.append(Placed(card, rect))
-            y += -(-len(cards) // self._columns) * (self._high + gap)
+                bottom = max(bottom, rect.bottom + gap)
+            column += taken
         return headings
 
-    def _draw_cards(self, pen: Pen, headings: Sequence[tuple[str, int]]) -> None:
-        line, room = pen.line, self._room
+    def _draw_cards(self, pen: Pen, headings: Sequence[tuple[str, pygame.Rect]]) -> None:
+        room = self._room
         pen.surface.set_clip(room)
-        for heading, y in headings:
-            slot = pygame.Rect(room.x, room.y + y - int(self._scroll), room.w, line * 3 // 2)
+        for heading, rect in headings:
+            slot = rect.move(room.x, room.y - int(self._scroll))
             if slot.colliderect(room):
                 pen.text(slot, heading, "muted")
         for number, (card, rect) in enumerate(self._placed):
             place = rect.move(room.x, room.y - int(self._scroll))
             if place.colliderect(room):
-                pen.hot(place.clip(room), lambda _, number=number: self._press(number))  # type: ignore[misc]
+                pen.hot(place.clip(room), partial(self._press, number))
                 card.draw(pen, place, number == self._chosen)
         pen.surface.set_clip(None)
 
-    def _press(self, number: int) -> None:
+    def _press(self, number: int, at: tuple[int, int]) -> None:
         self._chosen = number
         self._open()
 
