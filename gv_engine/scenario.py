@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gv_engine.area import Area
 from gv_engine.errors import ScenarioError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".yaml", ".yml")
 _IN_FOLDER = "scenario.yaml"
-_SIZE = re.compile(r"\d+x\d+")
+_SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +57,8 @@ class Scenario:
         document: what was read, to be read again in another process.
         changes: attributes that differ from the document.
     """
+
+    family: ClassVar[str] = "grid"
 
     name: str
     description: str
@@ -97,9 +99,21 @@ class Scenario:
             document = read_mapping(source, Path(folder or "."))
         else:
             document = read_file(find(source))
+        return cls.read(document)
+
+    @classmethod
+    def read(cls, document: Document) -> Scenario:
+        """The scenario that a document describes.
+
+        Raises:
+            ScenarioError: all that is wrong with it.
+
+        Warns:
+            UserWarning: something in it is ignored.
+        """
         scenario = _understood(document, {})
         for line in scenario.warnings:
-            warnings.warn(line, UserWarning, stacklevel=2)
+            warnings.warn(line, UserWarning, stacklevel=3)
         return scenario
 
     def calls(self, phase: Phase) -> tuple[Call, ...]:
@@ -140,10 +154,11 @@ def _understood(document: Document, changes: Mapping[str, Any]) -> Scenario:
 
 def names() -> list[str]:
     """Names of the built-in scenarios, sorted; none is read for it."""
-    return sorted(_built_in())
+    return sorted(built_in())
 
 
-def _built_in() -> dict[str, Path]:
+def built_in() -> dict[str, Path]:
+    """The file of each built-in scenario, by name."""
     files = {path.stem: path for path in SCENARIOS.glob("*.yaml")}
     return files | {path.parent.name: path for path in SCENARIOS.glob(f"*/{_IN_FOLDER}")}
 
@@ -160,14 +175,18 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
-def find(source: str | Path) -> Path:
+def find(source: str | Path, known: Iterable[str] = ()) -> Path:
     """The file of a scenario.
+
+    Args:
+        source: a name, a Gymnasium id, a file or a folder.
+        known: names for the message, if they are others than those of grids.
 
     Raises:
         ScenarioError: there is none; the message names the nearest.
     """
     if isinstance(source, str):
-        files = _built_in()
+        files = built_in()
         known = files | {gym_id(name): file for name, file in files.items()}
         if source in known:
             return known[source]
@@ -184,7 +203,7 @@ def find(source: str | Path) -> Path:
         return path
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    raise ScenarioError([f"{path}: no scenario of this name{instead(path.name, names())}"])
+    raise ScenarioError([f"{path}: no scenario of this name{instead(path.name, known or names())}"])
 
 
 def _instead(folder: Path, name: str = "") -> str:

@@ -46,6 +46,7 @@ from gv_engine.system import (
 )
 
 _OPTIONAL = (
+    "family",
     "name",
     "description",
     "max_steps",
@@ -92,6 +93,10 @@ class _Reader:
         self.entries: dict[str, Node] = {}
 
     def fields(self) -> dict[str, Any]:
+        if self.document.family != "grid":
+            other = mapping(self.root)["family"]
+            self.problems.add(other, f"found {other.found}; load_scenario() loads all families")
+            self.problems.raise_if_any()
         self.entries = check_keys(self.problems, self.root, (*_OPTIONAL, *_REQUIRED))
         for key in _REQUIRED:
             if key not in self.entries:
