@@ -113,8 +113,8 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             self.env, observation_representation
         )
         self._representation = observation_representation
-        self._num_actions = self.env.max_seq_len * len(self.env.rules)
-        self.action_space = spaces.Discrete(self._num_actions)
+        self.num_actions = self.env.max_seq_len * len(self.env.rules)
+        self.action_space = spaces.Discrete(self.num_actions)
         self._started = False
 
     def reset(
@@ -147,9 +147,9 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             chosen = operator.index(action)
         except TypeError:
             chosen = -1
-        if not 0 <= chosen < self._num_actions:
+        if not 0 <= chosen < self.num_actions:
             raise ValueError(
-                f"action {action!r}: allowed are 0 to {self._num_actions - 1}, node * "
+                f"action {action!r}: allowed are 0 to {self.num_actions - 1}, node * "
                 f"{len(self.env.rules)} + rule"
             )
         if not self._started:
