@@ -122,7 +122,6 @@ def sprite_name(kind: int, state: int) -> str:
 
 def sprite_folders(scenario: Scenario) -> tuple[Path, ...]:
     """Where an author's own drawings are: beside the scenario file and in `sprites/` there."""
-    if scenario.source is None:
-        return ()
-    folder = scenario.source.parent
-    return folder, folder / "sprites"
+    sources = dict.fromkeys(member.source for member in scenario.members)
+    folders = [source.parent for source in sources if source is not None]
+    return tuple(each for folder in folders for each in (folder, folder / "sprites"))

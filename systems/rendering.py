@@ -16,7 +16,7 @@ def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
     outcome = "terminated" if w.terminated else "truncated" if w.truncated else ""
     canvas.show(
         Frame(
-            title=scenario.name,
+            title=simulation.member.name,
             grid=w.cells(),
             agent=(w.position.y[agent], w.position.x[agent], w.agent.facing[agent]),
             item=w.appearance(w.agent.holding[agent]) if w.agent.holding[agent] else (0, 0, 0),
@@ -28,7 +28,7 @@ def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
             terms=dict(zip(scenario.reward_names, simulation.terms, strict=True)),
             total=w.total,
             steps=w.steps,
-            max_steps=scenario.max_steps,
+            max_steps=simulation.member.max_steps,
             outcome=outcome,
             message=canvas.message,
         )
