@@ -10,7 +10,7 @@ a module with the functions of `Hooks`, imported when one of its scenarios is as
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -20,9 +20,12 @@ from gv_engine.resources import SCENARIOS
 from gv_engine.scenario import built_in, find, gym_id
 from gv_engine.scenario_file import Document, read_file, read_mapping
 from gv_engine.scenario_values import Node, instead, located
+from gv_engine.system import Call, Phase, System
 
 if TYPE_CHECKING:
     import gymnasium
+
+_HOME = Path(__file__).parent.parent
 
 
 class AnyScenario(Protocol):
@@ -38,6 +41,10 @@ class AnyScenario(Protocol):
     def reward_names(self) -> tuple[str, ...]: ...
 
 
+Systems = list[tuple[str, list[tuple[str, str, str]]]]
+"""Titles, and for each (phase, system, where) in order."""
+
+
 class Hooks(Protocol):
     """What a family's module offers."""
 
@@ -51,16 +58,24 @@ class Hooks(Protocol):
     def make_env(self, scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
         """Its Gymnasium environment."""
 
-    def make_vector_env(self, scenario: Any, num_envs: int, **options: Any) -> Any:
-        """Its Gymnasium vector environment."""
+    def make_vector_env(
+        self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
+    ) -> Any:
+        """Its Gymnasium vector environment, whose worlds several workers share."""
+
+    def identity(self, scenario: Any) -> dict[str, Any]:
+        """What finds the scenario again, as plain values."""
 
     def size(self, scenario: Any) -> str:
         """How large its first level is, for people."""
 
+    def systems(self, scenario: Any) -> Systems:
+        """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
+
     def examine(self, scenario: Any, episodes: int, seed: int) -> Examination:
         """Play random episodes, and look for what is wrong."""
 
-    def limit(self, scenario: Any, max_steps: int | None) -> Any:
+    def limited(self, scenario: Any, max_steps: int | None) -> Any:
         """The scenario with another limit of steps, its own if None.
 
         Raises:
@@ -73,14 +88,30 @@ class Examination:
     """What `gv-engine check` prints.
 
     Attributes:
-        systems: (phase, name, where) of every system in order.
         facts: (what, value) of what was looked at.
         faults: what is wrong, a line each.
     """
 
-    systems: list[tuple[str, str, str]]
     facts: list[tuple[str, object]]
     faults: list[str]
+
+
+def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
+    """(phase, system, where) of all systems of a schedule."""
+    return [
+        (phase.name, call.name, place(call.system))
+        for phase, calls in schedule.items()
+        for call in calls
+    ]
+
+
+def place(system: System) -> str:
+    """File and line of a system; the file relative to where Python was started, or to the engine's
+    home, if it lies below one of them."""
+    name, line = system.place
+    file = Path(name)
+    homes = [home for home in (Path.cwd(), _HOME) if file.is_relative_to(home)]
+    return f"{file.relative_to(homes[0]) if homes else file}:{line}"
 
 
 BuiltIn = Mapping[str, tuple[Path, Mapping[str, str]]]

@@ -14,8 +14,9 @@ import pytest
 from gv_engine import GridVectorEnv, __version__, episode_folder
 from gv_engine.commands import COMMANDS, main
 from gv_engine.episode_folder import RolloutError
+from gv_engine.families import names
 from gv_engine.files import replacing
-from gv_engine.scenario import gym_id, names
+from gv_engine.scenario import gym_id
 
 ROOT = Path(__file__).parent.parent
 SCENARIO = """

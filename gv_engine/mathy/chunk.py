@@ -37,11 +37,12 @@ class Shown(NamedTuple):
         if len(parts) == 1:
             return parts[0]
         finished = [
-            (game + first, *rest)
+            (game + first, observation, info)
             for part, first in zip(parts, firsts, strict=False)
-            for game, *rest in part.finished
+            for game, observation, info in part.finished
         ]
-        return Shown(*(_joined(each) for each in zip(*(part[:5] for part in parts))), finished)
+        arrays: list[Any] = [_joined(each) for each in zip(*(part[:5] for part in parts))]
+        return Shown(*arrays, finished)
 
 
 def _joined(parts: Sequence[Any]) -> Any:

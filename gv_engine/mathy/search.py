@@ -93,7 +93,8 @@ def _remaining(node: Node) -> int:
 
 def _in_sum(terms: list[Node]) -> int:
     """Like terms are brought together, factored out and added; numbers only added."""
-    moves, last = 0, {}
+    moves = 0
+    last: dict[tuple[str | None, Any], int] = {}
     for place, term in enumerate(terms):
         key = _key(term)
         if key is not None:

@@ -43,6 +43,9 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         ValueError: a number is too small, or there is no such mode.
     """
 
+    recorded = ("nodes", "values", "mask", "time")
+    """What rollouts keep of observations: not the environment's mark, which never changes."""
+
     def __init__(
         self,
         scenario: MathyScenario | str | Path | Mapping[str, Any],
@@ -79,9 +82,12 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             self._chunks = [Chunk(num_envs, self.autoreset_mode, *options)]
         else:
             spawning = multiprocessing.get_context("spawn")
-            self._chunks = [
-                Remote(spawning, size, self.autoreset_mode, *options) for size in sizes
-            ]
+            self._chunks = [Remote(spawning, size, self.autoreset_mode, *options) for size in sizes]
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """What the numbers of rules stand for."""
+        return {"rule_names": [rule.name for rule in self.scenario.make_env().rules]}
 
     def reset(
         self,

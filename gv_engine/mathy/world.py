@@ -27,7 +27,7 @@ from systems.algebra import draw_expression
 TRUNCATED_AFTER = 3
 """An episode is cut off after so many times the moves that it allows."""
 
-_RENDERING = (Call(marked(draw_expression).system, {}),)
+DRAWING = (Call(marked(draw_expression).system, {}),)
 
 
 class AlgebraProcessor(esper.Processor):
@@ -99,7 +99,7 @@ class ExpressionWorld(Move):
         with self.context:
             # not the world itself: esper would keep it for ever
             world = weakref.proxy(self)
-            for phase, calls in {**SCHEDULE, RENDERING: _RENDERING}.items():
+            for phase, calls in {**SCHEDULE, RENDERING: DRAWING}.items():
                 for call in calls:
                     base = _PROCESSORS.get(phase, AlgebraProcessor)
                     kind = type(call.name, (base,), {"phase": phase})
