@@ -34,6 +34,13 @@ class Operator:
 
 
 @component(slots=True)
+class Identity:
+    """Tells a node from all others that there were in the game; rules and undoing keep it."""
+
+    number: int
+
+
+@component(slots=True)
 class InOrder:
     """Where the node stands in the written expression: left operand, node, right operand."""
 

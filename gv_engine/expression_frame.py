@@ -56,6 +56,8 @@ class ExpressionFrame:
     """Names of the rules, by number."""
     codes: tuple[str, ...]
     """Two letters for each of them."""
+    actions: tuple[str, ...]
+    """What the actions of each rule begin with: `commutative_swap`, then a blank and the node."""
     history: tuple[RewriteRecord, ...]
     """The start first, the present expression last."""
     moves_remaining: int

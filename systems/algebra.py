@@ -8,7 +8,7 @@ from typing import Any
 
 import esper
 
-from components.algebra import Changed, Constant, Depth, InOrder, Operator, Variable
+from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
 from gv_engine.expression_frame import TreeNode
 from gv_engine.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
 
@@ -109,7 +109,7 @@ def draw_expression(w: Any, agent: int, canvas: Any) -> None:
         canvas.frame(
             tuple(
                 TreeNode(
-                    identity=e,
+                    identity=esper.component_for_entity(e, Identity).number,
                     kind=type(parts[e][0]).__name__.lower(),
                     text=parts[e][1],
                     x=index,

@@ -42,7 +42,7 @@ class Shown(NamedTuple):
             for game, observation, info in part.finished
         ]
         arrays: list[Any] = [_joined(each) for each in zip(*(part[:5] for part in parts))]
-        return Shown(*arrays, finished)
+        return Shown._make([*arrays, finished])
 
 
 def _joined(parts: Sequence[Any]) -> Any:

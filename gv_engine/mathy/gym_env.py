@@ -184,7 +184,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             "outcome": world.outcome,
             "decided_by": world.decided_by,
             "reward_terms": terms,
-            "discount": 1.0 if world.verdict is None else world.verdict.discount,
+            "discount": world.discount,
         }
 
     # ---- the whole state -----------------------------------------------------------------

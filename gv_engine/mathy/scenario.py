@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from gv_engine.scenario_values import (
     words,
 )
 from gv_engine.system import REWARD, TERMINATING
+
+if TYPE_CHECKING:
+    from gv_engine.mathy.episode import MathyEpisode
 
 RULES: dict[str, type[BaseRule]] = {
     getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)
@@ -146,6 +149,12 @@ class MathyScenario:
             if text is not None:
                 break
         raise ValueError(f"{chosen.text!r} is solved already; give another problem")
+
+    def episode(self) -> MathyEpisode:
+        """Something to play it in, for games and replays."""
+        from gv_engine.mathy.episode import MathyEpisode  # which plays scenarios
+
+        return MathyEpisode(self)
 
     def __repr__(self) -> str:
         return f"<MathyScenario {self.name!r}>"

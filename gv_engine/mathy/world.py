@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import esper
 import numpy as np
 
-from components.algebra import Changed, Constant, Depth, InOrder, Operator, Variable
+from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
 from gv_engine.component import NOTHING
 from gv_engine.esper_context import EsperContext
 from gv_engine.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.mathy import written
 from gv_engine.mathy.env import SCHEDULE, MathyEnv
 from gv_engine.mathy.expression import CONSTANT, VARIABLE, Node
+from gv_engine.mathy.library import BaseRule
 from gv_engine.mathy.move import Move
 from gv_engine.mathy.state import START, MathyEnvState
 from gv_engine.mathy.types import Action, is_terminal_transition
@@ -69,6 +71,9 @@ class Token:
     truncated: bool
     decided_by: str
     action: tuple[int, int]
+    discount: float
+    identities: tuple[int, ...]
+    changed: frozenset[int]
 
 
 class ExpressionWorld(Move):
@@ -85,7 +90,7 @@ class ExpressionWorld(Move):
     Attributes:
         context: esper's, with the systems in their order and the nodes' components.
         steps, total: of the episode: how many, and the sum of their rewards.
-        reward: of the last step.
+        reward, discount: of the last step.
         terminated, truncated: whether the episode is over, and how.
     """
 
@@ -95,6 +100,7 @@ class ExpressionWorld(Move):
         self.context = EsperContext()
         self.context.belong_to(self)
         self._entities: list[int] = []  # in order; empty until somebody looks
+        self._numbers = itertools.count(1)  # of identities
         self._clear()
         with self.context:
             # not the world itself: esper would keep it for ever
@@ -108,6 +114,7 @@ class ExpressionWorld(Move):
     def _clear(self) -> None:
         self.steps = 0
         self.total = self.reward = 0.0
+        self.discount = 1.0
         self.terminated = self.truncated = False
 
     def reset(self, state: MathyEnvState) -> None:
@@ -131,6 +138,7 @@ class ExpressionWorld(Move):
         verdict = self.settle()
         self.steps += 1
         self.reward = verdict.reward
+        self.discount = verdict.discount
         self.total += verdict.reward
         self.terminated = is_terminal_transition(verdict)
         self.truncated = not self.terminated and self.steps >= self.max_steps
@@ -154,9 +162,12 @@ class ExpressionWorld(Move):
         """The entity of every node, in order."""
         if not self._entities:
             with self.context:
-                self._entities = [esper.create_entity() for _ in range(self.state.root.size)]
-                self._describe(self.state.root, frozenset())
+                self._entities = [self._entity() for _ in range(self.state.root.size)]
+                self._describe(frozenset())
         return self._entities
+
+    def _entity(self) -> int:
+        return esper.create_entity(Identity(next(self._numbers)))
 
     def rewrite(self) -> None:
         """Apply the rule: reach the next state, and let the entities follow if there are any."""
@@ -174,14 +185,12 @@ class ExpressionWorld(Move):
             return
         old = {str(place): entity for place, entity in enumerate(self._entities)}
         # where a rule has copied a node the first copy keeps the entity
-        self._entities = [old.pop(node.id, NOTHING) or esper.create_entity() for node in nodes]
+        self._entities = [old.pop(node.id, NOTHING) or self._entity() for node in nodes]
         for entity in old.values():
             esper.delete_entity(entity, immediate=True)
-        self._describe(
-            self.state.root, frozenset(place for place, n in enumerate(nodes) if n._changed)
-        )
+        self._describe(frozenset(place for place, n in enumerate(nodes) if n._changed))
 
-    def _describe(self, root: Node, changed: frozenset[int]) -> None:
+    def _describe(self, changed: frozenset[int]) -> None:
         """Give every entity the components of its node."""
         everywhere = self._entities
 
@@ -200,7 +209,7 @@ class ExpressionWorld(Move):
                 esper.add_component(entity, Changed())
             return entity
 
-        describe(root, 0, 0)
+        describe(self.state.root, 0, 0)
 
     def _forget(self) -> None:
         if self._entities:
@@ -239,6 +248,9 @@ class ExpressionWorld(Move):
 
     def snapshot(self) -> Token:
         """The whole world, generator included, as something opaque that can be pickled."""
+        with self.context:
+            numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
+            changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
         return Token(
             self.state,
             self.env.rng.bit_generator.state,
@@ -249,6 +261,9 @@ class ExpressionWorld(Move):
             self.truncated,
             self.decided_by,
             self.action,
+            self.discount,
+            tuple(numbers),
+            frozenset(changed),
         )
 
     def restore(self, token: Token) -> None:
@@ -264,7 +279,14 @@ class ExpressionWorld(Move):
         self.steps, self.total, self.reward = token.steps, token.total, token.reward
         self.terminated, self.truncated = token.terminated, token.truncated
         self.decided_by = token.decided_by
+        self.discount = token.discount
         self._forget()
+        if token.identities:
+            with self.context:
+                self._entities = [esper.create_entity(Identity(n)) for n in token.identities]
+                self._describe(token.changed)
+            latest = max(token.identities)
+            self._numbers = itertools.count(max(latest + 1, next(self._numbers)))
 
 
 @dataclass
@@ -288,6 +310,7 @@ class ExpressionCanvas:
             nodes=nodes,
             rules=tuple(rule.name for rule in rules),
             codes=tuple(rule.code for rule in rules),
+            actions=action_names(rules),
             history=tuple(
                 RewriteRecord(raw, rules[rule].name if rule >= 0 else "", place)
                 for raw, (rule, place) in w.state.agent.history
@@ -303,6 +326,15 @@ class ExpressionCanvas:
             outcome=w.outcome,
             message=self.message,
         )
+
+
+def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
+    """What the actions of each rule are called, without their node: `commutative_swap`."""
+    names: list[str] = []
+    for rule in rules:
+        name = "_".join(rule.name.lower().split())
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return tuple(names)
 
 
 def _component(node: Node, left: int, right: int) -> Constant | Variable | Operator:
