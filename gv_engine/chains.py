@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.autoreset import BEGIN, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.component import NOTHING
+from gv_engine.mixture import draw_member
 from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY, Call, is_nested
 from gv_engine.verbs import stands_somewhere
 from gv_engine.world import AGENT
@@ -46,25 +47,33 @@ def _is_data(value: Any) -> bool:
     return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
 
 
-def parameters(scenario: Scenario) -> NDArray[Any]:
-    """(1,) record of everything about a scenario that is data: the arguments of its systems, its
-    actions and its step limit."""
+def parameters(scenario: Scenario, number: int = 0) -> NDArray[Any]:
+    """(members,) records of everything about a scenario that is data.
+
+    That of the given member has the arguments of its systems, its actions and its step limit; in
+    the others all is 0 but their share of a mixture.
+    """
+    member = scenario.members[number]
     actions = np.zeros(8, np.int16)
-    actions[: len(scenario.actions)] = scenario.actions
+    actions[: len(member.actions)] = member.actions
     values: dict[str, NDArray[Any]] = {
         "actions": actions,
-        "num_actions": np.asarray(len(scenario.actions)),
-        "max_steps": np.asarray(scenario.max_steps or np.iinfo(np.int64).max),
+        "num_actions": np.asarray(len(member.actions)),
+        "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
+        "mine": np.asarray(1, np.uint8),
+        "mixed": np.asarray(len(scenario.members) > 1, np.uint8),
+        "share": np.asarray(0.0),
     }
-    for prefix, call in _all_parts(scenario):
+    for prefix, call in _all_parts(member):
         for name, value in call.arguments.items():
             if _is_data(value):
                 values[f"{prefix}_{name}"] = np.asarray(value)
     dtype = np.dtype([(name, v.dtype, v.shape) for name, v in values.items()], align=True)
-    record = np.zeros(1, dtype)
+    records = np.zeros(len(scenario.members), dtype)
     for name, value in values.items():
-        record[0][name] = value
-    return record
+        records[number][name] = value
+    records["share"] = scenario.shares
+    return records
 
 
 # ---- calls -----------------------------------------------------------------------------------
@@ -267,11 +276,14 @@ def _see(function: Any, values: Any) -> Any:
 # ---- the program -----------------------------------------------------------------------------
 
 
-def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> FunctionType:
+def link(
+    scenario: Scenario, slots: Sequence[int], table: Any, dtypes: Sequence[np.dtype[Any]]
+) -> FunctionType:
     """The kernel, not compiled yet.
 
     Args:
         scenario: whose systems it runs.
+        slots: where the terms of its rewards go.
         table: `(address, length, dtype)` → array over the memory there, for compiled code.
         dtypes: of the arrays whose addresses the kernel will be given, in its order.
     """
@@ -289,7 +301,7 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
     score: Any = _no_reward
     for number, call in enumerate(scenario.calls(REWARD)):
         measure, run = _call(f"REWARD_{number}", call)
-        measure_rewards, score = _pair(measure_rewards, measure), _add(score, number, run)
+        measure_rewards, score = _pair(measure_rewards, measure), _add(score, slots[number], run)
     measure_endings: Any = _unmeasured
     over: Any = _never
     for number, call in enumerate(scenario.calls(TERMINATING)):
@@ -304,6 +316,7 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
                 w.remove(e)
         w.at.fill(NOTHING)
         w.placed.fill(0)
+        w.recent.fill(NOTHING)
         w.alive[AGENT] = 1
         w.become_agent(AGENT)
         w.free = AGENT + 1
@@ -316,30 +329,36 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
         w.truncated = 0
         begin(w, p)
 
-    row, parameter, view, action, grid, item, masked, term, reward, flag = dtypes[:10]
+    row, parameter, view, action, grid, item, masked, term, count, reward, flag = dtypes[:11]
 
     def kernel(addresses: Any, start: int, stop: int, mode: int) -> int:
         rows = table(addresses[0], stop, row)
-        p = table(addresses[1], 1, parameter)[0]
+        parameters = table(addresses[1], 1, parameter)
         look_at = table(addresses[2], 1, view)[0]
         actions = table(addresses[3], stop, action)
         grids = table(addresses[4], stop, grid)
         items = table(addresses[5], stop, item)
         masks = table(addresses[6], stop, masked)
         terms = table(addresses[7], stop, term)
-        rewards = table(addresses[8], stop, reward)
-        terminated = table(addresses[9], stop, flag)
-        truncated = table(addresses[10], stop, flag)
-        final_grids = table(addresses[11], stop, grid)
-        final_items = table(addresses[12], stop, item)
-        final_masks = table(addresses[13], stop, masked)
-        final_terms = table(addresses[14], stop, term)
+        members = table(addresses[8], stop, count)
+        rewards = table(addresses[9], stop, reward)
+        terminated = table(addresses[10], stop, flag)
+        truncated = table(addresses[11], stop, flag)
+        returns = table(addresses[12], stop, reward)
+        lengths = table(addresses[13], stop, count)
+        final_grids = table(addresses[14], stop, grid)
+        final_items = table(addresses[15], stop, item)
+        final_masks = table(addresses[16], stop, masked)
+        final_terms = table(addresses[17], stop, term)
+        final_members = table(addresses[18], stop, count)
         failed = 0
         for i in range(start, stop):
             w = rows[i]
             chosen = actions[i]
-            if chosen == KEEP:
+            p = parameters[w.member]
+            if chosen == KEEP or not p.mine:
                 continue
+            actions[i] = KEEP
             w.error = 0
             if chosen >= 0 and mode == NEXT_STEP and (w.terminated or w.truncated):
                 chosen = RESTART
@@ -347,11 +366,21 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
                 rewards[i] = 0.0
                 terminated[i] = False
                 truncated[i] = False
+                returns[i] = 0.0
+                lengths[i] = 0
             # twice where an episode ends in a SAME_STEP reset: its end is shown, then a new start
             shown = False
             while not shown:
                 shown = True
                 if chosen == RESTART:
+                    chosen = BEGIN
+                    if p.mixed:
+                        w.member = draw_member(w.rng, parameters)
+                        p = parameters[w.member]
+                        if not p.mine:
+                            actions[i] = BEGIN  # for the program of that member
+                            break
+                if chosen == BEGIN:
                     restart(w, p)
                     terms[i].row.fill(0.0)
                 elif chosen >= 0:
@@ -370,6 +399,8 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
                     rewards[i] = w.reward
                     terminated[i] = w.terminated != 0
                     truncated[i] = w.truncated != 0
+                    returns[i] = w.total
+                    lengths[i] = w.steps
                     ended = (w.terminated or w.truncated) and w.error == 0
                     shown = not (mode == SAME_STEP and ended)
                 chosen = RESTART
@@ -386,7 +417,9 @@ def link(scenario: Scenario, table: Any, dtypes: Sequence[np.dtype[Any]]) -> Fun
                 mask = masks[i].row if shown else final_masks[i].row
                 for k in range(p.num_actions):
                     mask[k] = valid(w, p, p.actions[k])
+                members[i] = w.member
                 if not shown:
+                    final_members[i] = w.member
                     for k in range(len(terms[i].row)):
                         final_terms[i].row[k] = terms[i].row[k]
             failed += w.error != 0

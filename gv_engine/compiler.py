@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 from numba.core.errors import NumbaError
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from gv_engine import reach, record_methods, rng_kernels, verbs
 from gv_engine.chains import link
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A scenario's systems as one compiled function over the rows of a batch.
 
@@ -43,8 +44,11 @@ class Program:
     errors: dict[int, RuleError]
     functions: tuple[FunctionType, ...]
 
-    def prepare(self) -> None:
+    def prepare(self, addresses: NDArray[np.int64]) -> None:
         """Compile, or load from the cache.
+
+        Args:
+            addresses: as `run` takes them.
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
@@ -53,7 +57,7 @@ class Program:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 20_000))
         try:
-            self.run(np.zeros(15, np.int64), 0, 0, 0)
+            self.run(addresses, 0, 0, 0)
         except NumbaError as error:
             raise DoesNotCompileError(_brief(error)) from None
         except KeyError as error:  # what Numba raises for a field that a record does not have
@@ -81,7 +85,11 @@ def check(scenario: Scenario) -> None:
         DoesNotCompileError: one is any Python; the message names it.
     """
     for system in (
-        part.system for phase in Phase for call in scenario.calls(phase) for part in call.parts()
+        part.system
+        for member in scenario.members
+        for phase in Phase
+        for call in member.calls(phase)
+        for part in call.parts()
     ):
         if system.is_processor:
             raise DoesNotCompileError(
@@ -94,18 +102,21 @@ def check(scenario: Scenario) -> None:
             )
 
 
-def compile_scenario(scenario: Scenario, dtypes: Sequence[np.dtype[Any]]) -> Program:
+def compile_scenario(
+    scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any]]
+) -> Program:
     """The program of a scenario; `Program.prepare` compiles it, or loads it from the cache.
 
     Args:
         scenario: whose systems it runs.
+        slots: where the terms of its rewards go.
         dtypes: of the arrays that hold the worlds and what they show, as `Batch` orders them.
 
     Raises:
         DoesNotCompileError: in `Program.prepare`.
     """
     record_methods.record_type(scenario.layout)
-    run = link(scenario, record_methods.table, dtypes)
+    run = link(scenario, slots, record_methods.table, dtypes)
     roots = [run, *_functions(rng_kernels), *_functions(verbs)]
     functions = reach.reached(roots)
     key = reach.digest(

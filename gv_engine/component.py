@@ -59,6 +59,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "inside",
         "layout",
         "lift",
+        "member",
         "objects",
         "place",
         "placed",

@@ -115,6 +115,7 @@ class Layout:
                 ("steps", np.int32),
                 ("error", np.uint32),
                 ("action", np.int16),
+                ("member", np.int16),
                 ("height", np.int16),
                 ("width", np.int16),
                 ("capacity", np.int32),

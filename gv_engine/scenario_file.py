@@ -39,6 +39,13 @@ class Document:
     text: str = ""
     """What the file says."""
 
+    @property
+    def family(self) -> str:
+        """The family of worlds that it says it belongs to, see `gv_engine.families`."""
+        entries = self.root.value
+        named = entries.get("family") if isinstance(entries, dict) else None
+        return "grid" if named is None else named.text
+
 
 def read_file(path: Path) -> Document:
     """Read a YAML file.

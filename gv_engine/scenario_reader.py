@@ -47,6 +47,7 @@ from gv_engine.system import (
 )
 
 _OPTIONAL = (
+    "family",
     "name",
     "description",
     "max_steps",
@@ -93,6 +94,10 @@ class _Reader:
         self.entries: dict[str, Node] = {}
 
     def fields(self) -> dict[str, Any]:
+        if self.document.family != "grid":
+            other = mapping(self.root)["family"]
+            self.problems.add(other, f"found {other.found}; load_scenario() loads all families")
+            self.problems.raise_if_any()
         self.entries = check_keys(self.problems, self.root, (*_OPTIONAL, *_REQUIRED))
         for key in _REQUIRED:
             if key not in self.entries:
@@ -128,7 +133,6 @@ class _Reader:
             "observation_colors": seen_colors,
             "actions": self.key("action_space", self.actions, tuple(range(len(ACTIONS)))),
             "area": self.read.area,
-            "visibility": next(iter(visibility), None),
             "layout": self.layout(calls[RESET], objects),
             "source": self.document.source,
             "reward_names": _unique([call.name for call in calls[REWARD]]),
