@@ -67,3 +67,8 @@ def words(kind: int, state: int, color: int) -> str:
     color_name = COLORS[color].lower() if color else ""
     name = snake_case(shown.name).replace("_", " ")
     return " ".join(filter(None, (state_name, color_name, name)))
+
+
+def signed(value: float) -> str:
+    """A reward as text: +1, -0.05, 0."""
+    return f"{value:+.6g}" if value else "0"

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -128,7 +129,7 @@ def test_files_too_large_are_not_read(tmp_path: Path):
 
 
 def test_differences_are_told_with_their_step(replay: Replay):
-    def difference(step: int, **changes: object) -> str:
+    def difference(step: int, **changes: Any) -> str:
         steps = list(replay.steps)
         steps[step - 1] = steps[step - 1]._replace(**changes)
         game = Game.of(replace(replay, steps=tuple(steps)), replay.find())

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
-from gv_engine.commands.arguments import Commands, add_command, complain, natural, signed
-from gv_engine.game import Played
+from gv_engine.catalogue import load
+from gv_engine.commands.arguments import Commands, add_command, complain, natural
+from gv_engine.game import Game, Played
 from gv_engine.scenario import Scenario
+from gv_engine.text import signed
 
+_FIRST = "keydoor-9x9"
 _EXAMPLES = """\
 gv-engine play
 gv-engine play empty-8x8 --seed 7
-gv-engine play caves/first.yaml"""
+gv-engine play caves/first.yaml
+gv-engine play keydoor-9x9 --terminal"""
 
 
 def add(commands: Commands) -> None:
@@ -30,10 +35,15 @@ def add(commands: Commands) -> None:
         type=natural,
         help="of the first level, each further one has the next (default: by chance)",
     )
+    parser.add_argument(
+        "--terminal", action="store_true", help="in this terminal, over ssh for instance"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the window; when it is closed, say how it went."""
+    if options.terminal:
+        return _in_terminal(options)
     if options.scenario is not None:
         Scenario.load(options.scenario)  # what is wrong with it is said before a window opens
     # here, so that no other command imports pygame
@@ -52,10 +62,36 @@ def run(options: argparse.Namespace) -> int:
     except NoDisplay as error:
         complain(error)
         return 1
-    for game in app.told:
+    _say(app.told)
+    return 0
+
+
+def _in_terminal(options: argparse.Namespace) -> int:
+    # here, as rich takes a tenth of a second
+    from gv_engine.frontend.bindings import Bindings
+    from gv_engine.frontend.settings import Settings
+    from gv_engine.terminal.play import play
+    from gv_engine.terminal.tty import NoTerminal
+
+    game = Game(load(options.scenario or _FIRST), options.seed)
+    settings, wrong = Settings.load()
+    bindings, broken = Bindings.load()
+    for trouble in filter(None, (wrong, broken)):
+        complain(trouble)
+    try:
+        play(game, settings, bindings)
+    except NoTerminal as error:
+        complain(error)
+        return 1
+    finally:
+        _say([game])
+    return 0
+
+
+def _say(games: Iterable[Game]) -> None:
+    for game in games:
         if game.played:
             print(f"{game.title}: {'; '.join(map(told, game.played))}")
-    return 0
 
 
 def told(played: Played) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gv_engine.commands.arguments import Commands, add_command, complain, signed
+from gv_engine.commands.arguments import Commands, add_command, complain
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.episode import Playable
 from gv_engine.game import Game
 from gv_engine.replay import Replay, ReplayError
 from gv_engine.scenario import Scenario
+from gv_engine.text import signed
 
 _EXAMPLES = """\
 gv-engine replay first.gvreplay

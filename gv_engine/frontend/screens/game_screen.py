@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gv_engine.frontend.bindings import GROUPS
+from gv_engine.frontend.folders import new_file
 from gv_engine.frontend.hud import Layout, arrange, draw_panel
 from gv_engine.frontend.lettering import wrapped
 from gv_engine.frontend.screens.screen import Screen
@@ -209,7 +208,4 @@ class GameScreen(Screen):
         Raises:
             OSError: the folder cannot be made.
         """
-        folder.mkdir(parents=True, exist_ok=True)
-        title = re.sub(r"[^\w-]+", "-", self.game.title).strip("-")[:60] or "game"
-        when = f"{datetime.now():%Y%m%d-%H%M%S}"
-        return folder / f"{title}-seed{self.game.seed}-{when}{suffix}"
+        return new_file(folder, self.game, suffix)
