@@ -26,6 +26,7 @@ check: .venv/test-$(KEY)  ## lint, format, types
 
 bench: .venv/play-$(KEY)  ## measure the speed
 	$(PYTHON) -m benchmarks
+	$(PYTHON) -m benchmarks.pictures
 
 clean:  ## remove all that was made here, .venv included
 	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

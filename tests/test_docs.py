@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gv_engine.frontend import window
+from gv_engine.frontend.bindings import Bindings
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -98,7 +98,9 @@ def test_links_lead_somewhere(page: Path):
         assert (page.parent / target).exists(), target
 
 
-def test_keys_are_those_of_the_window():
+def test_keys_are_those_of_the_bindings():
     page = (ROOT / "docs" / "players.md").read_text("utf-8")
     rows = re.findall(r"^\| (.+?) \| (.+?) \|$", page, re.MULTILINE)
-    assert rows == [(keys.label, keys.meaning) for keys in window.KEYS]
+    keys = Bindings()
+    told = [keys.help((group,)) for group in ("grid", "play", "view", "replay", "window")]
+    assert rows == [pair for pairs in told for pair in pairs]

@@ -10,6 +10,7 @@ from gv_engine.frontend.sprites import pygame
 VIEWS = ("both", "state", "observation")
 
 SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
+SMALLER = 0.6  # than is well readable may cells of the observation be, so that all of a state shows
 LARGER = 1.5  # than the cells of a state in parts, those of the observation may well be
 LEAST_MAP = 96  # pixels: a smaller map is better laid over the state
 
@@ -57,10 +58,12 @@ def arrange(
             wide = room.w - line - state[0] if beside else room.w
             tall = room.h - label if beside else room.h - line - 2 * label - state[1]
             other, shown = _fit(seen, wide, tall, 0)
-            useful = LARGER * cell if _is_part(state, grid, cell) else cell
+            is_part = _is_part(state, grid, cell)
+            useful = LARGER * cell if is_part else cell
             worth = state[0] * state[1] * min(other, useful) ** 2
-            plans.append((worth, beside, cell, state, shown))
-    _, beside, cell, state, shown = max(plans, key=lambda plan: plan[0])
+            fine = not is_part and other >= readable * SMALLER
+            plans.append(((fine, worth), beside, is_part, state, shown))
+    _, beside, is_part, state, shown = max(plans, key=lambda plan: plan[0])
     if not beside:
         whole = _centered(room, 0, state[1] + line + shown[1] + 2 * label)
         below = whole.move(0, label + state[1] + line)
@@ -73,7 +76,7 @@ def arrange(
     right = pygame.Rect(left.right + line, whole.y, shown[0], 0)
     places = {"state": _place(left, state, label), "observation": _place(right, shown, label)}
     rest = whole.h - label - shown[1] - line
-    if _is_part(state, grid, cell) and min(shown[0], rest - label) >= LEAST_MAP:
+    if is_part and min(shown[0], rest - label) >= LEAST_MAP:
         below = right.move(0, label + shown[1] + line)
         places["map"] = _place(below, (shown[0], rest - label), label)
     return places

@@ -13,6 +13,8 @@ from typing import Any
 
 from gv_engine.files import replacing
 from gv_engine.frontend.folders import config_folder
+from gv_engine.frontend.palette import PALETTES
+from gv_engine.frontend.theme import THEMES
 
 KEPT = 12
 """Scenarios that count as recent."""
@@ -137,8 +139,8 @@ def _are_texts(value: Any) -> bool:
 
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
-    "theme": lambda value: value in ("dark", "light"),
-    "palette": _is_text,
+    "theme": lambda value: value in list(THEMES),
+    "palette": lambda value: value in list(PALETTES),
     "view": _is_text,
     "animation": _is_switch,
     "scale": lambda value: value == 0 or _is_scale(value),
