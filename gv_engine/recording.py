@@ -11,7 +11,7 @@ import numpy as np
 
 from gv_engine.files import Draft
 from gv_engine.frame import Frame
-from gv_engine.frontend.drawing import draw_frame
+from gv_engine.frontend.onlooker import Onlooker
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.frontend.views import Views
 from gv_engine.picture_files import FORMATS, Picture
@@ -62,8 +62,7 @@ class Artist:
     """
 
     def __init__(self, scenario: Playable, view: str, cell: int) -> None:
-        sheet = SpriteSheet(sprite_folders(scenario))
-        self._draw = VIEWS[view](sheet, view, cell)
+        self._draw = VIEWS[view](scenario, view, cell)
 
     def draw(self, frame: Frame) -> Picture:
         """A picture with an even number of rows and columns, as videos want them."""
@@ -75,19 +74,25 @@ class Artist:
 Draw = Callable[[Frame], Picture]
 
 
-def _views(sheet: SpriteSheet, view: str, cell: int) -> Draw:
+def _views(scenario: Playable, view: str, cell: int) -> Draw:
+    sheet = SpriteSheet(sprite_folders(scenario))
     return Views(sheet, sprite_name, view, cell).draw
 
 
-def _window(sheet: SpriteSheet, view: str, cell: int) -> Draw:
+def _window(scenario: Playable, view: str, cell: int) -> Draw:
+    onlooker = Onlooker(scenario.name, sprite_name, sprite_folders(scenario))
+    width, height = cell * 25, cell * 16
+    surface = pygame.Surface((width, height), 0, 32)
+
     def draw(frame: Frame) -> Picture:
-        surface = draw_frame(frame, (cell * 25, cell * 16), sheet, sprite_name)
-        return np.ascontiguousarray(pygame.surfarray.array3d(surface).swapaxes(0, 1))
+        onlooker.draw(surface, frame)
+        data = bytearray(pygame.image.tobytes(surface, "RGB"))
+        return np.frombuffer(data, np.uint8).reshape(height, width, 3)
 
     return draw
 
 
-VIEWS: dict[str, Callable[[SpriteSheet, str, int], Draw]] = {
+VIEWS: dict[str, Callable[[Playable, str, int], Draw]] = {
     "both": _views,
     "state": _views,
     "observation": _views,

@@ -155,6 +155,19 @@ def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):
     assert np.array_equal(pictures, kept)  # none is drawn over later
 
 
+@pytest.mark.parametrize("grid", [(1, 1), (1, 300), (300, 2), (200, 200)], ids=str)
+def test_grids_of_any_shape_are_drawn(grid: tuple[int, int]):
+    game, stage = a_stage()
+    wide = np.full((*grid, 3), (2, 0, 0), np.uint8)
+    shown = replace(game.frame(), grid=wide, seen=wide[..., 0] > 0, agent=(0, grid[1] - 1, 0))
+    stage.begin(None, shown)
+    bare = GridStage(game, DARK)
+    bare.line = stage.line
+    bare.begin(None, replace(shown, agent=(-1, -1, 0)))
+    for size in SIZES[:3]:
+        assert (drawn(stage, size) != drawn(bare, size)).any()
+
+
 # The camera
 
 
@@ -369,6 +382,12 @@ def test_pointing_marks_the_cell_and_says_what_it_is():
     assert stage.hover(None)
     assert np.array_equal(drawn(stage, (900, 500)), still)
     assert not stage.hover((1, 1))
+    stage.hover(place.center)
+    game.step("TURN_LEFT")
+    stage.begin(None, game.frame())
+    with_mouse = drawn(stage, (900, 500))
+    stage.hover(None)
+    assert np.array_equal(drawn(stage, (900, 500)), with_mouse)
     agent = stage._state.place(*game.frame().agent[:2]).center
     hint = stage._hint(agent)
     assert hint is not None

@@ -54,6 +54,7 @@ class GridStage:
         """Take the frame that is shown from now on; returns whether something moves."""
         self._motion = None if previous is None else motion(previous, frame)
         self._frame = frame
+        self._mouse = None  # who plays with keys wants to see the cell, not its name
         self._lens.begin()
         return self._motion is not None
 

@@ -20,6 +20,7 @@ from gv_engine.inspection import (
 )
 
 AS_SHOWN = "as the agent saw it"
+SEEN, NOT_SEEN = "#", "."  # drawn as a large and a small square
 NOTCH = 3  # lines that a notch of the wheel scrolls
 
 
@@ -158,7 +159,7 @@ class GridInspector:
         seen = self._seen.seen if self._seen is not None else self._shown.observation[..., 0] != 1
         yield Row("seen", f"{int(seen.sum())} of {seen.size} cells of the view")
         for line in seen.tolist():
-            yield Row("", columns=tuple("#" if cell else "." for cell in line))
+            yield Row("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
 
     def _actions(self) -> Iterator[Row]:
         for action, does_something in self._looking.actions().items():
@@ -230,10 +231,16 @@ class GridInspector:
         rect.w = max(1, rect.w - row.level * line)
         if row.columns:
             widest = max(font(line).size(column)[0] for column in row.columns)
-            step = min(max(widest, line * 3 // 4) + line // 2, max(1, rect.w // len(row.columns)))
+            step = min(max(widest + line // 2, line), max(1, rect.w // len(row.columns)))
             for number, text in enumerate(row.columns):
                 slot = pygame.Rect(rect.x + number * step, rect.y, step, rect.h)
-                write(surface, slot, text, line, theme.muted if text in "0." else theme.text)
+                if text in (SEEN, NOT_SEEN):
+                    size = line * 3 // 4 if text == SEEN else line // 4
+                    square = pygame.Rect(0, 0, size, size)
+                    square.center = slot.center
+                    surface.fill(theme.accent if text == SEEN else theme.muted, square)
+                else:
+                    write(surface, slot, text, line, theme.muted if text == "0" else theme.text)
             return
         color = theme.accent if row.is_heading else theme.text if not row.value else theme.muted
         taken = write(surface, rect, row.label, line, color)

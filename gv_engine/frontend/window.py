@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from math import ceil
 from pathlib import Path
 
 from gv_engine.frame import Frame
-from gv_engine.frontend.drawing import MIN_SIZE, draw_frame
 from gv_engine.frontend.mosaic import SpriteNames
+from gv_engine.frontend.onlooker import Onlooker
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 
 UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL takes them, without a word, where there is no screen
@@ -44,9 +43,9 @@ class Viewer:
         fps: float | None = None,
     ) -> None:
         self.closed = False
-        self._title, self._names, self._fps = title, names, fps
+        self._title, self._fps = title, fps
         self._clock = pygame.time.Clock()
-        self._sheet = SpriteSheet(sprite_folders)
+        self._onlooker = Onlooker(title, names, sprite_folders)
         open_window(title)
 
     def show(self, frame: Frame) -> None:
@@ -63,7 +62,8 @@ class Viewer:
             if event.type == pygame.QUIT:
                 self.close()
                 return
-        self._draw(frame)
+        self._onlooker.draw(pygame.display.get_surface(), frame)
+        pygame.display.flip()
         if self._fps is not None:
             self._clock.tick(self._fps)
 
@@ -71,22 +71,6 @@ class Viewer:
         """Close the window."""
         self.closed = True
         pygame.display.quit()
-
-    def _draw(self, frame: Frame) -> None:
-        screen = pygame.display.get_surface()
-        width, height = screen.get_size()
-        zoom = max(1, MIN_SIZE[0] / width, MIN_SIZE[1] / height)
-        fits = zoom == 1
-        picture = draw_frame(
-            frame,
-            (ceil(width * zoom), ceil(height * zoom)),
-            self._sheet,
-            self._names,
-            onto=screen if fits else None,
-        )
-        if not fits:
-            screen.blit(pygame.transform.smoothscale(picture, (width, height)), (0, 0))
-        pygame.display.flip()
 
 
 def is_open() -> bool:
@@ -110,6 +94,9 @@ def open_window(
     chosen = os.environ.get("SDL_VIDEODRIVER") or os.environ.get("SDL_VIDEO_DRIVER")
     screens = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     os.environ.setdefault("SDL_WINDOWS_DPI_AWARENESS", "permonitorv2")  # sharp, not stretched
+    if sys.platform.startswith("linux"):
+        # a picture drawn by the processor takes a long way through OpenGL without a graphics card
+        os.environ.setdefault("SDL_FRAMEBUFFER_ACCELERATION", "0")
     try:
         if sys.platform.startswith("linux") and not (screens or chosen):
             raise pygame.error("there is no screen")  # before SDL complains in its own words
