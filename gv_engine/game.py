@@ -21,10 +21,9 @@ from gv_engine.rules import failure
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # drawn ones are short enough to be typed again
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
-_FIRST_EVERY = 16
-"""Steps between two snapshots, while the episode is short."""
-_MOST_KEYS = 128
-"""Snapshots of one episode."""
+_EVERY = 16
+"""Steps between two snapshots of the last `_LATELY` steps."""
+_LATELY = 1024
 
 
 class Played(NamedTuple):
@@ -289,7 +288,6 @@ class Game:
         self._start = start
         self._steps = []
         self._keys = {}
-        self._every = _FIRST_EVERY
         self._keep()
 
     def _goal(self) -> str:
@@ -297,13 +295,13 @@ class Game:
         return _SENTENCE_END.split(self.scenario.description)[-1]
 
     def _keep(self) -> None:
-        """Keep a snapshot now and then; of a long episode, more and more rarely."""
-        if self.position % self._every:
+        """Keep a snapshot now and then; of those long ago, fewer and fewer."""
+        if self.position % _EVERY:
             return
         self._keys[self.position] = self._episode.snapshot()
-        if len(self._keys) > _MOST_KEYS:
-            self._every *= 2
-            self._keys = {at: key for at, key in self._keys.items() if at % self._every == 0}
+        self._keys = {
+            at: key for at, key in self._keys.items() if at % _distance(self.position - at) == 0
+        }
 
     def _forget_beyond(self, position: int) -> None:
         del self._steps[position:]
@@ -325,3 +323,8 @@ class Game:
         episode = self._episode
         present = Played(self.seed, episode.steps, episode.total, episode.outcome)
         return [present] if episode.steps else []
+
+
+def _distance(age: int) -> int:
+    """Steps between two snapshots that were made so many steps ago."""
+    return int(_EVERY << (age // _LATELY).bit_length())

@@ -94,6 +94,9 @@ def open_window(
     chosen = os.environ.get("SDL_VIDEODRIVER") or os.environ.get("SDL_VIDEO_DRIVER")
     screens = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     os.environ.setdefault("SDL_WINDOWS_DPI_AWARENESS", "permonitorv2")  # sharp, not stretched
+    if sys.platform.startswith("linux"):
+        # a picture drawn by the processor takes a long way through OpenGL without a graphics card
+        os.environ.setdefault("SDL_FRAMEBUFFER_ACCELERATION", "0")
     try:
         if sys.platform.startswith("linux") and not (screens or chosen):
             raise pygame.error("there is no screen")  # before SDL complains in its own words
