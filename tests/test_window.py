@@ -70,16 +70,18 @@ def test_the_screen_shows_the_picture_at_every_size(player: Player):
 
 
 def test_full_screen_and_back(player: Player):
-    def size() -> tuple[int, int]:
-        player.window = player.screen.find(player.process)  # another one each time
-        return player.area()[2:]
+    def covered() -> bool:
+        return bool(player.screen.pixels()[-50:, -50:].any())  # what is behind is black
 
-    before = size()
+    assert not covered()
     player.screen.xdotool("key", "F11")  # the twin has no screen to fill
-    until(lambda: size() == (1400, 1000), "the whole screen")
-    player.screen.xdotool("windowfocus", player.window, "key", "F11")
-    until(lambda: size() == before, "the window")
-    player.leaves()
+    until(covered, "the whole screen")
+    time.sleep(1)
+    player.window = player.screen.find(player.process)  # another one
+    player.screen.xdotool("windowfocus", "--sync", player.window, "key", "F11")
+    until(lambda: not covered(), "the window")
+    player.process.send_signal(signal.SIGINT)
+    assert player.process.wait(PATIENCE) == 0
 
 
 def test_the_mouse_presses_buttons(player: Player):

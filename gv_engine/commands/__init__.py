@@ -24,7 +24,7 @@ _INTERRUPTED = 130
 
 _EXAMPLES = """\
 examples:
-  gv-engine play                      the key-door world, in a window
+  gv-engine play                      choose a level in a window, and play
   gv-engine list                      what else there is
   gv-engine new cave                  a folder with a level and a rule of your own
   gv-engine check cave                is it sound, and does it compile?

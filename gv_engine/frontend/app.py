@@ -35,6 +35,7 @@ FRAME = 1 / 60  # s: no two pictures follow each other faster
 NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
 AWAKE = 1.0  # s after something happened
 NOTE_STAYS = 6.0  # s
+HELD = 0.6  # s: who presses the key for full screen twice in less is holding it
 MOUSE = (
     pygame.MOUSEBUTTONDOWN,
     pygame.MOUSEBUTTONUP,
@@ -64,6 +65,7 @@ class App:
         self._note, self._note_until = "", 0.0
         self._unwritten = ""
         self._happened = 0.0
+        self._toggled = 0.0
         self._pen: Pen | None = None
         self._mouse: Point | None = None
 
@@ -205,9 +207,12 @@ class App:
 
     def toggle_full_screen(self) -> None:
         """Fill the screen, or no longer."""
-        self.settings.full_screen = not self.settings.full_screen
-        self._open()
-        self.remember()
+        now = time.monotonic()
+        pause, self._toggled = now - self._toggled, now
+        if pause > HELD:  # the new window does not know that the key is still held
+            self.settings.full_screen = not self.settings.full_screen
+            self._open()
+            self.remember()
 
     def run(self, screens: Callable[[App], None]) -> None:
         """Open the window and play until it is closed or the last screen has gone.

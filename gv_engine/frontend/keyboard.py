@@ -36,7 +36,8 @@ class Keyboard:
         self._pads: dict[int, object] = {}
 
     def open(self) -> None:
-        """Listen, once there is a window."""
+        """Listen to a new window."""
+        self._held.clear()
         pygame.key.set_repeat(REPEAT_AFTER, REPEAT_EVERY)
         if not controller.get_init():
             controller.init()
