@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import cast
 
 from gv_engine.episode import Playable
-from gv_engine.scenario import Scenario, names
+from gv_engine.errors import ScenarioError
+from gv_engine.families import load_scenario, names
 
-_SIZE = re.compile(r"-\d+x\d+$")
-_SCENARIO = re.compile(r"^(map|reset_function|transition_functions):", re.MULTILINE)
+_SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
+_SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)
 _MOST = 200  # files of a folder that are looked into
 
 
@@ -50,9 +52,13 @@ def load(source: str | Path) -> Playable:
     """A scenario of any family of worlds, by name or file.
 
     Raises:
-        ScenarioError: all that is wrong with it, or there is no such scenario.
+        ScenarioError: all that is wrong with it, there is no such scenario, or a library that
+            its family needs is missing.
     """
-    return Scenario.load(source)
+    try:
+        return cast(Playable, load_scenario(source))
+    except ModuleNotFoundError as error:
+        raise ScenarioError([str(error)]) from None
 
 
 def built_in() -> list[Entry]:

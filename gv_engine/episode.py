@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from gv_engine.rules import SourceFile, digest
+
+if TYPE_CHECKING:
+    from gv_engine.scenario_file import Document
 
 
 class Identity(NamedTuple):
@@ -21,6 +27,41 @@ class Identity(NamedTuple):
     name: str
     digest: str
     text: str
+
+    @classmethod
+    def of(
+        cls,
+        family: str,
+        name: str,
+        document: Document,
+        changes: Mapping[str, Any],
+        code: Iterable[SourceFile],
+    ) -> Identity:
+        """The identity of a scenario; equal for equal content, wherever the files are.
+
+        Args:
+            family, name: see the attributes.
+            document: what was read.
+            changes: what was changed in it.
+            code: the Python files that it uses.
+        """
+        files = sorted((_label(file.path, document.folder), file.digest) for file in code)
+        said = [name, document.root.plain, dict(changes), files]
+        content = json.dumps(said, sort_keys=True, default=str)
+        return cls(family, name, digest(content.encode()), document.text)
+
+
+def _label(path: Path, folder: Path) -> str:
+    """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
+    return path.name if path.parent != folder.resolve() else f"./{path.name}"
+
+
+def watched(source: Path | None, code: Iterable[SourceFile]) -> tuple[Path, ...]:
+    """The files that a scenario was made of, and all Python files that it might come to use."""
+    own = {file.path for file in code}
+    if source:
+        own.update((source, *source.parent.glob("*.py")))
+    return tuple(sorted(own))
 
 
 class Episode(Protocol):

@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 import warnings
 from collections.abc import Iterable, Mapping
@@ -22,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.area import Area
-from gv_engine.episode import Identity
+from gv_engine.episode import Identity, watched
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
 from gv_engine.mixture import is_mixture, read_mixture
 from gv_engine.resources import SCENARIOS
-from gv_engine.rules import SourceFile, digest
+from gv_engine.rules import SourceFile
 from gv_engine.scenario_file import Document, read_file, read_mapping
 from gv_engine.scenario_reader import read_document
 from gv_engine.scenario_values import instead
@@ -187,18 +186,11 @@ class Scenario:
     @cached_property
     def identity(self) -> Identity:
         """What replays keep of it; equal for equal content, wherever the files are."""
-        folder = self.document.folder
-        code = sorted((_label(file.path, folder), file.digest) for file in self.code)
-        said = [self.name, self.document.root.plain, dict(self.changes), code]
-        content = json.dumps(said, sort_keys=True, default=str)
-        return Identity("grid", self.name, digest(content.encode()), self.document.text)
+        return Identity.of("grid", self.name, self.document, self.changes, self.code)
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
-        own = {file.path for file in self.code}
-        if self.source:
-            own.update((self.source, *self.source.parent.glob("*.py")))
-        return tuple(sorted(own))
+        return watched(self.source, self.code)
 
     def loaded_again(self) -> Scenario:
         """The same scenario as its files say it now.
@@ -246,11 +238,6 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
-def _label(path: Path, folder: Path) -> str:
-    """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
-    return path.name if path.parent != folder.resolve() else f"./{path.name}"
-
-
 def _member(document: Document | str | Path) -> Scenario:
     if not isinstance(document, Document):
         document = read_file(find(document))
@@ -294,9 +281,9 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
     """
     if isinstance(source, str):
         files = built_in()
-        known = files | {gym_id(name): file for name, file in files.items()}
-        if source in known:
-            return known[source]
+        files |= {gym_id(name): file for name, file in files.items()}
+        if source in files:
+            return files[source]
     path = Path(source)
     try:
         is_folder, is_file = path.is_dir(), path.is_file()

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from gv_engine.catalogue import load
 from gv_engine.commands.arguments import Commands, add_command, complain, natural
 from gv_engine.game import Game, Played
-from gv_engine.scenario import Scenario
 from gv_engine.text import signed
 
 _FIRST = "keydoor-9x9"
@@ -45,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     if options.terminal:
         return _in_terminal(options)
     if options.scenario is not None:
-        Scenario.load(options.scenario)  # what is wrong with it is said before a window opens
+        load(options.scenario)  # what is wrong with it is said before a window opens
     # here, so that no other command imports pygame
     from gv_engine.frontend.app import App
     from gv_engine.frontend.screens.start import StartScreen

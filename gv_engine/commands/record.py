@@ -6,6 +6,7 @@ import argparse
 from itertools import islice
 from pathlib import Path
 
+from gv_engine.catalogue import load
 from gv_engine.commands.arguments import (
     Commands,
     UsageError,
@@ -19,7 +20,6 @@ from gv_engine.commands.replay import verified
 from gv_engine.picture_files import FORMATS
 from gv_engine.policy import load_policy
 from gv_engine.replay import SUFFIX
-from gv_engine.scenario import Scenario
 from gv_engine.vector_environment import GridVectorEnv
 
 _STEPS = 100
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     check_name(out)
     if options.scenario.endswith(SUFFIX):
         return _replay(options)
-    scenario = Scenario.load(options.scenario)
+    scenario = load(options.scenario)
     policy = load_policy(options.policy, 1, len(scenario.actions))
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps

@@ -44,6 +44,19 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("ACTUATE", "use what is ahead", ("Space", "Pad A")),
         Command("PICK_N_DROP", "pick up or drop", ("P", "Pad X")),
     ),
+    "algebra": (
+        Command("next_usable", "to the next node with a rule", ("Tab", "E", "Pad RB"), True),
+        Command("previous_usable", "and to the one before", ("Shift+Tab", "Q", "Pad LB"), True),
+        Command("apply", "apply the rule", ("Space", "Pad A")),
+        Command("hint", "hint", ("F", "Pad X")),
+        Command("node_before", "node before", ("Left", "A", "Pad Left"), True),
+        Command("node_after", "node after", ("Right", "D", "Pad Right"), True),
+        Command("node_above", "node above", ("Up", "W", "Pad Up"), True),
+        Command("node_below", "node below", ("Down", "S", "Pad Down"), True),
+        Command("next_rule", "next rule", ("X", "Pad RightStick"), True),
+        Command("previous_rule", "previous rule", ("Shift+X",), True),
+        *(Command(f"rule_{n}", f"apply rule {n}", (f"{n}", f"Keypad {n}")) for n in range(1, 10)),
+    ),
     "play": (
         Command("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
         Command("redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True),
@@ -117,6 +130,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 SCREENS = {
     "start": ("menu", "window"),
     "play": ("grid", "play", "view", "inspector", "window"),
+    "algebra": ("algebra", "play", "view", "window"),
     "replay": ("replay", "view", "inspector", "window"),
 }
 """Groups that are active together."""

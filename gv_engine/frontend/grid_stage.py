@@ -31,6 +31,9 @@ class GridStage:
 
     views: Sequence[str] = VIEWS
     group = "grid"
+    holds = True
+    glide = 0.12
+    busy = False
 
     def __init__(self, game: Any, theme: Theme) -> None:
         self.view = self.views[0]
@@ -39,6 +42,7 @@ class GridStage:
         self._lens = GridInspector(game, theme)
         self.inspector: Inspector | None = self._lens
         self._theme, self._names = theme, game.names
+        self.taught: Sequence[str] = getattr(game, "actions", ())
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
         self._state = Board(self._sheet, game.names)
         self._seen = Board(self._sheet, game.names)
@@ -176,6 +180,14 @@ class GridStage:
             text = "not seen" if kind == HIDDEN else agent + words(kind, state, color)
             return self._seen.place(*cell), text
         return None
+
+    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
+        """Grids have no more to tell than the rewards."""
+        return False
+
+    def facts(self) -> Sequence[str]:
+        """None."""
+        return ()
 
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
         """Draw the held object; returns its name, empty if nothing is held."""

@@ -79,6 +79,7 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
         facts: further short texts, such as the seed.
     """
     line = pen.line
+    facts = (*stage.facts(), *facts)
     pen.card(rect)
     inner = rect.inflate(-line, -line * 3 // 4)
     if inner.w < 4 * line or inner.h < line:
@@ -92,14 +93,14 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
         used = _draw_standing(pen, left, scene, stage, facts)
         left = Rect(left.x, left.y + used, left.w, left.h - used)
         _draw_message(pen, left, scene.message)
-        _draw_terms(pen, right, scene)
+        _draw_story(pen, right, scene, stage)
         return
     used = _draw_standing(pen, inner, scene, stage, facts)
     rest = Rect(inner.x, inner.y + used, inner.w, inner.h - used)
     said = min(len(wrap(scene.message, line, rest.w)), 6) * line if scene.message else 0
     message = Rect(rest.x, rest.bottom - said, rest.w, said)
     rest.h -= said + line // 2 * bool(said)
-    _draw_terms(pen, rest, scene)
+    _draw_story(pen, rest, scene, stage)
     _draw_message(pen, message, scene.message)
 
 
@@ -117,13 +118,15 @@ def _draw_standing(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequ
     line = pen.line
     rows = _numbers(scene)
     high = line * 5 // 4
-    side = min(len(rows) * high, rect.w // 3)
-    well = Rect(rect.x, rect.y, side, side)
-    pen.card(well, "well")
-    item = stage.draw_item(pen.surface, well.inflate(-side // 8, -side // 8))
-    if not item:
-        pen.text(well, "-", "muted", "center")
-    x = well.right + line // 2
+    x, item = rect.x, ""
+    if stage.holds:
+        side = min(len(rows) * high, rect.w // 3)
+        well = Rect(rect.x, rect.y, side, side)
+        pen.card(well, "well")
+        item = stage.draw_item(pen.surface, well.inflate(-side // 8, -side // 8))
+        if not item:
+            pen.text(well, "-", "muted", "center")
+        x = well.right + line // 2
     for number, (label, value) in enumerate(rows):
         slot = Rect(x, rect.y + number * high, rect.right - x, high)
         taken = pen.text(slot, label, "muted", size=0.9)
@@ -139,6 +142,12 @@ def _draw_standing(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequ
             pen.text(Rect(rect.x, rect.y + used, rect.w, line), text, "muted", size=0.9)
             used += line
     return used + line // 4
+
+
+def _draw_story(pen: Pen, rect: Rect, scene: Scene, stage: Stage) -> None:
+    """Draw how it came to this: what the family of worlds tells, or else the last reward."""
+    if not stage.draw_story(pen.surface, rect):
+        _draw_terms(pen, rect, scene)
 
 
 def _draw_terms(pen: Pen, rect: Rect, scene: Scene) -> None:

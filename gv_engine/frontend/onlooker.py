@@ -13,11 +13,10 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import Stage, make_stage
 from gv_engine.frontend.theme import DARK, Theme
 from gv_engine.frontend.widgets import Pen, line_height
+from gv_engine.text import ending
 
 MIN_SIZE = (320, 240)
 """Width and height of the smallest picture that holds everything, in pixels; others are shrunk."""
-
-ENDINGS = {"": (), "terminated": ("Episode over",), "truncated": ("Out of steps",)}
 
 
 class Onlooker:
@@ -71,4 +70,4 @@ class Onlooker:
         stage.line = line
         stage.begin(None, frame)
         stage.draw(surface, at.stage, 1)
-        draw_panel(pen, at.panel, frame, stage, ENDINGS[frame.outcome])
+        draw_panel(pen, at.panel, frame, stage, [ending(frame)] if frame.outcome else [])

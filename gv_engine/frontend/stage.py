@@ -76,6 +76,9 @@ class Stage(Protocol):
         group: the bindings' group whose commands this family of worlds has, such as "grid".
         inspector: its panel; None if there is none. `inspecting` says whether it is open, so that
             the stage may mark what it is about.
+        holds: whether its players can hold something.
+        glide: seconds that a movement takes.
+        taught: commands of its group to tell the player at the bottom, the most needed first.
     """
 
     views: Sequence[str]
@@ -84,6 +87,13 @@ class Stage(Protocol):
     group: str
     inspector: Inspector | None
     inspecting: bool
+    holds: bool
+    glide: float
+    taught: Sequence[str]
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is worked out meanwhile that will be drawn."""
 
     def __init__(self, game: Any, theme: Theme) -> None: ...
 
@@ -109,7 +119,14 @@ class Stage(Protocol):
 
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
         """Draw what the player holds into a small square; returns its name for people, empty if
-        nothing is held or this family of worlds knows no holding."""
+        nothing is held."""
+
+    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
+        """Draw how it came to this into a part of the panel; False if this family has no more to
+        tell than the rewards."""
+
+    def facts(self) -> Sequence[str]:
+        """What else there is to say in the panel, in a few words each."""
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the world alone, as large as fits, in the middle of the rectangle."""
@@ -135,7 +152,10 @@ class Stage(Protocol):
         """The wheel was turned away (positive) here; True if the drawing looks different now."""
 
 
-STAGES = {"Frame": "gv_engine.frontend.grid_stage:GridStage"}
+STAGES = {
+    "Frame": "gv_engine.frontend.grid_stage:GridStage",
+    "ExpressionFrame": "gv_engine.frontend.tree_stage:TreeStage",
+}
 """Which stage draws a game, by the class of its frames; imported when the first one is needed."""
 
 

@@ -6,11 +6,13 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gv_engine.episode import Identity, watched
 from gv_engine.mathy.env import SCHEDULE, MathyEnv
 from gv_engine.mathy.environments import ENVIRONMENTS
 from gv_engine.mathy.library import BaseRule
@@ -24,7 +26,8 @@ from gv_engine.mathy.types import (
     MathyEnvProblem,
     MathyEnvProblemArgs,
 )
-from gv_engine.scenario_file import Document
+from gv_engine.rules import SourceFile, sources
+from gv_engine.scenario_file import Document, read_file
 from gv_engine.scenario_names import Names
 from gv_engine.scenario_values import (
     Node,
@@ -77,6 +80,7 @@ class MathyScenario:
         source: the file; None if the scenario came as a mapping.
         document: what was read, to be read again in another process.
         changes: keys that were replaced in it.
+        code: the Python files of its own that it uses, as they were when they were loaded.
     """
 
     family: ClassVar[str] = "mathy"
@@ -94,6 +98,7 @@ class MathyScenario:
     source: Path | None
     document: Document = field(repr=False)
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    code: tuple[SourceFile, ...] = field(default=(), repr=False)
 
     @classmethod
     def read(cls, document: Document, changes: Mapping[str, Any]) -> MathyScenario:
@@ -156,6 +161,24 @@ class MathyScenario:
 
         return MathyEpisode(self)
 
+    @cached_property
+    def identity(self) -> Identity:
+        """What replays keep of it; equal for equal content, wherever the files are."""
+        return Identity.of(self.family, self.name, self.document, self.changes, self.code)
+
+    def watched(self) -> tuple[Path, ...]:
+        """The files that it was made of, and all Python files that it might come to use."""
+        return watched(self.source, self.code)
+
+    def loaded_again(self) -> MathyScenario:
+        """The same scenario as its files say it now.
+
+        Raises:
+            ScenarioError: all that is wrong with them.
+        """
+        document = read_file(self.source) if self.source else self.document
+        return MathyScenario.read(document, self.changes)
+
     def __repr__(self) -> str:
         return f"<MathyScenario {self.name!r}>"
 
@@ -189,7 +212,9 @@ class _Reader:
         self.problems = document.problems or Problems(document.label)
         self.names = Names(document.folder)
         keys = ["family", *(f.name for f in dataclasses.fields(MathyScenario))]
-        keys = [key for key in keys if key not in ("source", "document", "changes", "options")]
+        keys = [
+            key for key in keys if key not in ("source", "document", "changes", "code", "options")
+        ]
         self.entries = check_keys(
             self.problems, document.root, [*keys, *_OPTIONS, "problem_function"]
         )
@@ -226,6 +251,7 @@ class _Reader:
             "rules": self.key("rules", self.rules, None),
             "options": options,
             "source": self.document.source,
+            "code": tuple(sources(self.names.modules.values())),
         }
         self.problems.raise_if_any()
         doc = inspect.getdoc(environment) or ""

@@ -19,7 +19,7 @@ from gv_engine.replay import SUFFIX
 from gv_engine.terminal.keys import Keys
 from gv_engine.terminal.picture import picture_of
 from gv_engine.terminal.tty import Tty
-from gv_engine.text import signed
+from gv_engine.text import ending, signed
 
 _PANEL = 30
 """Columns that the panel needs beside the boards."""
@@ -28,7 +28,6 @@ _WIDE = 80
 _MARGIN = 2
 _LOOK_EVERY = 0.25  # s between two looks at the terminal's size and the scenario's files
 _FOLLOWS = 0.05  # s after which the rest of a sequence is no longer expected
-_ENDINGS = {"terminated": "The level is over.", "truncated": "Out of steps."}
 
 
 def play(game: Game, settings: Settings, bindings: Bindings) -> None:
@@ -242,9 +241,10 @@ class TerminalGame:
             rows = textwrap.wrap(note, max(1, width))
             said += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
         if frame.outcome:
-            won = frame.outcome == "terminated" and frame.reward > 0
-            ending = "Well done!" if won else _ENDINGS[frame.outcome]
-            said += [Text(), Text(f" {ending} ", f"bold {theme.on_accent} on {theme.accent}")]
+            said += [
+                Text(),
+                Text(f" {ending(frame)} ", f"bold {theme.on_accent} on {theme.accent}"),
+            ]
         said += [Text(), *self._picture.legend(frame)]
         return [_fitted(line, width) for line in said]
 

@@ -21,7 +21,7 @@ from gv_engine.game import Game
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App
 
-GLIDE = 0.12  # s that a movement takes
+LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
 
 
 class GameScreen(Screen):
@@ -52,6 +52,7 @@ class GameScreen(Screen):
         self._choose_view(app.settings.view)
         self._glides_since = 0.0
         self._glides = False
+        self._waits = False
         self._at: Layout | None = None
         self._mouse = (-1, -1)
 
@@ -70,9 +71,11 @@ class GameScreen(Screen):
 
     def tick(self, now: float) -> float | None:
         if self._glides:
-            self._glides = now < self._glides_since + GLIDE
+            self._glides = now < self._glides_since + self.stage.glide
             self.app.stale = True
-        return None
+        waited, self._waits = self._waits, self.stage.busy
+        self.app.stale |= waited != self._waits
+        return LOOK_UP if self._waits else None
 
     def command(self, name: str) -> None:
         if name == "view":
@@ -124,7 +127,7 @@ class GameScreen(Screen):
             pen.area, pen.line, self.stage.inspecting, self.controls, len(hints)
         )
         self.stage.line = pen.line
-        progress = (now - self._glides_since) / GLIDE if self._glides else 1.0
+        progress = (now - self._glides_since) / self.stage.glide if self._glides else 1.0
         self.stage.draw(pen.surface, at.stage, max(0.0, min(1.0, progress)))
         self._draw_header(pen, at.header)
         draw_panel(pen, at.panel, self.frame, self.stage, self.facts())

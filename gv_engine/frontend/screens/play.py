@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -20,13 +21,13 @@ from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
 from gv_engine.recording import VIEWS, Recorder
 from gv_engine.replay import SUFFIX
+from gv_engine.text import ending
 
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App
 
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 STEPPING = ("undo", "redo", "first", "last")
-ENDINGS = {"terminated": "The end", "truncated": "Out of steps"}
 
 
 class PlayScreen(GameScreen):
@@ -43,12 +44,12 @@ class PlayScreen(GameScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        super().tick(now)
+        due = super().tick(now)
         if now >= self._look:
             self._look = now + LOOK_AGAIN
             if self.game.changed():
                 self._reload()
-        due = self._look - now
+        due = min(self._look - now, due or math.inf)
         if self._runs and not self.frame.outcome:
             if now >= self._beat:
                 self._beat = now + 1 / self.app.settings.speed
@@ -210,12 +211,8 @@ class PlayScreen(GameScreen):
         return (*super().facts(), *([runs] if self._runs else []), *([records] if records else []))
 
     def hints(self) -> Sequence[str]:
-        has = set(self.game.actions)
-        moves = [
-            self.hint(self.stage.group, command.name, command.says)
-            for command in GROUPS[self.stage.group]
-            if command.name in has
-        ]
+        says = {command.name: command.says for command in GROUPS[self.stage.group]}
+        moves = [self.hint(self.stage.group, name, says[name]) for name in self.stage.taught]
         return (*moves, self.hint("play", "undo", "undo"), self.hint("view", "help", "all keys"))
 
     def draw(self, pen: Pen, now: float) -> None:
@@ -226,8 +223,7 @@ class PlayScreen(GameScreen):
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
         """Say how it ended and what to press now."""
         line = pen.line
-        won = self.frame.outcome == "terminated" and self.frame.reward > 0
-        title = "Well done!" if won else ENDINGS[self.frame.outcome]
+        title = ending(self.frame)
         choices = (
             ("Next level", "play", "go_on"),
             ("Same level again", "play", "again"),
