@@ -10,7 +10,7 @@ a module with the functions of `Hooks`, imported when one of its scenarios is as
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -74,6 +74,19 @@ class Hooks(Protocol):
 
     def examine(self, scenario: Any, episodes: int, seed: int) -> Examination:
         """Play random episodes, and look for what is wrong."""
+
+    def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
+        """What is to be seen at the beginning of an episode and after each of its steps.
+
+        Args:
+            scenario: its episode is number 0 of `gv_engine.rollout` with this seed.
+            policy: the name of what acts, see `gv_engine.policy`.
+            seed: of the world, and of what the policy draws.
+            steps: at most so many; the episode may end before.
+
+        Raises:
+            PolicyError: there is no such policy.
+        """
 
     def limited(self, scenario: Any, max_steps: int | None) -> Any:
         """The scenario with another limit of steps, its own if None.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from gv_engine.batch import Batch
 from gv_engine.environment import GridEnv
 from gv_engine.errors import DoesNotCompileError
 from gv_engine.families import Examination, Systems, listed
+from gv_engine.frame import Frame
 from gv_engine.lockstep import examine as compare
+from gv_engine.policy import Policy, load_policy
 from gv_engine.promises import broken
 from gv_engine.scenario import Scenario
 from gv_engine.scenario_file import Document
@@ -36,6 +38,32 @@ def make_vector_env(
 ) -> GridVectorEnv:
     """Its Gymnasium vector environment; workers are threads."""
     return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
+
+
+def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
+    """What is to be seen of an episode."""
+    env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
+    return _frames(env, load_policy(policy, 1, len(scenario.actions)), seed, steps)
+
+
+def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
+    mirror = Simulation(env.scenario)
+    policy.begin(0, np.random.default_rng([seed, 0]))
+    observation, info = env.reset(seed=seed)
+    over = False
+    for step in range(steps + 1):
+        if step:
+            if over:
+                return
+            actions = policy.act(observation, info)
+            observation, _, terminated, truncated, info = env.step(actions)
+            over = bool(terminated[0] or truncated[0])
+        mirror.world.restore(env.snapshot(0))
+        terms = info["reward_terms"]
+        mirror.terms = [float(terms[name][0]) for name in env.scenario.reward_names]
+        found: list[Frame] = []
+        mirror.render(found.append, observation["grid"][0])
+        yield found[-1]
 
 
 def limited(scenario: Scenario, max_steps: int | None) -> Scenario:

@@ -2,54 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gv_engine.files import Draft
-from gv_engine.frame import Frame
 from gv_engine.frontend.onlooker import Onlooker
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.frontend.views import Views
 from gv_engine.picture_files import FORMATS, Picture
 from gv_engine.pictures import sprite_folders, sprite_name
-from gv_engine.simulation import Simulation
 
 if TYPE_CHECKING:
     from gv_engine.episode import Playable
-    from gv_engine.policy import Policy
-    from gv_engine.vector_environment import GridVectorEnv
-
-
-def frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
-    """What is to be seen at the beginning of an episode and after each of its steps.
-
-    Args:
-        env: of one world; its episode is number 0 of `gv_engine.rollout` with this seed.
-        policy: what acts.
-        seed: of the world, and of what the policy draws.
-        steps: at most so many; the episode may end before.
-    """
-    mirror = Simulation(env.scenario)
-    policy.begin(0, np.random.default_rng([seed, 0]))
-    observation, info = env.reset(seed=seed)
-    over = False
-    for step in range(steps + 1):
-        if step:
-            if over:
-                return
-            actions = policy.act(observation, info)
-            observation, _, terminated, truncated, info = env.step(actions)
-            over = bool(terminated[0] or truncated[0])
-        mirror.world.restore(env.snapshot(0))
-        terms = info["reward_terms"]
-        mirror.terms = [float(terms[name][0]) for name in env.scenario.reward_names]
-        found: list[Frame] = []
-        mirror.render(found.append, observation["grid"][0])
-        yield found[-1]
 
 
 class Artist:
@@ -57,34 +25,42 @@ class Artist:
 
     Args:
         scenario: whose frames they are.
-        view: one of `VIEWS`.
+        view: one of `views_of(scenario)`.
         cell: pixels of a cell's side.
     """
 
     def __init__(self, scenario: Playable, view: str, cell: int) -> None:
-        self._draw = VIEWS[view](scenario, view, cell)
+        self._draw = views_of(scenario)[view](scenario, view, cell)
 
-    def draw(self, frame: Frame) -> Picture:
+    def draw(self, frame: Any) -> Picture:
         """A picture with an even number of rows and columns, as videos want them."""
         picture = self._draw(frame)
         height, width, _ = picture.shape
         return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
 
 
-Draw = Callable[[Frame], Picture]
+Draw = Callable[[Any], Picture]
+Drawing = Callable[["Playable", str, int], Draw]
 
 
-def _views(scenario: Playable, view: str, cell: int) -> Draw:
+def _grids(scenario: Playable, view: str, cell: int) -> Draw:
     sheet = SpriteSheet(sprite_folders(scenario))
     return Views(sheet, sprite_name, view, cell).draw
 
 
 def _window(scenario: Playable, view: str, cell: int) -> Draw:
-    onlooker = Onlooker(scenario.name, sprite_name, sprite_folders(scenario))
+    return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario)), cell)
+
+
+def _stage(scenario: Playable, view: str, cell: int) -> Draw:
+    return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario), alone=view), cell)
+
+
+def _drawn(onlooker: Onlooker, cell: int) -> Draw:
     width, height = cell * 25, cell * 16
     surface = pygame.Surface((width, height), 0, 32)
 
-    def draw(frame: Frame) -> Picture:
+    def draw(frame: Any) -> Picture:
         onlooker.draw(surface, frame)
         data = bytearray(pygame.image.tobytes(surface, "RGB"))
         return np.frombuffer(data, np.uint8).reshape(height, width, 3)
@@ -92,13 +68,16 @@ def _window(scenario: Playable, view: str, cell: int) -> Draw:
     return draw
 
 
-VIEWS: dict[str, Callable[[Playable, str, int], Draw]] = {
-    "both": _views,
-    "state": _views,
-    "observation": _views,
-    "window": _window,
+VIEWS: dict[str, dict[str, Drawing]] = {
+    "grid": {"both": _grids, "state": _grids, "observation": _grids, "window": _window},
+    "mathy": {"both": _stage, "tree": _stage, "expression": _stage, "window": _window},
 }
-"""What of a frame is drawn; a window is as large as 25 × 16 cells."""
+"""What of a frame is drawn, by family; but for grids, all are as large as 25 × 16 cells."""
+
+
+def views_of(scenario: Playable) -> Mapping[str, Drawing]:
+    """The views of a scenario by name, the usual one first."""
+    return VIEWS[scenario.identity.family]
 
 
 class Recorder:
@@ -109,7 +88,7 @@ class Recorder:
     Args:
         path: ends with one of `gv_engine.picture_files.FORMATS`.
         scenario: whose frames they are.
-        view: one of `VIEWS`.
+        view: one of `views_of(scenario)`.
         cell: pixels of a cell's side.
         fps: frames a second.
 
@@ -135,7 +114,7 @@ class Recorder:
         self._draft = Draft(path)
         self._file = kind(self._draft.path, fps)
 
-    def add(self, frame: Frame) -> None:
+    def add(self, frame: Any) -> None:
         """Record a frame.
 
         Raises:

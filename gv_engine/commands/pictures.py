@@ -13,7 +13,6 @@ from gv_engine.picture_files import FORMATS
 
 if TYPE_CHECKING:
     from gv_engine.episode import Playable
-    from gv_engine.frame import Frame
 
 
 def add_pictures(parser: Any) -> None:
@@ -22,7 +21,8 @@ def add_pictures(parser: Any) -> None:
         "--view",
         metavar="V",
         default="both",
-        help="state, observation, both, or window: what a player sees (default: both)",
+        help="state, observation, both, or window: what a player sees; of algebra tree, "
+        "expression, both, or window (default: both)",
     )
     parser.add_argument(
         "--fps", metavar="F", type=positive, default=8, help="steps a second (default: 8)"
@@ -42,9 +42,7 @@ def check_name(out: Path) -> None:
         raise UsageError(f"{out}: the name must end with {', '.join(FORMATS)}")
 
 
-def draw(
-    frames: Iterable[Frame], scenario: Playable, out: Path, options: argparse.Namespace
-) -> int:
+def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace) -> int:
     """Draw frames into a file.
 
     Returns:
@@ -57,8 +55,9 @@ def draw(
     # here, so that no other command imports pygame
     from gv_engine import recording
 
-    if options.view not in recording.VIEWS:
-        raise UsageError(f"--view {options.view}: {nearest(options.view, recording.VIEWS)}")
+    views = recording.views_of(scenario)
+    if options.view not in views:
+        raise UsageError(f"--view {options.view}: {nearest(options.view, views)}")
     with recording.Recorder(out, scenario, options.view, options.cell, options.fps) as recorder:
         for frame in frames:
             recorder.add(frame)

@@ -17,10 +17,9 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.commands.replay import verified
+from gv_engine.families import FAMILIES
 from gv_engine.picture_files import FORMATS
-from gv_engine.policy import load_policy
 from gv_engine.replay import SUFFIX
-from gv_engine.vector_environment import GridVectorEnv
 
 _STEPS = 100
 _EXAMPLES = """\
@@ -63,14 +62,10 @@ def run(options: argparse.Namespace) -> int:
     if options.scenario.endswith(SUFFIX):
         return _replay(options)
     scenario = load(options.scenario)
-    policy = load_policy(options.policy, 1, len(scenario.actions))
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
-    # here, so that no other command imports pygame
-    from gv_engine import recording
-
-    env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    frames = recording.frames(env, policy, options.seed, steps)
+    hooks = FAMILIES[scenario.identity.family].hooks
+    frames = hooks.frames(scenario, options.policy, options.seed, steps)
     shown = draw(frames, scenario, out, options)
     print(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
     return 0

@@ -29,6 +29,7 @@ class Onlooker:
         names: which sprite shows a type in a state.
         sprite_folders: of the game's own sprites.
         theme: the colours.
+        alone: a view of the stage, which is then all that is drawn.
     """
 
     def __init__(
@@ -37,9 +38,10 @@ class Onlooker:
         names: SpriteNames,
         sprite_folders: Iterable[Path] = (),
         theme: Theme = DARK,
+        alone: str = "",
     ) -> None:
         self.title, self.names, self.sprite_folders = title, names, tuple(sprite_folders)
-        self._theme = theme
+        self._theme, self._alone = theme, alone
         self._frame: Any = None
         self._stage: Stage | None = None
 
@@ -63,11 +65,15 @@ class Onlooker:
 
     def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
         frame, line = self._frame, line_height(surface.get_size(), 1)
+        stage.line = line
+        stage.begin(None, frame)
+        if self._alone:
+            stage.view = self._alone
+            stage.draw(surface, surface.get_rect(), 1)
+            return
         surface.fill(self._theme.background)
         at = arrange(surface.get_rect(), line, inspecting=False, controls=0, hints=0)
         pen = Pen(surface, self._theme, line)
         pen.text(at.header, self.title, size=1.3)
-        stage.line = line
-        stage.begin(None, frame)
         stage.draw(surface, at.stage, 1)
         draw_panel(pen, at.panel, frame, stage, [ending(frame)] if frame.outcome else [])

@@ -33,7 +33,7 @@ class TreeCursor:
         """Choose a node, and one of its rules, by default the first."""
         self.node = node
         rules = self.chosen.rules
-        self.rule = rule if rule in rules else rules[0] if rules else -1  # type: ignore[assignment]  # in, so not None
+        self.rule = rule if rule in rules else rules[0] if rules else -1
 
     def follow(self, frame: ExpressionFrame) -> None:
         """Another picture is shown: choose what the last move has made there, or the same node."""

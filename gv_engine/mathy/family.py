@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from gv_engine.expression_frame import ExpressionFrame
 from gv_engine.families import Examination, Systems, listed
 from gv_engine.mathy import examination, gym_env
 from gv_engine.mathy.env import SCHEDULE
@@ -14,6 +15,8 @@ from gv_engine.mathy.gym_env import ExpressionEnv
 from gv_engine.mathy.scenario import MathyScenario
 from gv_engine.mathy.vector_env import ExpressionVectorEnv
 from gv_engine.mathy.world import DRAWING
+from gv_engine.policy import Policy, load_policy
+from gv_engine.rollout import num_actions
 from gv_engine.scenario_file import Document
 from gv_engine.system import RENDERING
 
@@ -33,6 +36,31 @@ def make_vector_env(
 ) -> ExpressionVectorEnv:
     """Its Gymnasium vector environment; workers are processes."""
     return ExpressionVectorEnv(scenario, num_envs, processes=workers, **options)
+
+
+def frames(
+    scenario: MathyScenario, policy: str, seed: int, steps: int
+) -> Iterator[ExpressionFrame]:
+    """What is to be seen of an episode."""
+    env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
+    return _frames(env, load_policy(policy, 1, num_actions(env)), seed, steps)
+
+
+def _frames(
+    env: ExpressionVectorEnv, policy: Policy, seed: int, steps: int
+) -> Iterator[ExpressionFrame]:
+    policy.begin(0, np.random.default_rng([seed, 0]))
+    observation, info = env.reset(seed=seed)
+    mirror = env.scenario.episode()
+    mirror.reset(seed)
+    yield mirror.frame("")
+    for _ in range(steps):
+        if mirror.outcome:
+            return
+        actions = policy.act(observation, info)
+        observation, _, _, _, info = env.step(actions)
+        mirror.world.step(int(actions[0]))
+        yield mirror.frame("")
 
 
 def limited(scenario: MathyScenario, max_steps: int | None) -> MathyScenario:

@@ -14,7 +14,7 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
 from gv_engine.picture_files import FORMATS
-from gv_engine.recording import VIEWS, Recorder
+from gv_engine.recording import Recorder, views_of
 
 if TYPE_CHECKING:
     from gv_engine.frontend.screens.replay import ReplayScreen
@@ -48,11 +48,12 @@ class ExportScreen(Menu):
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[Row]:
+        views = views_of(self._screen.game.scenario)
         suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
         return (
             Row("Export", lambda _: self._begin()),
             self._choice("As", "_suffix", suffixes),
-            self._choice("View", "_view", {view: view for view in VIEWS}),
+            self._choice("View", "_view", {view: view for view in views}),
             self._choice("Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
             self._choice("Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
             Row("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),

@@ -19,7 +19,7 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import forget_unfinished, keep_unfinished
 from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
-from gv_engine.recording import VIEWS, Recorder
+from gv_engine.recording import Recorder
 from gv_engine.replay import SUFFIX
 from gv_engine.text import ending
 
@@ -194,8 +194,7 @@ class PlayScreen(GameScreen):
 
     def _recorder_of(self, suffix: str) -> Recorder:
         file = self.file_in(recording_folder(), suffix)
-        view = self.stage.view if self.stage.view in VIEWS else next(iter(VIEWS))
-        return Recorder(file, self.game.scenario, view, fps=self.app.settings.speed)
+        return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.speed)
 
     def _menu(self) -> None:
         self.app.push(PauseMenu(self))
