@@ -14,7 +14,7 @@ from typing import cast
 
 from gv_engine.episode import Playable
 from gv_engine.errors import ScenarioError
-from gv_engine.families import load_scenario, names
+from gv_engine.families import FAMILIES, load_scenario, names
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)
@@ -62,11 +62,24 @@ def load(source: str | Path) -> Playable:
 
 
 def built_in() -> list[Entry]:
-    """The scenarios that come with the engine, family by family."""
-    found = names()
-    families = {_SIZE.sub("", name) for name in found}
-    entries = [Entry(name, _group(name, families)) for name in found]
-    return sorted(entries, key=lambda entry: (entry.group, found.index(entry.source)))
+    """The scenarios that come with the engine, kind by kind."""
+    entries: list[Entry] = []
+    for family in FAMILIES.values():
+        found = list(family.built_in())
+        kinds = {_SIZE.sub("", name) for name in found}
+        of_family = [Entry(name, _group(name, kinds)) for name in found]
+        entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
+    return entries
+
+
+def kin(name: str) -> list[str]:
+    """The built-in scenarios that differ from one of them in size or difficulty only, with itself.
+
+    >>> kin("empty-8x8")
+    ['empty-4x4', 'empty-8x8']
+    """
+    kind, known = _SIZE.sub("", name), names()
+    return [other for other in known if _SIZE.sub("", other) == kind] if name in known else []
 
 
 def _group(name: str, families: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Thread
 from typing import Any
 
@@ -17,6 +18,7 @@ class Advisor:
 
     def __init__(self) -> None:
         self.hint: Hint | None = None
+        self._rules: Sequence[str] = ()
         self._thread: Thread | None = None
 
     @property
@@ -34,12 +36,21 @@ class Advisor:
             return
         self.hint = None
         env, state = game.scenario.make_env(), game.row().state
+        self._rules = game.frame().rules
 
         def look() -> None:
             self.hint = find_hint(env, state)
 
         self._thread = Thread(target=look, daemon=True)
         self._thread.start()
+
+    @property
+    def answer(self) -> str:
+        """What was found, as a sentence."""
+        if self.hint is None:
+            return "No way to the goal was found in time"
+        moves = "1 move" if self.hint.length == 1 else f"{self.hint.length} moves"
+        return f"Hint: {self._rules[self.hint.rule]} here; the goal is {moves} away"
 
     def wait(self) -> Hint | None:
         """The hint, once it is found or none is."""

@@ -65,6 +65,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("again", "same level again", ("R",)),
         Command("next_level", "next level", ("N",)),
         Command("go_on", "go on when the level is over", ("Return", "Pad Start")),
+        Command("kin", "another size or difficulty", ("L",)),
         Command("enter_seed", "enter a seed", ("G",)),
         Command("real_time", "time runs, or waits for you", ("T",)),
         Command("save_replay", "save a replay", ("Ctrl+S", "F5")),
@@ -85,7 +86,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("leave", "leave", ("Escape", "Pad B")),
     ),
     "view": (
-        Command("view", "state, observation or both", ("V",)),
+        Command("view", "another view", ("V",)),
         Command("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
         Command("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
         Command("zoom_reset", "usual size", ("0",)),

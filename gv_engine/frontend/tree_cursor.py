@@ -37,9 +37,9 @@ class TreeCursor:
 
     def follow(self, frame: ExpressionFrame) -> None:
         """Another picture is shown: choose what the last move has made there, or the same node."""
-        if frame is self.frame:
+        before, known, self.frame = self.chosen, self.frame, frame
+        if (known.steps, known.nodes) == (frame.steps, frame.nodes):
             return
-        before, self.frame = self.chosen, frame
         changed = [node for node in frame.nodes if node.changed]
         same = [node for node in frame.nodes if node.identity == before.identity]
         usable = [node for node in frame.nodes if node.rules]

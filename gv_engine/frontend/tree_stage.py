@@ -7,11 +7,12 @@ from typing import Any
 
 from gv_engine.expression_frame import ExpressionFrame, TreeNode
 from gv_engine.frontend.advisor import Advisor
-from gv_engine.frontend.lettering import font, plate, shortened, signed, write
+from gv_engine.frontend.lettering import font, plate, signed, write
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
 from gv_engine.frontend.tree_cursor import TreeCursor
 from gv_engine.frontend.tree_layout import TreeLayout, fit, lay_out
+from gv_engine.frontend.widgets import wrap
 from gv_engine.frontend.writing import Writing
 
 Point = tuple[int, int]
@@ -83,13 +84,9 @@ class TreeStage:
         if self._asked and not self._advisor.busy:
             self._asked = False
             hint = self._advisor.hint
-            if hint is None:
-                self._note = "No way to the goal was found in time"
-            else:
+            self._note = self._advisor.answer
+            if hint is not None:
                 self._cursor.choose(hint.node, hint.rule)
-                moves = "1 move" if hint.length == 1 else f"{hint.length} moves"
-                rule = self._frame.rules[hint.rule]
-                self._note = f"Hint: {rule} here; the goal is {moves} away"
         return self._asked
 
     def facts(self) -> list[str]:
@@ -106,7 +103,7 @@ class TreeStage:
         surface.set_clip(rect.clip(before))
         surface.fill(theme.background, rect)
         rest = rect.copy()
-        self._writing = None
+        self._writing = self._layout = None
         self._buttons = []
         if rect.h >= 6 * line:
             bar = pygame.Rect(rect.x, rect.bottom - line * 7 // 4, rect.w, line * 7 // 4)
@@ -116,7 +113,9 @@ class TreeStage:
             rest.h = note.y - rest.y
         if self.view != "tree":
             self._draw_writing(surface, rest)
-        if self.view != "expression":
+        if self.view == "expression":
+            self.draw_story(surface, rest)
+        else:
             self._draw_tree(surface, rest, progress * (2 - progress))
         surface.set_clip(before)
 
@@ -131,7 +130,7 @@ class TreeStage:
             return f"{text}: {rules or 'no rule applies here'}"
         if self._frame.action:
             return f"{self._frame.action}: {signed(self._frame.reward)}"
-        return ""
+        return self._frame.message
 
     def _draw_rules(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """A button for each rule of the chosen node."""
@@ -275,7 +274,9 @@ class TreeStage:
             surface.blit(plate(inner.size, max(0, radius - edge), ground), inner)
         if line > 5:
             picture = font(line).render(node.text, True, ink)
-            surface.blit(picture, picture.get_rect(center=place.center))
+            shown = picture.get_bounding_rect()  # some signs stand high in their line
+            shown.center = place.center
+            surface.blit(picture, shown, picture.get_bounding_rect())
 
     def _draw_fading(self, surface: pygame.Surface, middle: Point, line: int, share: float) -> None:
         """A node that is gone shrinks where it was."""
@@ -323,24 +324,22 @@ class TreeStage:
     def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
         """Write the moves so far, the last ones if there is no room for all."""
         theme, line = self._theme, self.line
-        rows = rect.h // line - 1
-        if rows < 1:
-            return True
-        write(
-            surface, pygame.Rect(rect.x, rect.y, rect.w, line), "Moves", line * 9 // 10, theme.muted
-        )
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
-        shown = self._frame.history[-rows:]
-        for number, entry in enumerate(shown, start=1):
-            slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
-            last = number == len(shown)
-            code = codes.get(entry.rule, "")
-            taken = 5 * line // 2
-            write(surface, pygame.Rect(slot.x, slot.y, taken, line), code, line, theme.accent)
-            slot.x += taken
-            slot.w -= taken
-            text = shortened(entry.text, line, slot.w)
-            write(surface, slot, text, line, theme.text if last else theme.muted)
+        aside, rows, ink = 5 * line // 2, rect.h // line - 1, theme.text
+        write(surface, pygame.Rect(*rect.topleft, rect.w, line), "Moves", line, theme.muted)
+        shown: list[tuple[str, str, str]] = []  # rule, text and colour, from below
+        for entry in reversed(self._frame.history):
+            first, *others = wrap(entry.text, line, rect.w - aside)
+            shown += [("", text, ink) for text in reversed(others)]
+            shown.append((codes.get(entry.rule, ""), first, ink))
+            ink = theme.muted
+            if len(shown) >= rows:
+                break
+        for number, (code, text, ink) in enumerate(reversed(shown[: max(0, rows)]), start=1):
+            slot = pygame.Rect(rect.x, rect.y + number * line, aside, line)
+            write(surface, slot, code, line, theme.accent)
+            slot.x, slot.w = slot.right, rect.w - aside
+            write(surface, slot, text, line, ink)
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:

@@ -6,6 +6,7 @@ Colours come on top, where the terminal has them; nothing is said by them alone.
 from __future__ import annotations
 
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +30,15 @@ class GridPicture:
     """Draws the frames of a grid; see `gv_engine.terminal.picture.Picture`.
 
     Args:
+        game: what is played.
         theme: the colours.
     """
 
     group = "grid"
     views = ("both", "state", "observation")
 
-    def __init__(self, theme: Theme) -> None:
-        self._theme = theme
+    def __init__(self, game: Any, theme: Theme) -> None:
+        self._game, self._theme = game, theme
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
         """State and observation, cut to the surroundings of the agent where there is no room."""
@@ -76,6 +78,10 @@ class GridPicture:
     def command(self, name: str) -> str:
         """The action itself."""
         return name
+
+    def knows(self, name: str) -> bool:
+        """Whether it is one of the level's actions."""
+        return name in self._game.actions
 
 
 def _least(frame: Frame) -> int:

@@ -9,7 +9,10 @@ from rich.text import Text
 
 from gv_engine.frontend.theme import Theme
 
-PICTURES = {"Frame": "gv_engine.terminal.boards:GridPicture"}
+PICTURES = {
+    "Frame": "gv_engine.terminal.boards:GridPicture",
+    "ExpressionFrame": "gv_engine.terminal.tree:TreePicture",
+}
 """By the class of the frame."""
 
 
@@ -38,9 +41,12 @@ class Picture(Protocol):
     def command(self, name: str) -> str:
         """What a command of the group does: the action to take, empty if there is none."""
 
+    def knows(self, name: str) -> bool:
+        """Whether the level has this command of the group."""
 
-def picture_of(frame: Any, theme: Theme) -> Picture:
-    """The picture for a family, by one of its frames."""
-    module, _, name = PICTURES[type(frame).__name__].partition(":")
-    made: Picture = getattr(import_module(module), name)(theme)
+
+def picture_of(game: Any, theme: Theme) -> Picture:
+    """The picture for a game, by its frames."""
+    module, _, name = PICTURES[type(game.frame()).__name__].partition(":")
+    made: Picture = getattr(import_module(module), name)(game, theme)
     return made

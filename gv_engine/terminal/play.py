@@ -9,6 +9,7 @@ from itertools import zip_longest
 
 from rich.text import Text
 
+from gv_engine.catalogue import kin, load
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS, PAD, Bindings, called
 from gv_engine.frontend.folders import new_file, replay_folder
@@ -80,7 +81,7 @@ class TerminalGame:
         self._bindings = bindings
         self._speed = settings.speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
-        self._picture = picture_of(game.frame(), self._theme)
+        self._picture = picture_of(game, self._theme)
         self._groups = (self._picture.group, "play", "view", "window")
         views = self._picture.views
         self._view = settings.view if settings.view in views else views[0]
@@ -179,6 +180,16 @@ class TerminalGame:
     def _change_view(self) -> None:
         views = self._picture.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
+
+    def _kin(self) -> None:
+        name = self.game.scenario.name
+        others = kin(name)
+        if len(others) < 2:
+            self._note = "This level has no other size or difficulty"
+            return
+        other = others[(others.index(name) + 1) % len(others)]
+        self.game = Game(load(other), self.game.seed)
+        self._picture = picture_of(self.game, self._theme)
 
     def _menu(self) -> None:
         self._leaving = True
@@ -280,7 +291,8 @@ class TerminalGame:
         found: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for command in GROUPS[group]:
-                does = command.name in _COMMANDS or command.name in self.game.actions
+                own = group == self._picture.group and self._picture.knows(command.name)
+                does = command.name in _COMMANDS or own
                 bound = self._bindings.keys(group, command.name)
                 keys = [called(key) for key in bound if key not in PAD]
                 if does and keys:
@@ -312,6 +324,7 @@ _COMMANDS: dict[str, Callable[[TerminalGame], None]] = {
     "again": lambda screen: screen.game.again(),
     "next_level": lambda screen: screen.game.reset(),
     "go_on": TerminalGame._go_on,
+    "kin": TerminalGame._kin,
     "enter_seed": TerminalGame._enter_seed,
     "real_time": TerminalGame._real_time,
     "save_replay": TerminalGame._save_replay,

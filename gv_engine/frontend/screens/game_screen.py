@@ -148,11 +148,8 @@ class GameScreen(Screen):
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Label, group and command of the buttons at the top, those that matter most first."""
-        return (
-            ("Keys", "view", "help"),
-            ("View", "view", "view"),
-            ("Inspector", "view", "inspect"),
-        )
+        lens = (("Inspector", "view", "inspect"),) if self.stage.inspector else ()
+        return (("Keys", "view", "help"), ("View", "view", "view"), *lens)
 
     def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:
         """Draw what is below the stage: by itself the way through the episode."""

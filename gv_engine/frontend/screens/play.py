@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gv_engine.catalogue import kin
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS
 from gv_engine.frontend.folders import recording_folder, replay_folder
@@ -127,6 +128,16 @@ class PlayScreen(GameScreen):
         self._runs = not self._runs
         self._beat = time.monotonic() + 1 / self.app.settings.speed
         self.app.stale = True
+
+    def _kin(self) -> None:
+        """Play the same in another size or difficulty, with the same seed."""
+        name = self.game.scenario.name
+        others = kin(name)
+        if len(others) < 2:
+            self.app.say("This level has no other size or difficulty")
+            return
+        self.app.pop()
+        self.app.play(others[(others.index(name) + 1) % len(others)], self.game.seed)
 
     def _enter_seed(self) -> None:
         def accept(text: str) -> str:
@@ -270,6 +281,7 @@ _COMMANDS = {
     "next_level": PlayScreen._next,
     "go_on": PlayScreen._go_on,
     "real_time": PlayScreen._real_time,
+    "kin": PlayScreen._kin,
     "enter_seed": PlayScreen._enter_seed,
     "save_replay": PlayScreen.save_replay,
     "record": PlayScreen._record,
@@ -295,6 +307,7 @@ class PauseMenu(Menu):
         own = (
             ("Same level again", "again"),
             ("Next level", "next_level"),
+            ("Another size or difficulty", "kin"),
             ("Enter a seed", "enter_seed"),
             ("Save a replay", "save_replay"),
             ("Begin or end a recording", "record"),
