@@ -27,7 +27,7 @@ from gv_engine.frontend.unfinished import unfinished_file
 from gv_engine.frontend.widgets import line_height, wrap
 from gv_engine.frontend.window import _fitting
 from gv_engine.replay import Replay
-from gv_engine.scenario import names
+from gv_engine.families import names
 from tests.desk import Desk, home
 
 SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]
@@ -82,7 +82,7 @@ def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
     desk.app.push(start)
     empty = desk.look().copy()
     cards = [card for _, cards in start.sections() for card in cards]
-    assert sorted(card.title for card in cards) == names()
+    assert sorted(card.title for card in cards) == sorted(names())
     while start.tick(0) is not None:
         pass
     assert all(card.text and not card.wrong for card in cards)
