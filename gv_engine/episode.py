@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gv_engine.frame import Frame
-
 
 class Identity(NamedTuple):
     """Which scenario it is, so that a replay finds it again.
@@ -68,8 +66,8 @@ class Episode(Protocol):
     def mask(self) -> Mapping[str, bool]:
         """Whether each of the actions would do something now."""
 
-    def frame(self, message: str) -> Frame:
-        """What is to be seen now."""
+    def frame(self, message: str) -> Any:
+        """What is to be seen now, in a grid a `gv_engine.frame.Frame`."""
 
     def row(self) -> Any:
         """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""

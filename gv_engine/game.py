@@ -12,7 +12,6 @@ import numpy as np
 from gv_engine import __version__
 from gv_engine.episode import Episode, Playable
 from gv_engine.errors import RuleError, ScenarioError
-from gv_engine.frame import Frame
 from gv_engine.pictures import sprite_folders, sprite_name
 from gv_engine.reloading import Watch
 from gv_engine.replay import Difference, Replay, Taken
@@ -95,11 +94,11 @@ class Game:
         game.seek(0)
         return game
 
-    def frame(self) -> Frame:
-        """Return what is to be seen now."""
+    def frame(self) -> Any:
+        """What is to be seen now, in a grid a `gv_engine.frame.Frame`."""
         return self._episode.frame(self.message)
 
-    def frames(self) -> Iterator[Frame]:
+    def frames(self) -> Iterator[Any]:
         """What there was to be seen at every step of the episode, from the beginning."""
         for position in range(self.length + 1):
             self.seek(position)

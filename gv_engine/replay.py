@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine import __version__
+from gv_engine.catalogue import built_in, load
 from gv_engine.episode import Identity, Playable
 from gv_engine.errors import GVEngineError
 from gv_engine.files import replacing
-from gv_engine.scenario import Scenario, names
 
 SUFFIX = ".gvreplay"
 OUTCOMES = ("", "terminated", "truncated")
@@ -156,7 +156,7 @@ class Replay:
             ReplayError: there is none, or it has changed since.
         """
         name = self.scenario.name
-        known = [Scenario.load(name)] if name in names() else []
+        known = [load(name)] if name in (entry.source for entry in built_in()) else []
         changed: Playable | None = None
         for candidate in chain(known, among):
             if candidate.identity.digest == self.scenario.digest:

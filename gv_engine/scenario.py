@@ -21,6 +21,7 @@ from gv_engine.area import Area
 from gv_engine.episode import Identity
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
+from gv_engine.objects import OBJECT_TYPES
 from gv_engine.resources import SCENARIOS
 from gv_engine.rules import SourceFile, digest
 from gv_engine.scenario_file import Document, read_file, read_mapping
@@ -152,7 +153,8 @@ class Scenario:
             ScenarioError: all that is wrong with them.
         """
         document = read_file(self.source) if self.source else self.document
-        return _understood(document, self.changes)
+        with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
+            return _understood(document, self.changes)
 
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`."""

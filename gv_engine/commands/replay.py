@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from gv_engine.catalogue import load
 from gv_engine.commands.arguments import Commands, add_command, complain
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.episode import Playable
 from gv_engine.game import Game
 from gv_engine.replay import Replay, ReplayError
-from gv_engine.scenario import Scenario
 from gv_engine.text import signed
 
 _EXAMPLES = """\
@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what was asked for; 1 if the episode does not go as the replay says."""
-    given = Scenario.load(options.scenario) if options.scenario else None
+    given = load(options.scenario) if options.scenario else None
     if not (options.verify or options.record):
         return _watch(options.file, given)
     out: Path | None = options.record

@@ -5,6 +5,8 @@ Colours come on top, where the terminal has them; nothing is said by them alone.
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
@@ -23,44 +25,57 @@ GAP = 3
 """Characters between state and observation."""
 
 
-def boards(frame: Frame, view: str, width: int, height: int, theme: Theme) -> list[Text]:
-    """State and observation, cut to the surroundings of the agent where there is no room.
+class GridPicture:
+    """Draws the frames of a grid; see `gv_engine.terminal.picture.Picture`.
 
     Args:
-        frame: what is shown.
-        view: "both", "state" or "observation".
-        width, height: of the room, in characters.
         theme: the colours.
     """
-    height = max(1, height)
-    seen = np.ones(frame.observation.shape[:2], np.bool_)
-    observation = _board(frame.observation, (*frame.observer, 0), seen, height, width, theme)
-    if view == "observation":
-        return observation
-    room = width - len(observation[0]) - GAP if view == "both" else width
-    if view == "both" and room < _least(frame):
-        return boards(frame, "state", width, height, theme)
-    state = _board(frame.grid, frame.agent, frame.seen, height, room, theme)
-    if view == "state":
-        return state
-    rows = max(len(state), len(observation))
-    left = [*state, *[Text(" " * len(state[0]))] * (rows - len(state))]
-    right = [*observation, *[Text()] * (rows - len(observation))]
-    return [a + Text(" " * GAP) + b for a, b in zip(left, right, strict=True)]
 
+    group = "grid"
+    views = ("both", "state", "observation")
 
-def legend(frame: Frame, theme: Theme) -> list[Text]:
-    """What the letters in sight stand for, but for walls and floor."""
-    cells = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
-    letters = board(cells[None])
-    found: dict[str, Text] = {}
-    for letter, (kind, state, color) in zip(letters, cells.tolist(), strict=True):
-        if letter not in "#.?":
-            text = Text(no_wrap=True)
-            text.append(*_cell(letter, kind, color, True, theme))
-            text.append(f" {words(kind, state, color)}", theme.muted)
-            found.setdefault(text.plain, text)
-    return list(found.values())
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+
+    def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
+        """State and observation, cut to the surroundings of the agent where there is no room."""
+        theme = self._theme
+        seen = np.ones(frame.observation.shape[:2], np.bool_)
+        observation = _board(frame.observation, (*frame.observer, 0), seen, height, width, theme)
+        if view == "observation":
+            return observation
+        room = width - len(observation[0]) - GAP if view == "both" else width
+        if view == "both" and room < _least(frame):
+            return self.draw(frame, "state", width, height)
+        state = _board(frame.grid, frame.agent, frame.seen, height, room, theme)
+        if view == "state":
+            return state
+        across = len(state[0]) + GAP
+        return [
+            Text.assemble(left, " " * (across - len(left)), right)
+            for left, right in zip_longest(state, observation, fillvalue=Text())
+        ]
+
+    def facts(self, frame: Frame) -> list[str]:
+        """What the agent holds."""
+        return [f"holding {words(*frame.item) if frame.item[0] else 'nothing'}"]
+
+    def legend(self, frame: Frame) -> list[Text]:
+        """What the letters stand for, but for walls and floor."""
+        cells = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
+        found: dict[str, Text] = {}
+        for letter, (kind, state, color) in zip(board(cells[None]), cells.tolist(), strict=True):
+            if letter not in "#.?":
+                text = Text(no_wrap=True)
+                text.append(*_cell(letter, kind, color, True, self._theme))
+                text.append(f" {words(kind, state, color)}", self._theme.muted)
+                found.setdefault(text.plain, text)
+        return list(found.values())
+
+    def command(self, name: str) -> str:
+        """The action itself."""
+        return name
 
 
 def _least(frame: Frame) -> int:

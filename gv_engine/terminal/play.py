@@ -10,18 +10,17 @@ from itertools import zip_longest
 from rich.text import Text
 
 from gv_engine.errors import GVEngineError
-from gv_engine.frontend.bindings import GROUPS, PAD, SCREENS, Bindings, called
+from gv_engine.frontend.bindings import GROUPS, PAD, Bindings, called
 from gv_engine.frontend.folders import new_file, replay_folder
 from gv_engine.frontend.settings import Settings
 from gv_engine.frontend.theme import THEMES
 from gv_engine.game import Game
 from gv_engine.replay import SUFFIX
-from gv_engine.terminal.boards import boards, legend
 from gv_engine.terminal.keys import Keys
+from gv_engine.terminal.picture import picture_of
 from gv_engine.terminal.tty import Tty
-from gv_engine.text import signed, words
+from gv_engine.text import signed
 
-_VIEWS = ("both", "state", "observation")
 _PANEL = 30
 """Columns that the panel needs beside the boards."""
 _WIDE = 80
@@ -82,7 +81,10 @@ class TerminalGame:
         self._bindings = bindings
         self._speed = settings.speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
-        self._view = settings.view if settings.view in _VIEWS else _VIEWS[0]
+        self._picture = picture_of(game.frame(), self._theme)
+        self._groups = (self._picture.group, "play", "view", "window")
+        views = self._picture.views
+        self._view = settings.view if settings.view in views else views[0]
         self._note = ""
         self._typed: str | None = None
         self._leaving = False
@@ -106,15 +108,15 @@ class TerminalGame:
             return
         helping, self._helping = self._helping, False
         leaving, self._leaving = self._leaving, False
-        name = self._bindings.command(key, SCREENS["play"])
+        name = self._bindings.command(key, self._groups)
         if leaving and name in ("menu", "go_on"):
             self.left = True
         elif helping:
             return
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
-        elif name:
-            self._try(lambda: self.game.step(name))
+        elif action := self._picture.command(name) if name else "":
+            self._try(lambda: self.game.step(action))
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
@@ -176,7 +178,8 @@ class TerminalGame:
         self._note = f"Saved {file}"
 
     def _change_view(self) -> None:
-        self._view = _VIEWS[(_VIEWS.index(self._view) + 1) % len(_VIEWS)]
+        views = self._picture.views
+        self._view = views[(views.index(self._view) + 1) % len(views)]
 
     def _menu(self) -> None:
         self._leaving = True
@@ -211,7 +214,7 @@ class TerminalGame:
         ]
 
     def _boards(self, width: int, height: int) -> list[Text]:
-        return boards(self.game.frame(), self._view, width, height, self._theme)
+        return self._picture.draw(self.game.frame(), self._view, max(1, width), max(1, height))
 
     def _panel(self, width: int) -> list[Text]:
         """How the game stands, in lines no wider than this."""
@@ -223,7 +226,7 @@ class TerminalGame:
             Text(self.game.title, f"bold {theme.accent}"),
             Text(f"seed {self.game.seed}, step {frame.steps}{of}{undone}"),
             Text(f"return {signed(frame.total)}"),
-            Text(f"holding {words(*frame.item) if frame.item[0] else 'nothing'}"),
+            *map(Text, self._picture.facts(frame)),
         ]
         if self._runs:
             said.append(Text(f"time runs: {self._speed} steps a second"))
@@ -242,7 +245,7 @@ class TerminalGame:
             won = frame.outcome == "terminated" and frame.reward > 0
             ending = "Well done!" if won else _ENDINGS[frame.outcome]
             said += [Text(), Text(f" {ending} ", f"bold {theme.on_accent} on {theme.accent}")]
-        said += [Text(), *legend(frame, theme)]
+        said += [Text(), *self._picture.legend(frame)]
         return [_fitted(line, width) for line in said]
 
     def _reward(self, value: float) -> tuple[str, str]:
@@ -267,7 +270,7 @@ class TerminalGame:
     def _label(self, name: str) -> str:
         labels = (
             self._bindings.label(group, name)
-            for group in SCREENS["play"]
+            for group in self._groups
             if any(command.name == name for command in GROUPS[group])
         )
         return next(filter(None, labels), "")
@@ -275,7 +278,7 @@ class TerminalGame:
     def _keys(self, width: int, height: int) -> list[Text]:
         """All keys, in as many columns as they need and have room."""
         found: dict[str, tuple[list[str], str]] = {}
-        for group in SCREENS["play"]:
+        for group in self._groups:
             for command in GROUPS[group]:
                 does = command.name in _COMMANDS or command.name in self.game.actions
                 bound = self._bindings.keys(group, command.name)
