@@ -16,6 +16,7 @@ from pathlib import Path
 from gv_engine.catalogue import load
 from gv_engine.episode import Playable
 from gv_engine.errors import GVEngineError
+from gv_engine.frontend import sounds
 from gv_engine.frontend.bindings import Bindings, Command
 from gv_engine.frontend.keyboard import Keyboard
 from gv_engine.frontend.screens.play import PlayScreen
@@ -125,6 +126,12 @@ class App:
         """Show a note for some seconds, over whatever there is."""
         self._note, self._note_until = note, time.monotonic() + stays
         self.stale = True
+
+    def sound(self, name: str) -> None:
+        """Play a sound if the player wants any; where there is none, say so and be silent."""
+        if self.settings.sound and (why := sounds.play(name)):
+            self.settings.sound = False
+            self.say(why)
 
     def remember(self) -> None:
         """Write the settings; where that does not go, say so once, and play goes on."""
@@ -249,6 +256,7 @@ class App:
             self.quit()
             self.remember()
             self._keyboard.close()
+            sounds.close()
             pygame.display.quit()
 
     def _open(self) -> None:

@@ -94,6 +94,9 @@ def open_window(
     chosen = os.environ.get("SDL_VIDEODRIVER") or os.environ.get("SDL_VIDEO_DRIVER")
     screens = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     os.environ.setdefault("SDL_WINDOWS_DPI_AWARENESS", "permonitorv2")  # sharp, not stretched
+    if sys.platform.startswith("linux"):
+        # a picture drawn by the processor takes a long way through OpenGL without a graphics card
+        os.environ.setdefault("SDL_FRAMEBUFFER_ACCELERATION", "0")
     try:
         if sys.platform.startswith("linux") and not (screens or chosen):
             raise pygame.error("there is no screen")  # before SDL complains in its own words
@@ -105,7 +108,12 @@ def open_window(
         desktop = pygame.display.get_desktop_sizes()[0]
         if full_screen:
             return pygame.display.set_mode(desktop, pygame.FULLSCREEN)
-        return pygame.display.set_mode(_fitting(size, desktop), pygame.RESIZABLE)
+        fitting = _fitting(size, desktop)
+        surface = pygame.display.set_mode(fitting, pygame.RESIZABLE)
+        if surface.get_size() == fitting:
+            return surface
+        # SDL left full screen, and takes the size only now
+        return pygame.display.set_mode(fitting, pygame.RESIZABLE)
     except pygame.error as error:
         pygame.display.quit()
         raise NoDisplay(

@@ -14,6 +14,7 @@ from gv_engine.frontend.folders import recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.screens.prompt import Prompt
+from gv_engine.frontend.sounds import sound_of
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import forget_unfinished, keep_unfinished
 from gv_engine.frontend.widgets import Pen
@@ -76,7 +77,10 @@ class PlayScreen(GameScreen):
         except GVEngineError as error:
             self.app.say(str(error), stays=20)
             return
-        self.show(glide=self.game.position == before + 1)
+        stepped = self.game.position == before + 1
+        self.show(glide=stepped)
+        if stepped:
+            self.app.sound(sound_of(self.frame))
         self._beat = time.monotonic() + 1 / self.app.settings.speed
 
     def closed(self) -> None:
