@@ -36,6 +36,7 @@ class Identity(NamedTuple):
         document: Document,
         changes: Mapping[str, Any],
         code: Iterable[SourceFile],
+        members: Sequence[str] = (),
     ) -> Identity:
         """The identity of a scenario; equal for equal content, wherever the files are.
 
@@ -44,9 +45,10 @@ class Identity(NamedTuple):
             document: what was read.
             changes: what was changed in it.
             code: the Python files that it uses.
+            members: digests of the scenarios that it is a mixture of.
         """
         files = sorted((_label(file.path, document.folder), file.digest) for file in code)
-        said = [name, document.root.plain, dict(changes), files]
+        said = [name, document.root.plain, dict(changes), files, members]
         content = json.dumps(said, sort_keys=True, default=str)
         return cls(family, name, digest(content.encode()), document.text)
 
@@ -112,6 +114,13 @@ class Episode(Protocol):
 
     def row(self) -> Any:
         """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""
+
+    def become(self, row: Any) -> None:
+        """Begin with a state that `row` has returned, maybe in another process.
+
+        Raises:
+            ValueError: it is not one of the scenario's.
+        """
 
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole state, equal in every process."""

@@ -25,6 +25,7 @@ from gv_engine.episode import Identity, watched
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
 from gv_engine.mixture import is_mixture, read_mixture
+from gv_engine.objects import OBJECT_TYPES
 from gv_engine.resources import SCENARIOS
 from gv_engine.rules import SourceFile
 from gv_engine.scenario_file import Document, read_file, read_mapping
@@ -84,12 +85,12 @@ class Scenario:
     source: Path | None
     reward_names: tuple[str, ...]
     warnings: tuple[str, ...]
-    code: tuple[SourceFile, ...]
     schedule: Mapping[Phase, tuple[Call, ...]] = field(repr=False)
     document: Document = field(repr=False)
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
+    code: tuple[SourceFile, ...] = ()
 
     @classmethod
     def load(
@@ -186,11 +187,13 @@ class Scenario:
     @cached_property
     def identity(self) -> Identity:
         """What replays keep of it; equal for equal content, wherever the files are."""
-        return Identity.of("grid", self.name, self.document, self.changes, self.code)
+        members = [member.identity.digest for member in self.mixture]
+        return Identity.of("grid", self.name, self.document, self.changes, self.code, members)
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
-        return watched(self.source, self.code)
+        own = watched(self.source, self.code)
+        return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched())}))
 
     def loaded_again(self) -> Scenario:
         """The same scenario as its files say it now.
@@ -199,7 +202,8 @@ class Scenario:
             ScenarioError: all that is wrong with them.
         """
         document = read_file(self.source) if self.source else self.document
-        return _understood(document, self.changes)
+        with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
+            return _understood(document, self.changes)
 
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`.

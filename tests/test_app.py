@@ -9,7 +9,8 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
-from gv_engine.frontend import folders
+from gv_engine.families import names
+from gv_engine.frontend import folders, sounds
 from gv_engine.frontend.app import App
 from gv_engine.frontend.bindings import Bindings, keys_file
 from gv_engine.frontend.keyboard import Keyboard
@@ -27,7 +28,6 @@ from gv_engine.frontend.unfinished import unfinished_file
 from gv_engine.frontend.widgets import line_height, wrap
 from gv_engine.frontend.window import _fitting
 from gv_engine.replay import Replay
-from gv_engine.families import names
 from tests.desk import Desk, home
 
 SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]
@@ -526,3 +526,31 @@ def test_scenario_of_a_replay_may_be_given(desk: Desk, tmp_path: Path):
     desk.app.settings.recent.clear()
     desk.app.watch(file, Scenario.load(tmp_path / "cave"))
     assert isinstance(desk.app.top, ReplayScreen)
+
+
+def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    heard: list[str] = []
+
+    def play(name: str) -> str:
+        heard.append(name)
+        return ""
+
+    monkeypatch.setattr(sounds, "play", play)
+    playing(desk, seed=3)
+    desk.press("Left", "Right")
+    assert not heard
+    desk.app.settings.sound = True
+    desk.press("Right", "Up")
+    assert heard == ["step", "won"]
+    monkeypatch.setattr(sounds, "play", lambda name: "There is no sound: because")
+    desk.press("R", "Right")
+    assert not desk.app.settings.sound
+    assert desk.app._note == "There is no sound: because"
+
+
+@pytest.mark.parametrize("name", sounds.TONES)
+def test_sounds_are_short_and_not_too_loud(name: str):
+    wave = sounds.wave(name)
+    assert 0.02 < len(wave) / sounds.RATE < 1
+    assert 1000 < np.abs(wave.astype(int)).max() < 10_000
+    assert abs(int(wave[0])) < 100

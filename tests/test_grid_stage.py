@@ -213,6 +213,8 @@ def test_zooming_ends_where_all_is_seen_and_where_cells_are_large():
     for _ in range(30):
         camera.zoom(1, camera.size((64, 64), (500, 500), 20), least=500 // 64)
     assert camera.cell == 128
+    camera.cell = 4
+    assert camera.size((10, 10), (100, 300), 20) == 10  # the window was smaller before
     camera.cell = None
     camera.zoom(1, 20, least=7)
     assert camera.cell == 24

@@ -10,7 +10,9 @@ import pytest
 
 from components.objects import EXIT
 from gv_engine import Scenario
+from gv_engine.commands.new import write_starter
 from gv_engine.game import Game
+from gv_engine.objects import OBJECT_TYPES
 from gv_engine.reloading import Watch
 
 LEVEL = """\
@@ -136,6 +138,23 @@ def test_where_the_same_steps_do_not_go_it_begins_again(
     assert played.reload() == f"Reloaded and begun again: {note}"
     assert (played.position, played.length, played.seed) == (0, 0, 0)
     assert played.played == []
+
+
+def test_types_in_play_stay_as_they_are(tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    rules = tmp_path / "cave" / "rules.py"
+    game = Game(Scenario.load(tmp_path / "cave"), 0)
+    rubble = [kind for kind in OBJECT_TYPES if kind.name == "Rubble"][-1]
+    assert len(rubble.states) == 2
+    edit(rules, '"CRACKED"', '"CRACKED", "GONE"')
+    rules.write_text(rules.read_text() + "\nraise OSError('not yet')\n")
+    said = game.reload()
+    assert "not yet" in said
+    assert "no object type" not in said
+    assert OBJECT_TYPES[rubble.index] == rubble
+    edit(rules, "raise", "# raise")
+    assert game.reload() == "Reloaded"
+    assert len(OBJECT_TYPES[rubble.index].states) == 3
 
 
 def test_modules_of_the_path_are_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

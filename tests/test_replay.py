@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import imageio.v3
+import imageio_ffmpeg  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 import pytest
 
@@ -18,8 +20,11 @@ from gv_engine import Scenario
 from gv_engine.commands import main
 from gv_engine.commands.new import write_starter
 from gv_engine.game import Game
+from gv_engine.geometry import ACTIONS
 from gv_engine.replay import Replay, ReplayError
 from gv_engine.scenario import names
+
+SOLVED = Path(__file__).parent / "data" / "conformance" / "gv_keydoor.5x5.solved200.npz"
 
 
 def episode(scenario: Scenario, seed: int, steps: int = 30) -> Game:
@@ -289,6 +294,29 @@ def test_what_cannot_be_done_is_said(
     assert part in said
     assert said.count("\n") == 1
     assert [path.name for path in here.iterdir()] == ["a.gvreplay"]
+
+
+def test_played_undone_finished_saved_checked_and_drawn(here: Path):
+    with np.load(SOLVED) as recorded:
+        actions = [ACTIONS[number] for number in recorded["action"]]
+        total = sum(recorded["reward"].tolist())
+    game = Game(Scenario.load("keydoor-5x5"), 200)
+    for action in (*actions[:4], "TURN_LEFT", "MOVE_LEFT", "ACTUATE"):
+        game.step(action)
+    game.undo(3)
+    for action in actions[4:]:
+        game.step(action)
+    game.replay().save(Path("won.gvreplay"))
+    found = Replay.load(Path("won.gvreplay"))
+    assert [taken.action for taken in found.steps] == actions
+    assert (found.outcome, found.total) == ("terminated", total)
+    assert main(["replay", "won.gvreplay", "--verify"]) == 0
+    assert main(["replay", "won.gvreplay", "--record", "won.mp4", "--cell", "16"]) == 0
+    assert main(["record", "won.gvreplay", "won.png", "--view", "state", "--cell", "16"]) == 0
+    frames, _ = imageio_ffmpeg.count_frames_and_secs("won.mp4")
+    assert frames == len(actions) + 1 + 8
+    assert imageio.v3.imread("won.png").shape == (80, 80, 3)
+    assert main(["record", "won.gvreplay", "won.gif", "--seed", "1"]) == 2
 
 
 def test_a_difference_is_told(here: Path, replay: Replay, capsys: pytest.CaptureFixture[str]):

@@ -16,6 +16,7 @@ from pathlib import Path
 from gv_engine.catalogue import load
 from gv_engine.episode import Playable
 from gv_engine.errors import GVEngineError
+from gv_engine.frontend import sounds
 from gv_engine.frontend.bindings import Bindings, Command
 from gv_engine.frontend.keyboard import Keyboard
 from gv_engine.frontend.screens.play import PlayScreen
@@ -126,6 +127,12 @@ class App:
         self._note, self._note_until = note, time.monotonic() + stays
         self.stale = True
 
+    def sound(self, name: str) -> None:
+        """Play a sound if the player wants any; where there is none, say so and be silent."""
+        if self.settings.sound and (why := sounds.play(name)):
+            self.settings.sound = False
+            self.say(why)
+
     def remember(self) -> None:
         """Write the settings; where that does not go, say so once, and play goes on."""
         try:
@@ -149,10 +156,19 @@ class App:
         Raises:
             GVEngineError: it cannot be played; the message says why.
         """
-        game = Game(load(source), seed)
+        self.begin(Game(load(source), seed), source)
+
+    def begin(self, game: Game, source: str | None = None) -> None:
+        """Play a game.
+
+        Args:
+            game: it goes on where it is.
+            source: name or file of its scenario, to be remembered.
+        """
         self.push(PlayScreen(self, game))
-        self.settings.played(source)
-        self.remember()
+        if source is not None:
+            self.settings.played(source)
+            self.remember()
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.
@@ -249,6 +265,7 @@ class App:
             self.quit()
             self.remember()
             self._keyboard.close()
+            sounds.close()
             pygame.display.quit()
 
     def _open(self) -> None:

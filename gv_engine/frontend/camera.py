@@ -18,7 +18,9 @@ class Camera:
 
     def size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
         """Pixels of a cell's side; arguments as for `usual`."""
-        return self.cell or usual(grid, room, readable)
+        if self.cell is None:
+            return usual(grid, room, readable)
+        return max(self.cell, min(room[0] // grid[0], room[1] // grid[1]))  # all of it, or larger
 
     def zoom(self, notches: int, size: int, least: int) -> None:
         """Show cells larger or, with negative notches, smaller.

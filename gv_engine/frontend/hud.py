@@ -25,6 +25,11 @@ class Layout(NamedTuple):
     hints: Rect
 
 
+def is_tight(area: Rect, line: int) -> bool:
+    """Whether a window has few lines."""
+    return area.h < 28 * line
+
+
 def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int) -> Layout:
     """Place the parts of the picture.
 
@@ -53,7 +58,7 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
         else:
             panel = side
     else:
-        panel = Rect(body.x, 0, body.w, min(8 * line, body.h * 2 // 5))
+        panel = Rect(body.x, 0, body.w, (5.25 if is_tight(area, line) else 8) * line)
         if inspecting:
             panel.h = 2 * line
             lens = Rect(body.x, 0, body.w, body.h // 2)
@@ -68,7 +73,7 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
     return Layout(header, body, panel, lens, bar, foot)
 
 
-def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence[str]) -> None:
+def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence[str]) -> bool:
     """Draw how the game stands: what is held, steps, rewards term by term, and a message.
 
     Args:
@@ -77,31 +82,33 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
         scene: the frame.
         stage: which draws what is held.
         facts: further short texts, such as the seed.
+
+    Returns:
+        Whether there was room for the message, if there is one.
     """
     line = pen.line
     facts = (*stage.facts(), *facts)
     pen.card(rect)
     inner = rect.inflate(-line, -line * 3 // 4)
     if inner.w < 4 * line or inner.h < line:
-        return
+        return not scene.message
     if rect.h < 5 * line:
         pen.text(inner, "  ·  ".join([*map(" ".join, _numbers(scene)), *facts]))
-        return
+        return not scene.message
     if rect.w > 2 * rect.h:
         left = Rect(inner.x, inner.y, inner.w * 9 // 20, inner.h)
         right = Rect(left.right + line, inner.y, inner.right - left.right - line, inner.h)
         used = _draw_standing(pen, left, scene, stage, facts)
         left = Rect(left.x, left.y + used, left.w, left.h - used)
-        _draw_message(pen, left, scene.message)
         _draw_story(pen, right, scene, stage)
-        return
+        return _draw_message(pen, left, scene.message)
     used = _draw_standing(pen, inner, scene, stage, facts)
     rest = Rect(inner.x, inner.y + used, inner.w, inner.h - used)
     said = min(len(wrap(scene.message, line, rest.w)), 6) * line if scene.message else 0
     message = Rect(rest.x, rest.bottom - said, rest.w, said)
     rest.h -= said + line // 2 * bool(said)
     _draw_story(pen, rest, scene, stage)
-    _draw_message(pen, message, scene.message)
+    return _draw_message(pen, message, scene.message)
 
 
 def _numbers(scene: Scene) -> list[tuple[str, str]]:
@@ -167,9 +174,11 @@ def _draw_terms(pen: Pen, rect: Rect, scene: Scene) -> None:
         pen.text(slot, name.replace("_", " "), "text" if value else "muted")
 
 
-def _draw_message(pen: Pen, rect: Rect, message: str) -> None:
+def _draw_message(pen: Pen, rect: Rect, message: str) -> bool:
+    """Write the message if there is room; returns whether there is."""
     if message and rect.h >= pen.line:
         pen.lines(rect, message, "accent")
+    return not message or rect.h >= pen.line
 
 
 def _ink(value: float) -> str:

@@ -108,7 +108,12 @@ def open_window(
         desktop = pygame.display.get_desktop_sizes()[0]
         if full_screen:
             return pygame.display.set_mode(desktop, pygame.FULLSCREEN)
-        return pygame.display.set_mode(_fitting(size, desktop), pygame.RESIZABLE)
+        fitting = _fitting(size, desktop)
+        surface = pygame.display.set_mode(fitting, pygame.RESIZABLE)
+        if surface.get_size() == fitting:
+            return surface
+        # SDL left full screen, and takes the size only now
+        return pygame.display.set_mode(fitting, pygame.RESIZABLE)
     except pygame.error as error:
         pygame.display.quit()
         raise NoDisplay(

@@ -5,7 +5,8 @@ Colours come on top, where the terminal has them; nothing is said by them alone.
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,8 @@ class GridPicture:
 
     def legend(self, frame: Frame) -> list[Text]:
         """What the letters stand for, but for walls and floor."""
-        cells = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
+        shown = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
+        cells = np.unique(shown, axis=0)
         found: dict[str, Text] = {}
         for letter, (kind, state, color) in zip(board(cells[None]), cells.tolist(), strict=True):
             if letter not in "#.?":
@@ -104,13 +106,15 @@ def _board(
     letters = board(grid, agent).split("\n")
     lines = []
     for i in rows:
+        cells = [
+            _cell(letters[i][j], int(grid[i, j, 0]), int(grid[i, j, 2]), bool(seen[i, j]), theme)
+            if (i, j) != (y, x)
+            else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
+            for j in columns
+        ]
         line = Text(no_wrap=True)
-        for j in columns:
-            letter, kind, color = letters[i][j], int(grid[i, j, 0]), int(grid[i, j, 2])
-            if (i, j) == (y, x):
-                line.append(letter + " ", f"bold {theme.on_accent} on {theme.accent}")
-            else:
-                line.append(*_cell(letter, kind, color, bool(seen[i, j]), theme))
+        for style, alike in groupby(cells, itemgetter(1)):
+            line.append("".join(text for text, _ in alike), style)
         lines.append(line)
     return lines
 

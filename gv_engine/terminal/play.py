@@ -212,8 +212,7 @@ class TerminalGame:
 
     def _body(self, width: int, room: int) -> list[Text]:
         """The boards, and the panel beside them or below."""
-        natural = len(self._boards(width, room)[0])
-        if width < _WIDE and natural + _PANEL > width:
+        if width < _WIDE and len(self._boards(width, room)[0]) + _PANEL > width:
             panel = self._panel(width)
             return [*self._boards(width, max(room - len(panel), room // 2)), *panel]
         left = self._boards(width - _PANEL, room)

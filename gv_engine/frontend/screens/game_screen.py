@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gv_engine.frontend.bindings import GROUPS
 from gv_engine.frontend.folders import new_file
-from gv_engine.frontend.hud import Layout, arrange, draw_panel
+from gv_engine.frontend.hud import Layout, arrange, draw_panel, is_tight
 from gv_engine.frontend.lettering import wrapped
 from gv_engine.frontend.screens.screen import Screen
 from gv_engine.frontend.sprites import pygame
@@ -38,7 +38,8 @@ class GameScreen(Screen):
     """
 
     controls = 1.0
-    """Height of what is below the stage, in lines."""
+    """Height of what is below the stage, in lines; in a window of few lines `tight_controls`."""
+    tight_controls = 1.0
     own_groups: tuple[str, ...] = ()
     """Groups of bindings that the screen has besides those of looking around."""
 
@@ -119,24 +120,29 @@ class GameScreen(Screen):
     def draw(self, pen: Pen, now: float) -> None:
         if self._theme != self.app.theme:
             self._restage()
-        small = pen.line * 9 // 10
-        parts = [hint for hint in self.hints() if hint]
-        while len(hints := wrapped(parts, small, pen.area.w - pen.line)) > 2:
-            del parts[-2]  # the last one leads to all of them
-        at = self._at = arrange(
-            pen.area, pen.line, self.stage.inspecting, self.controls, len(hints)
-        )
+        tight = is_tight(pen.area, pen.line)
+        hints = self._fitting_hints(pen, 1 if tight else 2)
+        controls = self.tight_controls if tight else self.controls
+        at = self._at = arrange(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
         self.stage.line = pen.line
         progress = (now - self._glides_since) / self.stage.glide if self._glides else 1.0
         self.stage.draw(pen.surface, at.stage, max(0.0, min(1.0, progress)))
         self._draw_header(pen, at.header)
-        draw_panel(pen, at.panel, self.frame, self.stage, self.facts())
+        told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts())
         if self.stage.inspecting and self.stage.inspector:
             self.stage.inspector.draw(pen.surface, at.inspector, pen.line)
         self.draw_controls(pen, at.controls)
-        for number, hint in enumerate(hints):
+        for number, hint in enumerate(hints if told else [self.frame.message]):
             slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
-            pen.text(slot, hint, "muted", "center", 0.9)
+            pen.text(slot, hint, "muted" if told else "accent", "center", 0.9)
+
+    def _fitting_hints(self, pen: Pen, most: int) -> list[str]:
+        """The hints in so many lines; the last one, which leads to all keys, is among them."""
+        parts = [hint for hint in self.hints() if hint]
+        small = pen.line * 9 // 10
+        while len(hints := wrapped(parts, small, pen.area.w - pen.line)) > most and len(parts) > 1:
+            del parts[-2]
+        return hints[:most]
 
     def facts(self) -> Sequence[str]:
         """Short texts for the panel."""

@@ -16,12 +16,13 @@ from gv_engine.frontend.folders import recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.screens.prompt import Prompt
+from gv_engine.frontend.sounds import sound_of
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import forget_unfinished, keep_unfinished
 from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
 from gv_engine.recording import Recorder
-from gv_engine.replay import SUFFIX
+from gv_engine.replay import SUFFIX, ReplayError
 from gv_engine.text import ending
 
 if TYPE_CHECKING:
@@ -78,7 +79,10 @@ class PlayScreen(GameScreen):
         except GVEngineError as error:
             self.app.say(str(error), stays=20)
             return
-        self.show(glide=self.game.position == before + 1)
+        stepped = self.game.position == before + 1
+        self.show(glide=stepped)
+        if stepped:
+            self.app.sound(sound_of(self.frame))
         self._beat = time.monotonic() + 1 / self.app.settings.speed
 
     def closed(self) -> None:
@@ -90,6 +94,8 @@ class PlayScreen(GameScreen):
                 keep_unfinished(replay)
             else:
                 forget_unfinished()
+        except ReplayError:  # it began with a snapshot
+            pass
         except OSError as error:
             print(f"gv-engine: the game is not kept: {error}", file=sys.stderr)
 
@@ -155,7 +161,7 @@ class PlayScreen(GameScreen):
         try:
             file = self.file_in(replay_folder(), SUFFIX)
             self.game.replay().save(file)
-        except OSError as error:
+        except (OSError, ReplayError) as error:
             self.app.say(f"The replay is not saved: {error}")
         else:
             self.app.say(f"Saved {file}")

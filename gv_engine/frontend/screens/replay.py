@@ -28,6 +28,7 @@ class ReplayScreen(GameScreen):
     """
 
     controls = 5.0
+    tight_controls = 3.25
     own_groups = ("replay",)
 
     def __init__(self, app: App, replay: Replay, game: Game) -> None:
@@ -35,6 +36,8 @@ class ReplayScreen(GameScreen):
         self.replay = replay
         self._plays = False
         self._due = 0.0
+        if game.difference is not None:
+            app.say(game.difference.message, stays=15)
 
     def tick(self, now: float) -> float | None:
         super().tick(now)
@@ -142,10 +145,11 @@ class ReplayScreen(GameScreen):
             press = partial(self._press, name)
             pen.button(slot, sign or label, press, chosen=not sign, ground="card")
             x += width
+        if rect.h < 4 * line:
+            return
         below = pygame.Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
         if difference is not None:
-            words = f"Step {difference.step} goes another way: {difference.message}"
-            pen.text(below, words, "loss", "center")
+            pen.text(below, difference.message, "loss", "center")
         else:
             says = f"Step {game.position} of {game.length}, as recorded"
             pen.text(below, says, "muted", "center")

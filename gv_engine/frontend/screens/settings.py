@@ -51,5 +51,11 @@ class SettingsScreen(Menu):
 
         return Row(label, act, values[keys[number]])
 
+    def command(self, name: str) -> None:
+        silent = not self.app.settings.sound
+        super().command(name)
+        if silent and self.app.settings.sound:
+            self.app.sound("gain")
+
     def closed(self) -> None:
         self.app.remember()
