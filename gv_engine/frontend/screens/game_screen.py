@@ -129,7 +129,9 @@ class GameScreen(Screen):
         if self.stage.inspecting and self.stage.inspector:
             self.stage.inspector.draw(pen.surface, at.inspector, pen.line)
         self.draw_controls(pen, at.controls)
-        for number, hint in enumerate(hints if told else [self.frame.message]):
+        if not told:
+            hints = [f"{self.frame.message} · {self.hints()[-1]}"]
+        for number, hint in enumerate(hints):
             slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
             pen.text(slot, hint, "muted" if told else "accent", "center", 0.9)
 

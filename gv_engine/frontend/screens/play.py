@@ -225,7 +225,10 @@ class PlayScreen(GameScreen):
     def draw(self, pen: Pen, now: float) -> None:
         super().draw(pen, now)
         if self.frame.outcome and self._at:
-            self._draw_end(pen, self._at.stage)
+            at = self._at
+            # over the lower part of the stage; where that is small, over the panel below it
+            small = at.stage.h < 14 * pen.line and at.panel.y > at.stage.bottom
+            self._draw_end(pen, at.stage.union(at.panel) if small else at.stage)
 
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
         """Say how it ended and what to press now."""
