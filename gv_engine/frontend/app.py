@@ -285,6 +285,8 @@ class App:
     def take(self, events: Iterable[pygame.event.Event]) -> None:
         """Pass on what has happened."""
         self._keyboard.begin()
+        for key in self._keyboard.again(time.monotonic()):
+            self._press(key, True)
         for event in events:
             if not self.screens:
                 return
@@ -302,14 +304,14 @@ class App:
             elif event.type == pygame.DROPFILE:
                 self.screens[0].dropped(Path(event.file))
             else:
-                self._press(event)
+                for key, repeated in self._keyboard.keys(event):
+                    self._press(key, repeated)
 
-    def _press(self, event: pygame.event.Event) -> None:
-        for key, repeated in self._keyboard.keys(event):
-            command = self.bindings.find(key, self.top.groups)
-            if command and self._keyboard.counts(key, repeated, command.repeats):
-                self._note, self.stale = "", True
-                self._do(command)
+    def _press(self, key: str, repeated: bool) -> None:
+        command = self.bindings.find(key, self.top.groups)
+        if command and self._keyboard.counts(key, repeated, command.repeats):
+            self._note, self.stale = "", True
+            self._do(command)
 
     def _do(self, command: Command) -> None:
         if command.name == "full_screen":

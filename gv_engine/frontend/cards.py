@@ -52,7 +52,7 @@ class Card:
         self._made_for = theme
         try:
             self.read(app, theme, side)
-        except (GVEngineError, OSError) as error:
+        except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
             self.wrong = str(error)
 
     def read(self, app: App, theme: Theme, side: int) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS
-from gv_engine.frontend.folders import recording_folder, replay_folder
+from gv_engine.frontend.folders import new_file, recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.screens.prompt import Prompt
@@ -112,12 +112,20 @@ class PlayScreen(GameScreen):
         self.app.say(said, stays=20 if "\n" in said else 6)
 
     def _again(self) -> None:
-        self.game.again()
-        self.show(glide=False)
+        self._reset(self.game.seed)
 
     def _next(self) -> None:
-        self.game.reset()
+        self._reset(None)
+
+    def _reset(self, seed: int | None) -> str:
+        """Begin another level; returns what is wrong with it, empty if nothing is."""
+        try:
+            self.game.reset(seed)
+        except GVEngineError as error:
+            self.app.say(str(error), stays=20)
+            return str(error)
         self.show(glide=False)
+        return ""
 
     def _go_on(self) -> None:
         if self.frame.outcome:
@@ -133,19 +141,15 @@ class PlayScreen(GameScreen):
 
     def _enter_seed(self) -> None:
         def accept(text: str) -> str:
-            self.game.reset(int(text))
-            self.show(glide=False)
-            return ""
+            return self._reset(int(text))
 
-        words = "Equal seeds are equal levels."
-        self.app.push(
-            Prompt(self.app, "Which seed?", words, str(self.game.seed), accept, "0123456789")
-        )
+        words, seed = "Equal seeds are equal levels.", str(self.game.seed)
+        self.app.push(Prompt(self.app, "Which seed?", words, seed, accept, "0123456789"))
 
     def save_replay(self) -> None:
         """Keep the episode so far as a file."""
         try:
-            file = self.file_in(replay_folder(), SUFFIX)
+            file = new_file(replay_folder(), self.game, SUFFIX)
             self.game.replay().save(file)
         except OSError as error:
             self.app.say(f"The replay is not saved: {error}")
@@ -196,7 +200,7 @@ class PlayScreen(GameScreen):
             self.app.say(f"Saved {recorder.path}")
 
     def _recorder_of(self, suffix: str) -> Recorder:
-        file = self.file_in(recording_folder(), suffix)
+        file = new_file(recording_folder(), self.game, suffix)
         view = self.stage.view if self.stage.view in VIEWS else next(iter(VIEWS))
         return Recorder(file, self.game.scenario, view, fps=self.app.settings.speed)
 
