@@ -27,7 +27,7 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import unfinished_file
 from gv_engine.frontend.widgets import line_height, wrap
 from gv_engine.frontend.window import _fitting
-from gv_engine.replay import Replay
+from gv_engine.replay import Replay, ReplayError
 from gv_engine.scenario import names
 from tests.desk import Desk, home
 
@@ -386,8 +386,11 @@ def test_a_damaged_replay_is_a_card_that_says_so(desk: Desk):
         pass
     (card,) = dict(start.sections())["Replays"]
     assert card.wrong
-    card.open(desk.app)
+    with pytest.raises(ReplayError):
+        card.open(desk.app)
+    desk.press("End", "Return")
     assert desk.app.top is start
+    assert desk.app._note == card.wrong
 
 
 # ---- all screens ---------------------------------------------------------------------------------
@@ -555,7 +558,7 @@ def test_a_level_that_cannot_begin_is_told(desk: Desk, tmp_path: Path):
         raise RuleError("rules.py:3: no")
 
     screen.game.reset = fail  # type: ignore[method-assign]
-    desk.press("N", "R", "G", "Return")
+    desk.press("N", "G", "Return")
     assert isinstance(desk.app.top, Prompt)
     assert desk.app._note == "rules.py:3: no"
 

@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -240,7 +241,9 @@ class App:
                     self.draw_on(pygame.display.get_surface(), now)
                     pygame.display.flip()
                     drawn = now
-                due = self.top.tick(now)
+                due = None
+                with self._saying():
+                    due = self.top.tick(now)
                 waits = [] if due is None else [due]
                 if self.stale:
                     waits.append(drawn + FRAME - time.monotonic())
@@ -286,26 +289,31 @@ class App:
         """Pass on what has happened."""
         self._keyboard.begin()
         for key in self._keyboard.again(time.monotonic()):
-            self._press(key, True)
+            with self._saying():
+                self._press(key, True)
         for event in events:
             if not self.screens:
                 return
-            if event.type == pygame.QUIT:
-                self.quit()
-            elif event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED):
-                self.stale = True
-                if event.type == pygame.VIDEORESIZE and not self.settings.full_screen:
-                    self.settings.window = [max(100, side) for side in event.size]
-            elif event.type in MOUSE:
-                self._point(event)
-            elif event.type == pygame.TEXTINPUT:
-                if self._keyboard.hears_text:
-                    self.top.typed(event.text)
-            elif event.type == pygame.DROPFILE:
-                self.screens[0].dropped(Path(event.file))
-            else:
-                for key, repeated in self._keyboard.keys(event):
-                    self._press(key, repeated)
+            with self._saying():
+                self._take(event)
+
+    def _take(self, event: pygame.event.Event) -> None:
+        if event.type == pygame.QUIT:
+            self.quit()
+        elif event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED):
+            self.stale = True
+            if event.type == pygame.VIDEORESIZE and not self.settings.full_screen:
+                self.settings.window = [max(100, side) for side in event.size]
+        elif event.type in MOUSE:
+            self._point(event)
+        elif event.type == pygame.TEXTINPUT:
+            if self._keyboard.hears_text:
+                self.top.typed(event.text)
+        elif event.type == pygame.DROPFILE:
+            self.top.dropped(Path(event.file))
+        else:
+            for key, repeated in self._keyboard.keys(event):
+                self._press(key, repeated)
 
     def _press(self, key: str, repeated: bool) -> None:
         command = self.bindings.find(key, self.top.groups)
@@ -326,6 +334,14 @@ class App:
             self.top.pointed(event)
         else:
             self.stale = True
+
+    @contextmanager
+    def _saying(self) -> Iterator[None]:
+        """What goes wrong is said, and the app goes on."""
+        try:
+            yield
+        except (GVEngineError, OSError) as error:
+            self.say(str(error), stays=15)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
         """Draw what is to be seen at a time in seconds."""

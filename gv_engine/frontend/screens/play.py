@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS
 from gv_engine.frontend.folders import new_file, recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
@@ -68,15 +67,15 @@ class PlayScreen(GameScreen):
             super().command(name)
 
     def take(self, action: str) -> None:
-        """Let the game take an action; an error of a rule is shown, and play goes on."""
+        """Let the game take an action.
+
+        Raises:
+            RuleError: a rule failed; the game is as it was before.
+        """
         if not action or self.frame.outcome:
             return
         before = self.game.position
-        try:
-            self.game.step(action)
-        except GVEngineError as error:
-            self.app.say(str(error), stays=20)
-            return
+        self.game.step(action)
         stepped = self.game.position == before + 1
         self.show(glide=stepped)
         if stepped:
@@ -112,20 +111,12 @@ class PlayScreen(GameScreen):
         self.app.say(said, stays=20 if "\n" in said else 6)
 
     def _again(self) -> None:
-        self._reset(self.game.seed)
+        self.game.again()
+        self.show(glide=False)
 
     def _next(self) -> None:
-        self._reset(None)
-
-    def _reset(self, seed: int | None) -> str:
-        """Begin another level; returns what is wrong with it, empty if nothing is."""
-        try:
-            self.game.reset(seed)
-        except GVEngineError as error:
-            self.app.say(str(error), stays=20)
-            return str(error)
+        self.game.reset()
         self.show(glide=False)
-        return ""
 
     def _go_on(self) -> None:
         if self.frame.outcome:
@@ -140,8 +131,9 @@ class PlayScreen(GameScreen):
         self.app.stale = True
 
     def _enter_seed(self) -> None:
-        def accept(text: str) -> str:
-            return self._reset(int(text))
+        def accept(text: str) -> None:
+            self.game.reset(int(text))
+            self.show(glide=False)
 
         words, seed = "Equal seeds are equal levels.", str(self.game.seed)
         self.app.push(Prompt(self.app, "Which seed?", words, seed, accept, "0123456789"))
