@@ -22,3 +22,6 @@ class Area:
     def observer(self) -> tuple[int, int]:
         """The agent's own cell in the area, which may lie beyond it."""
         return -self.ymin, -self.xmin
+
+    def __str__(self) -> str:
+        return f"[[{self.ymin}, {self.ymax}], [{self.xmin}, {self.xmax}]]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,66 +16,32 @@ from numpy.typing import NDArray
 
 from gv_engine.autoreset import KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.errors import DoesNotCompileError, RuleError
-from gv_engine.rng import generator_to_row
+from gv_engine.outputs import Outputs
+from gv_engine.rng import generator_from_row, generator_to_row
 from gv_engine.simulation import Simulation
-from gv_engine.system import REWARD
+from gv_engine.team import Team
 from gv_engine.view import view_record
 
 if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
 
 
-@dataclass
-class Outputs:
-    """What N worlds show after a step, overwritten by the next one.
+Worlds = int | NDArray[np.int64]
+"""The number of one, or (K,) numbers."""
 
-    Attributes:
-        grid: (N, h, w, 3) uint8, type, state and colour of every observed cell.
-        item: (N, 3) uint8, the held object.
-        mask: (N, actions) int8, 1 for every action that would do something.
-        terms: (N, functions) float64, the reward function by function.
-        rewards: (N,) float64.
-        terminated, truncated: (N,) bool.
-        final_grid, final_item, final_mask, final_terms: the same at the end of the episodes that
-            a SAME_STEP reset has just ended.
-    """
+_CHUNK = 2**20
+"""Bytes of rows that a thread works on at a time, which its cache can hold."""
 
-    grid: NDArray[np.uint8]
-    item: NDArray[np.uint8]
-    mask: NDArray[np.int8]
-    terms: NDArray[np.float64]
-    rewards: NDArray[np.float64]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    final_grid: NDArray[np.uint8]
-    final_item: NDArray[np.uint8]
-    final_mask: NDArray[np.int8]
-    final_terms: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, scenario: Scenario, num_worlds: int) -> Outputs:
-        """Empty arrays for this many worlds."""
-        n, actions, terms = num_worlds, len(scenario.actions), len(scenario.calls(REWARD))
-
-        def shown() -> tuple[Any, Any, Any, Any]:
-            return (
-                np.zeros((n, *scenario.area.shape, 3), np.uint8),
-                np.zeros((n, 3), np.uint8),
-                np.zeros((n, actions), np.int8),
-                np.zeros((n, terms)),
-            )
-
-        flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        return cls(*shown(), np.zeros(n), *flags, *shown())
-
-    def become(self, other: Outputs) -> None:
-        """Show what another one shows, in the same arrays."""
-        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
-            mine[...] = theirs
+_LEAST = 512
+"""Worlds that are done sooner than another thread wakes up."""
 
 
 class Batch:
     """N worlds as rows of one array, run by compiled code.
+
+    Args:
+        num_threads: how many threads share the work; the results are the same for any number.
+        masks: whether to find out which actions would do something, a tenth of the work.
 
     Attributes:
         rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
@@ -85,7 +51,9 @@ class Batch:
         DoesNotCompileError: a rule of the scenario cannot be compiled; it says which and why.
     """
 
-    def __init__(self, scenario: Scenario, num_worlds: int) -> None:
+    def __init__(
+        self, scenario: Scenario, num_worlds: int, num_threads: int = 1, masks: bool = True
+    ) -> None:
         from gv_engine import chains, compiler  # the one place that brings in numba
 
         compiler.check(scenario)
@@ -95,18 +63,34 @@ class Batch:
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self.outputs = Outputs.of(scenario, num_worlds)
         self._actions = np.zeros(num_worlds, np.int64)
-        self._arrays = (
-            self.rows,
-            chains.parameters(scenario),
-            view_record(scenario.area),
-            self._actions,
-            *(_as_records(array) for array in vars(self.outputs).values()),
-        )
-        self._addresses = np.array([array.ctypes.data for array in self._arrays], np.int64)
-        self._program = compiler.compile_scenario(
-            scenario, tuple(array.dtype for array in self._arrays)
-        )
-        self._program.prepare()
+        shown = [_as_records(array) for array in vars(self.outputs).values()]
+        tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
+
+        def arrays(member: Scenario, records: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+            view = view_record(member.area, member.visibility.system.rows)
+            return self.rows, records, view, self._actions, *shown
+
+        for number, member in enumerate(scenario.members):
+            records = chains.parameters(scenario, number, masks)
+            slots = [scenario.reward_names.index(name) for name in member.reward_names]
+            dtypes = [array.dtype for array in arrays(member, records)]
+            program = compiler.compile_scenario(member, slots, dtypes)
+            tables.setdefault(program, (member, records))[1][number] = records[number]
+        # for each thread, which looks into views of its own: (program, its arrays, their addresses)
+        self._lanes: list[list[tuple[compiler.Program, Any, NDArray[np.int64]]]] = []
+        for _ in range(num_threads):
+            lane = []
+            for program, (member, records) in tables.items():
+                own = arrays(member, records)
+                addresses = np.array([array.ctypes.data for array in own], np.int64)
+                program.prepare(addresses)
+                lane.append((program, own, addresses))
+            # a program draws what its worlds play next, and leaves that to the member's program
+            self._lanes.append([*lane, *lane[:-1]])
+        self._masks = masks
+        self._team = Team(num_threads)
+        fair = -(-num_worlds // num_threads)
+        self._chunk = max(_LEAST, min(fair, _CHUNK // self.rows.itemsize))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -126,33 +110,48 @@ class Batch:
             RuleError: a rule is not defined on one of the worlds; the others have gone on.
         """
         self._actions[:] = actions
-        if self._program.run(self._addresses, 0, len(self.rows), mode):
-            failed = int(np.flatnonzero(self.rows["error"])[0])
-            error = self._program.errors[int(self.rows["error"][failed])]
-            raise type(error)(f"world {failed}: {error}")
+        num_worlds, chunk = len(self.rows), self._chunk
+        starts = count(0, chunk)
 
-    def snapshot(self, i: int) -> NDArray[Any]:
-        """World i as one row, independent of the batch."""
-        return self.rows[i : i + 1].copy().reshape(())
+        def work(thread: int) -> int:
+            failed = 0
+            while (start := next(starts)) < num_worlds:
+                stop = min(start + chunk, num_worlds)
+                for program, _, addresses in self._lanes[thread]:
+                    failed += program.run(addresses, start, stop, mode)
+            return failed
 
-    def restore(self, i: int, row: NDArray[Any]) -> None:
-        """Make world i the world of a row and show it.
+        if self._team.run(work, min(self._team.size, -(-num_worlds // chunk))):
+            self._raise()
+
+    def _raise(self) -> None:
+        failed = int(np.flatnonzero(self.rows["error"])[0])
+        code = int(self.rows["error"][failed])
+        error = next(p.errors[code] for p, _, _ in self._lanes[0] if code in p.errors)
+        raise type(error)(f"world {failed}: {error}")
+
+    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
+        """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
+        rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
+        return rows.reshape(np.shape(worlds))
+
+    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
+        """Make these worlds, all different, the worlds of rows, or all of them that of one row.
 
         Raises:
-            ValueError: the row has another layout.
+            ValueError: the rows have another layout.
         """
-        self.scenario.layout.check(row)
-        self.rows[i] = row
-        actions = np.full(len(self), KEEP)
-        actions[i] = LOOK
-        self.run(actions, NEXT_STEP)
+        self.scenario.check(rows)
+        self.rows[worlds] = rows
+        self.run(looking(len(self), worlds), NEXT_STEP)
+        self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, self.rows, self.outputs
+        return self.scenario, self.rows, self.outputs, self._team.size, self._masks
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        scenario, rows, outputs = state
-        self.__init__(scenario, len(rows))  # type: ignore[misc]  # its addresses are those of now
+        scenario, rows, outputs, *more = state
+        self.__init__(scenario, len(rows), *more)  # type: ignore[misc]  # its addresses are those of now
         self.rows[:] = rows
         self.outputs.become(outputs)
 
@@ -165,11 +164,19 @@ def _as_records(array: NDArray[Any]) -> NDArray[Any]:
     return np.ndarray(len(array), record, array.data if array.size else None)
 
 
+def looking(num_worlds: int, worlds: Worlds) -> NDArray[np.int64]:
+    """(N,) for `run`: these worlds are looked at, the others left alone."""
+    actions = np.full(num_worlds, KEEP)
+    actions[worlds] = LOOK
+    return actions
+
+
 class ObjectBatch:
     """N object worlds behind the interface of `Batch`: any Python, at the speed of Python."""
 
-    def __init__(self, scenario: Scenario, num_worlds: int) -> None:
+    def __init__(self, scenario: Scenario, num_worlds: int, masks: bool = True) -> None:
         self.scenario = scenario
+        self._masks = masks
         self.outputs = Outputs.of(scenario, num_worlds)
         self.simulations = [Simulation(scenario) for _ in range(num_worlds)]
 
@@ -202,48 +209,74 @@ class ObjectBatch:
                 simulation.reset()
                 out.rewards[i] = out.terms[i] = 0.0
                 out.terminated[i] = out.truncated[i] = False
+                out.returns[i] = out.lengths[i] = 0
             elif action >= 0:
                 simulation.step(self.scenario.actions[action])
                 out.rewards[i] = world.reward
                 out.terms[i] = simulation.terms
                 out.terminated[i], out.truncated[i] = world.terminated, world.truncated
+                out.returns[i], out.lengths[i] = world.total, world.steps
                 if mode == SAME_STEP and (world.terminated or world.truncated):
                     simulation.observe(out.final_grid[i], out.final_item[i])
-                    simulation.valid_actions(out.final_mask[i])
+                    if self._masks:
+                        simulation.valid_actions(out.final_mask[i])
                     out.final_terms[i] = out.terms[i]
+                    out.final_member[i] = world.member
                     simulation.reset()
                     out.terms[i] = 0.0
             simulation.observe(out.grid[i], out.item[i])
-            simulation.valid_actions(out.mask[i])
+            if self._masks:
+                simulation.valid_actions(out.mask[i])
+            out.member[i] = world.member
         except RuleError as error:
             raise type(error)(f"world {i}: {error}") from error
 
-    def snapshot(self, i: int) -> NDArray[Any]:
-        """World i as one row, independent of the batch."""
-        return self.simulations[i].world.snapshot()
+    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
+        """As `Batch.snapshot`."""
+        chosen = np.atleast_1d(worlds).tolist()
+        rows = np.empty(len(chosen), self.scenario.layout.dtype)
+        for k, i in enumerate(chosen):
+            rows[k] = self.simulations[i].world.snapshot()
+        return rows.reshape(np.shape(worlds))
 
-    def restore(self, i: int, row: NDArray[Any]) -> None:
-        """Make world i the world of a row and show it."""
-        self.simulations[i].world.restore(row)
-        self._run(i, LOOK, NEXT_STEP)
+    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
+        """As `Batch.restore`."""
+        self.scenario.check(rows)
+        chosen = np.atleast_1d(worlds).tolist()
+        each = [
+            row.reshape(()) for row in np.split(np.broadcast_to(rows, len(chosen)), len(chosen))
+        ]
+        for i, row in zip(chosen, each, strict=True):
+            self.simulations[i].world.restore(row)
+        self.run(looking(len(self), worlds), NEXT_STEP)
+        for i, row in zip(chosen, each, strict=True):
+            self.simulations[i].world.rng = generator_from_row(row["rng"])
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, [self.snapshot(i) for i in range(len(self))], self.outputs
+        return self.scenario, self.snapshot(np.arange(len(self))), self.outputs, self._masks
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        scenario, rows, outputs = state
-        self.__init__(scenario, len(rows))  # type: ignore[misc]  # esper keeps worlds in a context
-        for simulation, row, terms in zip(self.simulations, rows, outputs.terms, strict=True):
-            simulation.world.restore(row)
-            simulation.terms = tuple(terms.tolist())
+        scenario, rows, outputs, masks = state
+        self.__init__(scenario, len(rows), masks)  # type: ignore[misc]  # esper keeps worlds in a context
+        for i, simulation in enumerate(self.simulations):
+            simulation.world.restore(rows[i : i + 1].reshape(()))
+            simulation.terms = outputs.terms[i].tolist()
         self.outputs.become(outputs)
 
 
-def make_batch(scenario: Scenario, num_worlds: int, world: str = "auto") -> Batch | ObjectBatch:
+def make_batch(
+    scenario: Scenario,
+    num_worlds: int,
+    world: str = "auto",
+    num_threads: int = 1,
+    masks: bool = True,
+) -> Batch | ObjectBatch:
     """Compiled worlds, or object worlds where that is asked for or a rule does not compile.
 
     Args:
         world: "compiled", "object", or "auto": compiled if possible, with a warning if not.
+        num_threads: for compiled worlds; objects take turns in one.
+        masks: whether to find out which actions would do something.
 
     Raises:
         DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled.
@@ -253,9 +286,9 @@ def make_batch(scenario: Scenario, num_worlds: int, world: str = "auto") -> Batc
         raise ValueError(f"world={world!r}: allowed are 'auto', 'compiled' and 'object'")
     if world != "object":
         try:
-            return Batch(scenario, num_worlds)
+            return Batch(scenario, num_worlds, num_threads, masks)
         except DoesNotCompileError as error:
             if world == "compiled":
                 raise
             warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
-    return ObjectBatch(scenario, num_worlds)
+    return ObjectBatch(scenario, num_worlds, masks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 import threading
@@ -16,19 +17,21 @@ import numpy as np
 from numba import njit
 from numba.core.errors import NumbaError
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
-from gv_engine import reach, record_methods, rng_kernels, verbs
+from gv_engine import intrinsics, reach, record_methods, rng_kernels, verbs
 from gv_engine.chains import link
 from gv_engine.errors import CapacityError, DoesNotCompileError, RuleError
 from gv_engine.program_cache import ProgramCache
 from gv_engine.system import Phase
 from gv_engine.world import CAPACITY, UNKNOWN_TYPE
+from systems import observation
 
 if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """A scenario's systems as one compiled function over the rows of a batch.
 
@@ -43,8 +46,11 @@ class Program:
     errors: dict[int, RuleError]
     functions: tuple[FunctionType, ...]
 
-    def prepare(self) -> None:
+    def prepare(self, addresses: NDArray[np.int64]) -> None:
         """Compile, or load from the cache.
+
+        Args:
+            addresses: as `run` takes them.
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
@@ -52,14 +58,18 @@ class Program:
         # chains are as deep as lists of systems are long, and Numba recurses ten times a link
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 20_000))
+        collecting = gc.isenabled()
+        gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
-            self.run(np.zeros(15, np.int64), 0, 0, 0)
+            self.run(addresses, 0, 0, 0)
         except NumbaError as error:
             raise DoesNotCompileError(_brief(error)) from None
         except KeyError as error:  # what Numba raises for a field that a record does not have
             raise DoesNotCompileError(self._unknown_name(error.args[0])) from None
         finally:
             sys.setrecursionlimit(limit)
+            if collecting:
+                gc.enable()
 
     def _unknown_name(self, name: object) -> str:
         for function in self.functions:
@@ -69,6 +79,9 @@ class Program:
                 return f"a rule cannot be compiled ({place}): {function.__name__} asks for {name!r}"
         return f"a rule cannot be compiled: it asks for {name!r}"
 
+
+_WIDEST = 62
+"""Columns whose bits a number holds, with room for a carry."""
 
 _LOCK = threading.Lock()
 _PROGRAMS: dict[str, Program] = {}
@@ -81,7 +94,11 @@ def check(scenario: Scenario) -> None:
         DoesNotCompileError: one is any Python; the message names it.
     """
     for system in (
-        part.system for phase in Phase for call in scenario.calls(phase) for part in call.parts()
+        part.system
+        for member in scenario.members
+        for phase in Phase
+        for call in member.calls(phase)
+        for part in call.parts()
     ):
         if system.is_processor:
             raise DoesNotCompileError(
@@ -94,22 +111,32 @@ def check(scenario: Scenario) -> None:
             )
 
 
-def compile_scenario(scenario: Scenario, dtypes: Sequence[np.dtype[Any]]) -> Program:
+def compile_scenario(
+    scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any]]
+) -> Program:
     """The program of a scenario; `Program.prepare` compiles it, or loads it from the cache.
 
     Args:
         scenario: whose systems it runs.
+        slots: where the terms of its rewards go.
         dtypes: of the arrays that hold the worlds and what they show, as `Batch` orders them.
 
     Raises:
-        DoesNotCompileError: in `Program.prepare`.
+        DoesNotCompileError: the view is too wide for its visibility function; all else is found
+            out in `Program.prepare`.
     """
     record_methods.record_type(scenario.layout)
-    run = link(scenario, record_methods.table, dtypes)
-    roots = [run, *_functions(rng_kernels), *_functions(verbs)]
+    run = link(scenario, slots, dtypes)
+    roots = [run, *_functions(rng_kernels), *_functions(verbs), *_functions(observation)]
     functions = reach.reached(roots)
+    width = scenario.area.shape[1]
+    if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):
+        raise DoesNotCompileError(
+            f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
+            f"{_WIDEST} columns; the observation area has {width}"
+        )
     key = reach.digest(
-        [*roots, *_functions(record_methods)],
+        [*roots, *_functions(intrinsics), *_functions(record_methods)],
         str(dtypes),
         sys.version,
         numba.__version__,
@@ -122,7 +149,7 @@ def compile_scenario(scenario: Scenario, dtypes: Sequence[np.dtype[Any]]) -> Pro
                 text = f"compiling {scenario.name} for this machine, once; later runs load it"
                 print(f"gv-engine: {text}", file=sys.stderr)
                 for function in functions:
-                    register_jitable(function)
+                    register_jitable(**record_methods.INLINED)(function)
 
             compiled: Any = njit(nogil=True)(run)
             try:
@@ -169,4 +196,6 @@ def _brief(error: NumbaError) -> str:
 
 
 def _functions(module: Any) -> Iterator[FunctionType]:
-    return (thing for thing in vars(module).values() if isinstance(thing, FunctionType))
+    # an intrinsic keeps what it generates code by under `_defn`
+    things = (getattr(thing, "_defn", thing) for thing in vars(module).values())
+    return (thing for thing in things if isinstance(thing, FunctionType))

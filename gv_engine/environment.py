@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
     Actions number the scenario's action space. `info` holds
 
     - `action_mask` (actions,) int8: 1 for every action that would do something now;
-    - `reward_terms`: the reward of the step, function by function.
+    - `reward_terms`: the reward of the step, function by function;
+    - `member`: in a mixture, the position of the played scenario in `scenario.members`.
 
     An episode is `truncated` at `max_steps`. Equal seeds give equal episodes, whichever world runs
     them.
@@ -137,12 +139,14 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
 
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs
-        return {
+        names = self.scenario.reward_names
+        info: dict[str, Any] = {
             "action_mask": out.mask[0].copy(),
-            "reward_terms": dict(
-                zip(self.scenario.reward_names, out.terms[0].tolist(), strict=True)
-            ),
+            "reward_terms": dict(zip(names, out.terms[0].tolist(), strict=True)),
         }
+        if self.scenario.mixture:
+            info["member"] = out.member.item(0)
+        return info
 
     # ---- the whole state -----------------------------------------------------------------
 
@@ -151,7 +155,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[Observation, dict[str, Any]]:
-        """Become the world of a row and return what it shows, as `reset` does.
+        """Become the world of a row, of either kind, and return what it shows, as `reset` does.
 
         Raises:
             ValueError: the row has another layout.
@@ -159,6 +163,10 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self._started = True
         self._batch.restore(0, row)
         return self._observation(), self._info()
+
+    def fork(self) -> GridEnv:
+        """An independent environment with the same world, and the same future."""
+        return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own

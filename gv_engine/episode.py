@@ -72,6 +72,13 @@ class Episode(Protocol):
     def row(self) -> Any:
         """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""
 
+    def become(self, row: Any) -> None:
+        """Begin with a state that `row` has returned, maybe in another process.
+
+        Raises:
+            ValueError: it is not one of the scenario's.
+        """
+
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole state, equal in every process."""
 

@@ -14,7 +14,7 @@ from gv_engine.episode import Episode, Playable
 from gv_engine.errors import RuleError, ScenarioError
 from gv_engine.pictures import sprite_folders, sprite_name
 from gv_engine.reloading import Watch
-from gv_engine.replay import Difference, Replay, Taken
+from gv_engine.replay import Difference, Replay, ReplayError, Taken
 from gv_engine.rules import failure
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -63,6 +63,7 @@ class Game:
         self._earlier: list[Played] = []
         self._steps: list[Taken] = []
         self._keys: dict[int, Any] = {}
+        self._row: Any = None
         self._watch = Watch(scenario.watched())
         self._adopt(scenario, scenario.episode())
         self._begin(int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed)
@@ -210,7 +211,25 @@ class Game:
         Raises:
             RuleError: a rule failed, and the game is as it was before.
         """
-        self.reset(self.seed)
+        present, row = self._present(), self._row
+        if row is None:
+            self._begin(self.seed)
+        else:
+            self.restore(row)
+        self._earlier += present
+
+    def restore(self, row: Any) -> None:
+        """Begin with a state in place of a seed's level.
+
+        Args:
+            row: the state as the family has it, see `Episode.row`.
+
+        Raises:
+            ValueError: the row is not one of this scenario's.
+        """
+        self._episode.become(row)
+        self._row = row
+        self._reset()
 
     @property
     def played(self) -> list[Played]:
@@ -218,7 +237,15 @@ class Game:
         return self._earlier + self._present()
 
     def replay(self) -> Replay:
-        """The present episode, with the steps that were undone."""
+        """The present episode, with the steps that were undone.
+
+        Raises:
+            ReplayError: it began with a row, and a replay begins with a seed.
+        """
+        if self._row is not None:
+            raise ReplayError(
+                "a game that began with a snapshot has no replay, only one with a seed"
+            )
         return Replay(
             self.scenario.identity, self.seed, self._start, tuple(self._steps), __version__
         )
@@ -275,16 +302,21 @@ class Game:
     def _begin(self, seed: int) -> None:
         try:
             self._episode.reset(seed)
-            start = self._episode.state()
+            self._episode.state()
         except Exception as error:  # whatever an author's rule may raise
             if self._keys:
                 self._go(self.position)
             raise failure(error) from error
         self.seed = seed
+        self._row = None
+        self._reset()
+
+    def _reset(self) -> None:
+        """What the episode shows now is the beginning."""
         self.message = self._goal()
         self.difference = None
         self.position = 0
-        self._start = start
+        self._start = self._episode.state()
         self._steps = []
         self._keys = {}
         self._keep()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gv_engine.frame import Frame
 from gv_engine.geometry import ACTIONS, WAIT, action_name
 from gv_engine.meaning import digest_of_row
+from gv_engine.rng import generator_from_row
 from gv_engine.simulation import Simulation
 from gv_engine.system import REWARD, TERMINATING, TRANSITION
 
@@ -93,6 +94,17 @@ class GridEpisode:
         """The whole world, a () array of `scenario.layout.dtype`."""
         return self._simulation.world.snapshot()
 
+    def become(self, row: NDArray[Any]) -> None:
+        """Begin with the world of a row.
+
+        Raises:
+            ValueError: the row is not one of this scenario's.
+        """
+        self.scenario.check(row)
+        self._simulation.world.restore(row)
+        self._observe()
+        self._simulation.world.rng = generator_from_row(row["rng"])  # looking may have drawn
+
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole world."""
         return digest_of_row(self.row())
@@ -121,7 +133,8 @@ class GridEpisode:
 def _knows_columns_only(scenario: Scenario) -> bool:
     return not any(
         part.system.is_processor or part.system.objects
+        for member in scenario.members
         for phase in (TRANSITION, REWARD, TERMINATING)
-        for call in scenario.calls(phase)
+        for call in member.calls(phase)
         for part in call.parts()
     )

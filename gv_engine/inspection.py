@@ -137,7 +137,7 @@ class Inspection:
             for field in fields_of(cls):
                 value = columns[field.name][e]
                 fields[field.name] = self._meaning(e, column_name(cls), field.name, value)
-                is_entity = field.dtype is None and value not in (NOTHING, e, *above)
+                is_entity = field.is_entity and value not in (NOTHING, e, *above)
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
             parts.append(Part(cls.__name__, fields))

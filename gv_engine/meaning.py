@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from gv_engine.layout import RNG
 from gv_engine.objects import OBJECT_TYPES
 
-_PLAIN = ("reward", "total", "steps", "error", "action", "free", "terminated", "truncated")
+_PLAIN = (
+    "reward",
+    "total",
+    "steps",
+    "error",
+    "action",
+    "free",
+    "terminated",
+    "truncated",
+    "member",
+)
 
 
 def digest_of_row(row: NDArray[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -136,7 +137,7 @@ def sprite_name(kind: int, state: int) -> str:
 
 def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     """Where an author's own drawings are: beside the scenario file and in `sprites/` there."""
-    if scenario.source is None:
-        return ()
-    folder = scenario.source.parent
-    return folder, folder / "sprites"
+    members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
+    sources = dict.fromkeys(member.source for member in members)
+    folders = [source.parent for source in sources if source is not None]
+    return tuple(each for folder in folders for each in (folder, folder / "sprites"))

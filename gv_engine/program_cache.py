@@ -17,9 +17,12 @@ from typing import Any
 
 import numba
 import platformdirs
+from numba.core import environment
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
+
+from gv_engine.rules import is_rule_module
 
 KEPT = 100
 """Programs that are kept; beyond, the oldest go when a new one comes."""
@@ -27,6 +30,16 @@ KEPT = 100
 # Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
 # for different functions, and the first one loaded would serve both (numba issue 10486).
 FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)  # type: ignore[assignment]
+
+
+def _rebuild_env(module: str, constants: Any, name: str) -> Any:
+    # A program names the modules of its rules, only to let Python code look into them, which ours
+    # never does. The folder of these rules may be gone, and must not be run if another is in play.
+    return _numbas_rebuild_env(__name__ if is_rule_module(module) else module, constants, name)
+
+
+_numbas_rebuild_env: Any = environment._rebuild_env
+environment._rebuild_env = _rebuild_env
 
 
 def cache_folder() -> Path:
@@ -69,10 +82,13 @@ class ProgramCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function for these argument types, or None."""
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
+        try:
             found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-            if found is not None:
-                return found
+        except Exception:  # whatever comes of a file that was cut short or tampered with
+            found = None
+            shutil.rmtree(self._folder, ignore_errors=True)
+        if found is not None:
+            return found
         self._on_miss()
         self._make_room()
         return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]

@@ -6,18 +6,19 @@ Episode k of seed s is the same however many worlds there are: its world is that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.environment import Observation
-from gv_engine.geometry import ACTIONS
 from gv_engine.policy import Policy
-from gv_engine.scenario import Scenario
 from gv_engine.vector_environment import GridVectorEnv
+
+_SHORT = 64
+"""Steps for which there is room at first."""
 
 
 class Steps(NamedTuple):
@@ -41,6 +42,7 @@ class Episode:
 
     Attributes:
         number, seed: k, and the seed of its world.
+        member: which member of a mixture was played.
         length, total: T, and the sum of the rewards.
         terms: (F,) sums of the rewards, function by function.
         terminated, truncated: how it ended.
@@ -50,6 +52,7 @@ class Episode:
 
     number: int
     seed: int
+    member: int
     length: int
     total: float
     terms: NDArray[np.float64]
@@ -62,7 +65,9 @@ class Episode:
 def rollout(
     env: GridVectorEnv, policy: Policy, episodes: int, seed: int, keep: bool = False
 ) -> Iterator[Episode]:
-    """Play episodes, and yield each when it ends, which need not be in order of their numbers.
+    """Play episodes, and yield them in order of their numbers.
+
+    What is remembered does not grow with their number.
 
     Args:
         env: with autoreset mode DISABLED, and a scenario whose episodes end.
@@ -79,131 +84,89 @@ def rollout(
     number = np.arange(n)  # of the episode in each world
     following = n
     idle = np.zeros(n, np.bool_)  # no episode is left: plays its last one again, unheard
-    since = np.zeros(n, np.int64)
-    total, terms = np.zeros(n), np.zeros((n, len(names)))
-    history = _History(keep)
+    length, total = np.zeros(n, np.int64), np.zeros(n)
+    terms, gained = np.zeros((n, len(names))), np.zeros((n, len(names)))
+    history = _History(env) if keep else None
+    waiting: dict[int, Episode] = {}  # for those before them to end
+    expected = 0
 
     def begin(which: NDArray[np.bool_]) -> tuple[Observation, dict[str, Any]]:
         for i in np.flatnonzero(which).tolist():
             policy.begin(i, np.random.default_rng([seed, int(number[i])]))
-        since[which] = history.now
-        total[which] = terms[which] = 0.0
+        length[which] = total[which] = terms[which] = 0
         seeds = (seed + number).tolist()
         return env.reset(seed=seeds, options={"reset_mask": which})
 
     observation, info = begin(~idle)
     while not idle.all():
         action = policy.act(observation, info)
-        history.look(observation, action)
+        if history:
+            history.look(length, observation, action)
         observation, reward, terminated, truncated, info = env.step(action)
-        gained = np.zeros_like(terms)
         for column, name in enumerate(names):
             gained[:, column] = info["reward_terms"][name]
-        history.gain(reward, gained)
+        if history:
+            history.gain(length, reward, gained)
+        length += 1
         total += reward
         terms += gained
         over = terminated | truncated
         if not over.any():
             continue
         for i in np.flatnonzero(over & ~idle).tolist():
-            yield Episode(
+            waiting[int(number[i])] = Episode(
                 number=int(number[i]),
                 seed=seed + int(number[i]),
-                length=int(history.now - since[i]),
+                member=int(info["member"][i]) if "member" in info else 0,
+                length=int(length[i]),
                 total=float(total[i]),
                 terms=terms[i].copy(),
                 terminated=bool(terminated[i]),
                 truncated=bool(truncated[i]),
                 last={name: array[i].copy() for name, array in observation.items()},
-                steps=history.of(i, int(since[i])),
+                steps=history.of(i, int(length[i])) if history else None,
             )
             idle[i] = following == episodes
             if not idle[i]:
                 number[i] = following
                 following += 1
         observation, info = begin(over)
-        history.forget(since[~idle].min(initial=history.now))
+        while expected in waiting:
+            yield waiting.pop(expected)
+            expected += 1
 
 
 class _History:
-    """The steps of all worlds, as far back as an episode that is not over needs them."""
+    """The steps of the present episode of every world, in arrays that grow to the longest one."""
 
-    def __init__(self, keep: bool) -> None:
-        self.now = 0
-        self._keep = keep
-        self._steps: list[Steps] = []  # of N worlds at one time, T being N
-        self._seen: Any = ()
+    def __init__(self, env: GridVectorEnv) -> None:
+        n, view = env.num_envs, env.scenario.area.shape
+        self._worlds = np.arange(n)
+        self._steps = Steps(
+            np.zeros((n, _SHORT, *view, 3), np.uint8),
+            np.zeros((n, _SHORT, 3), np.uint8),
+            np.zeros((n, _SHORT), np.int64),
+            np.zeros((n, _SHORT)),
+            np.zeros((n, _SHORT, len(env.scenario.reward_names))),
+        )
 
-    def look(self, observation: Observation, action: NDArray[np.int64]) -> None:
-        if self._keep:
-            self._seen = observation["grid"].copy(), observation["item"].copy(), action
-        self.now += 1
+    def look(
+        self, step: NDArray[np.int64], observation: Observation, action: NDArray[np.int64]
+    ) -> None:
+        if step.max() >= self._steps.action.shape[1]:
+            longer: list[Any] = [np.concatenate([a, np.zeros_like(a)], 1) for a in self._steps]
+            self._steps = Steps(*longer)
+        at = self._worlds, step
+        self._steps.grid[at] = observation["grid"]
+        self._steps.item[at] = observation["item"]
+        self._steps.action[at] = action
 
-    def gain(self, reward: NDArray[np.float64], terms: NDArray[np.float64]) -> None:
-        if self._keep:
-            grid, item, action = self._seen
-            self._steps.append(Steps(grid, item, action, reward.copy(), terms))
+    def gain(
+        self, step: NDArray[np.int64], reward: NDArray[np.float64], terms: NDArray[np.float64]
+    ) -> None:
+        self._steps.reward[self._worlds, step] = reward
+        self._steps.terms[self._worlds, step] = terms
 
-    def of(self, world: int, since: int) -> Steps | None:
-        if not self._keep:
-            return None
-        steps = self._steps[since - self.now :]
-        return Steps(*(np.stack([array[world] for array in kind]) for kind in zip(*steps)))
-
-    def forget(self, before: int) -> None:
-        del self._steps[: len(self._steps) - (self.now - before)]
-
-
-def save(file: IO[bytes], scenario: Scenario, episodes: Sequence[Episode]) -> None:
-    """Write episodes that kept their steps as a compressed `.npz`, in order of their numbers.
-
-    Arrays over all T steps of all episodes, one after the other:
-
-    - `grid` (T, h, w, 3) uint8 and `item` (T, 3) uint8: the observation before each action;
-    - `action` (T,) uint8, `reward` (T,) float64, `reward_terms` (T, F) float64;
-    - `terminated`, `truncated` (T,) bool: whether the episode ended with this step, and how.
-
-    Arrays over the E episodes:
-
-    - `episode_start` (E,) int64: the number of its first step;
-    - `episode_seed` (E,) int64: its level is that of `reset(seed=…)`;
-    - `last_grid` (E, h, w, 3) uint8, `last_item` (E, 3) uint8: the observation at its end.
-
-    And `action_names`, `reward_names`, `scenario`: texts.
-    """
-    ordered = sorted(episodes, key=lambda episode: episode.number)
-    lengths = np.array([episode.length for episode in ordered], np.int64)
-    ends = lengths.cumsum()
-    kept = [episode.steps for episode in ordered if episode.steps is not None]
-    steps = Steps(*(np.concatenate(arrays) for arrays in zip(*kept))) if kept else _none(scenario)
-    flags = {name: np.zeros(len(steps.action), np.bool_) for name in ("terminated", "truncated")}
-    for name, flag in flags.items():
-        flag[ends - 1] = [getattr(episode, name) for episode in ordered]
-    shape = (-1, *scenario.area.shape, 3)
-    np.savez_compressed(
-        file,
-        allow_pickle=False,
-        grid=steps.grid,
-        item=steps.item,
-        action=steps.action.astype(np.uint8),
-        reward=steps.reward,
-        reward_terms=steps.terms,
-        **flags,
-        episode_start=ends - lengths,
-        episode_seed=np.array([episode.seed for episode in ordered], np.int64),
-        last_grid=np.array([e.last["grid"] for e in ordered], np.uint8).reshape(shape),
-        last_item=np.array([e.last["item"] for e in ordered], np.uint8).reshape(-1, 3),
-        action_names=np.array([ACTIONS[action] for action in scenario.actions]),
-        reward_names=np.array(scenario.reward_names),
-        scenario=np.array(scenario.name),
-    )
-
-
-def _none(scenario: Scenario) -> Steps:
-    return Steps(
-        np.zeros((0, *scenario.area.shape, 3), np.uint8),
-        np.zeros((0, 3), np.uint8),
-        np.zeros(0, np.int64),
-        np.zeros(0),
-        np.zeros((0, len(scenario.reward_names))),
-    )
+    def of(self, world: int, length: int) -> Steps:
+        kept: list[Any] = [array[world, :length].copy() for array in self._steps]
+        return Steps(*kept)

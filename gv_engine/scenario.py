@@ -14,20 +14,25 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine.area import Area
 from gv_engine.episode import Identity
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
+from gv_engine.mixture import is_mixture, read_mixture
 from gv_engine.objects import OBJECT_TYPES
 from gv_engine.resources import SCENARIOS
 from gv_engine.rules import SourceFile, digest
 from gv_engine.scenario_file import Document, read_file, read_mapping
 from gv_engine.scenario_reader import read_document
 from gv_engine.scenario_values import instead
-from gv_engine.system import Call, Phase
+from gv_engine.system import VISIBILITY, Call, Phase
 
 if TYPE_CHECKING:
     from gv_engine.grid_episode import GridEpisode
@@ -54,7 +59,6 @@ class Scenario:
         observation_objects, observation_colors: the same for what is seen.
         actions: numbers in `gv_engine.geometry.ACTIONS`, indexed by actions of the environment.
         area: what the agent looks at.
-        visibility: which cells of the area it sees.
         layout: of every world that plays the scenario.
         source: the file; None if the scenario came as a mapping.
         reward_names: one for each reward function, unique.
@@ -63,6 +67,8 @@ class Scenario:
         schedule: see `calls`.
         document: what was read, to be read again in another process.
         changes: attributes that differ from the document.
+        mixture: the scenarios of which each reset draws one, see `gv_engine.mixture`; mostly ().
+        weights: one for each of these.
     """
 
     name: str
@@ -74,15 +80,16 @@ class Scenario:
     observation_colors: tuple[int, ...]
     actions: tuple[int, ...]
     area: Area
-    visibility: Call
     layout: Layout
     source: Path | None
     reward_names: tuple[str, ...]
     warnings: tuple[str, ...]
-    code: tuple[SourceFile, ...]
     schedule: Mapping[Phase, tuple[Call, ...]] = field(repr=False)
     document: Document = field(repr=False)
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    mixture: tuple[Scenario, ...] = ()
+    weights: tuple[float, ...] = ()
+    code: tuple[SourceFile, ...] = ()
 
     @classmethod
     def load(
@@ -111,14 +118,48 @@ class Scenario:
         return scenario
 
     def calls(self, phase: Phase) -> tuple[Call, ...]:
-        """The systems of a phase with their arguments, in the scenario's order."""
+        """The systems of a phase with their arguments, in the scenario's order.
+
+        A mixture has none of its own: ask its `members`.
+        """
         return self.schedule.get(phase, ())
+
+    @property
+    def visibility(self) -> Call:
+        """Which cells of the area the agent sees."""
+        return self.calls(VISIBILITY)[0]
+
+    @property
+    def members(self) -> tuple[Scenario, ...]:
+        """The scenarios that a world may play: this one, or those of a mixture."""
+        return self.mixture or (self,)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Where the part of each member in [0, 1) ends, for a draw from there."""
+        *inner, total = accumulate(self.weights or (1.0,))
+        return (*(end / total for end in inner), 1.0)
+
+    def check(self, rows: NDArray[Any]) -> None:
+        """Make sure that rows can be this scenario's worlds.
+
+        Raises:
+            ValueError: they have another layout, or play a member that there is not.
+        """
+        self.layout.check(rows)
+        played = np.atleast_1d(rows["member"])
+        wrong = played[(played < 0) | (played >= len(self.members))]
+        if len(wrong):
+            raise ValueError(
+                f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
+                f"{len(self.members)}; restore it into an environment of the same scenario"
+            )
 
     def inner_env(self) -> GridWorld:
         """The environment of states and observations as objects; it knows no `max_steps`.
 
         Raises:
-            RuleError: the scenario lists an esper.Processor.
+            RuleError: the scenario lists an esper.Processor, or is a mixture.
         """
         from gv_engine.gridverse.envs.gridworld import GridWorld  # whoever wants arrays waits less
 
@@ -135,7 +176,8 @@ class Scenario:
         """What replays keep of it; equal for equal content, wherever the files are."""
         folder = self.document.folder
         code = sorted((_label(file.path, folder), file.digest) for file in self.code)
-        said = [self.name, self.document.root.plain, dict(self.changes), code]
+        members = [member.identity.digest for member in self.mixture]
+        said = [self.name, self.document.root.plain, dict(self.changes), code, members]
         content = json.dumps(said, sort_keys=True, default=str)
         return Identity("grid", self.name, digest(content.encode()), self.document.text)
 
@@ -144,6 +186,7 @@ class Scenario:
         own = {file.path for file in self.code}
         if self.source:
             own.update((self.source, *self.source.parent.glob("*.py")))
+        own.update(path for member in self.mixture for path in member.watched())
         return tuple(sorted(own))
 
     def loaded_again(self) -> Scenario:
@@ -157,8 +200,17 @@ class Scenario:
             return _understood(document, self.changes)
 
     def with_(self, **changes: Any) -> Scenario:
-        """The same scenario but for some attributes: `scenario.with_(max_steps=100)`."""
-        return dataclasses.replace(self, changes={**self.changes, **changes}, **changes)
+        """The same scenario but for some attributes: `scenario.with_(max_steps=100)`.
+
+        The members of a mixture change with it, but for `name` and `description`.
+        """
+        shared = {key: changes[key] for key in changes if key not in ("name", "description")}
+        return dataclasses.replace(
+            self,
+            changes={**self.changes, **changes},
+            mixture=tuple(member.with_(**shared) for member in self.mixture),
+            **changes,
+        )
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}>"
@@ -170,17 +222,31 @@ class Scenario:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _understood, (self.document, self.changes)
+        return _understood, (self.document, self.changes, self.mixture)
 
 
-def _understood(document: Document, changes: Mapping[str, Any]) -> Scenario:
-    scenario = Scenario(document=document, **read_document(document))
+def _understood(
+    document: Document, changes: Mapping[str, Any], members: tuple[Scenario, ...] = ()
+) -> Scenario:
+    if is_mixture(document):
+        fields = read_mixture(document, members or None, _member)
+    else:
+        fields = read_document(document)
+    scenario = Scenario(document=document, **fields)
     return scenario.with_(**changes) if changes else scenario
 
 
 def _label(path: Path, folder: Path) -> str:
     """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
     return path.name if path.parent != folder.resolve() else f"./{path.name}"
+
+
+def _member(document: Document | str | Path) -> Scenario:
+    if not isinstance(document, Document):
+        document = read_file(find(document))
+    if is_mixture(document):
+        raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
+    return _understood(document, {})
 
 
 def names() -> list[str]:

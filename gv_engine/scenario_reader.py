@@ -128,7 +128,6 @@ class _Reader:
             "observation_colors": seen_colors,
             "actions": self.key("action_space", self.actions, tuple(range(len(ACTIONS)))),
             "area": self.read.area,
-            "visibility": next(iter(visibility), None),
             "layout": self.layout(calls[RESET], objects),
             "source": self.document.source,
             "reward_names": _unique([call.name for call in calls[REWARD]]),

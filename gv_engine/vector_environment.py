@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,13 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` that was reset with
     `seed=s+i`, observation for observation. Observations, rewards, flags and infos are arrays over
-    the worlds, as `gymnasium.vector.SyncVectorEnv` has them; `info` holds `action_mask`
-    (N, actions) int8 and `reward_terms`, a mapping of (N,) float64.
+    the worlds, as `gymnasium.vector.SyncVectorEnv` has them; `info` holds
+
+    - `reward_terms`, a mapping of (N,) float64, and `action_mask` (N, actions) int8;
+    - `member` (N,) int64, in a mixture: the position of what is played in `scenario.members`;
+    - `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode;
+    - `episode` with `r` (N,) float64 and `l` (N,) int64, return and length of the episodes that
+      end with this step, if `episode_statistics` are asked for, and one does end.
 
     **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
 
@@ -41,6 +47,11 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             `options={"reset_mask": (N,) bool}` does it).
         copy: hand out fresh arrays at every step.
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
+        num_threads: how many threads share the compiled worlds; all give the same results.
+        episode_statistics: what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds, but
+            for the time `t`, at next to no cost. That wrapper refuses an `info` that has it.
+
+        action_masks: False leaves them out of `info`, which makes steps a tenth faster.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -58,7 +69,12 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         copy: bool = False,
         render_mode: str | None = None,
         observation_representation: str = "default",
+        num_threads: int = 1,
+        episode_statistics: bool = False,
+        action_masks: bool = True,
     ) -> None:
+        if num_threads < 1:
+            raise ValueError(f"num_threads={num_threads}: at least one thread is needed")
         if num_envs < 1:
             raise ValueError(f"num_envs={num_envs}: at least one world is needed")
         if render_mode not in (None, "rgb_array", "ansi"):
@@ -75,7 +91,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self.single_observation_space = with_room(self._representation)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._batch = make_batch(self.scenario, num_envs, world)
+        self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
         self._grid, self._item = (
@@ -86,6 +102,10 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             self.scenario.area.shape, np.repeat(observer(self.scenario)[None], num_envs, axis=0)
         )
         self._all = np.ones(num_envs, np.bool_)
+        self._all.flags.writeable = False
+        self._ended = np.zeros(num_envs, np.bool_)
+        self._statistics = episode_statistics
+        self._masks = action_masks
         self._renderer: Renderer | None = None
         self._started = False
 
@@ -141,8 +161,12 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._batch.run(self._checked(actions), self._mode)
         out = self._batch.outputs
         info = self._info()
-        if self._mode == autoreset.SAME_STEP:
-            self._add_final(info)
+        np.logical_or(out.terminated, out.truncated, out=self._ended)
+        if self._ended.any():
+            if self._mode == autoreset.SAME_STEP:
+                self._add_final(info)
+            if self._statistics:
+                self._add_episode(info)
         results = (out.rewards, out.terminated, out.truncated)
         if self._copy:
             results = (out.rewards.copy(), out.terminated.copy(), out.truncated.copy())
@@ -174,53 +198,107 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs
-        return self._named(self._own(out.mask), self._own(out.terms), self._all)
+        return self._named(
+            self._own(out.mask), self._own(out.terms), self._own(out.member), self._all
+        )
 
     def _named(
-        self, mask: NDArray[np.int8], terms: NDArray[np.float64], which: NDArray[np.bool_]
+        self,
+        mask: NDArray[np.int8],
+        terms: NDArray[np.float64],
+        member: NDArray[np.int64],
+        which: NDArray[np.bool_],
     ) -> dict[str, Any]:
         by_name: dict[str, Any] = {}
         for number, name in enumerate(self.scenario.reward_names):
             by_name[name] = terms[:, number]
             by_name[f"_{name}"] = which
-        return {
-            "action_mask": mask,
-            "_action_mask": which,
-            "reward_terms": by_name,
-            "_reward_terms": which,
-        }
+        info: dict[str, Any] = {"reward_terms": by_name, "_reward_terms": which}
+        if self._masks:
+            info |= {"action_mask": mask, "_action_mask": which}
+        if self.scenario.mixture:
+            info |= {"member": member, "_member": which}
+        return info
 
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
-        out, codes = self._batch.outputs, self._representation.codes
-        ended = out.terminated | out.truncated
-        if not ended.any():
-            return
+        out, codes, ended = self._batch.outputs, self._representation.codes, self._ended.copy()
         final = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(ended):
-            final[i] = {
-                "grid": codes(out.final_grid[i]).copy(),
-                "agent_id_grid": self._agent_id_grid[i].copy(),
-                "item": codes(out.final_item[i]).copy(),
-            }
+        grids, items = codes(out.final_grid[ended]), codes(out.final_item[ended])
+        centres = self._agent_id_grid[ended]
+        final[ended] = [
+            {"grid": grid, "agent_id_grid": centre, "item": item}
+            for grid, centre, item in zip(grids, centres, items, strict=True)
+        ]
         own = (
             np.where(ended[:, None], out.final_mask, 0),
             np.where(ended[:, None], out.final_terms, 0.0),
+            np.where(ended, out.final_member, 0),
         )
         info |= {"final_obs": final, "_final_obs": ended}
         info |= {"final_info": self._named(*own, ended), "_final_info": ended}
 
-    def snapshot(self, i: int) -> NDArray[Any]:
-        """World i as one row: a () array of `scenario.layout.dtype`."""
-        return self._batch.snapshot(i)
+    def _add_episode(self, info: dict[str, Any]) -> None:
+        """Return and length of the episodes that have just ended."""
+        out, ended = self._batch.outputs, self._ended.copy()
+        info["episode"] = {
+            "r": np.where(ended, out.returns, 0.0),
+            "l": np.where(ended, out.lengths, 0),
+        }
+        info["_episode"] = ended
 
-    def restore(self, i: int, row: NDArray[Any]) -> None:
-        """Make world i the world of a row.
+    def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
+        """Worlds as rows of `scenario.layout.dtype`, independent of the environment.
+
+        Args:
+            worlds: a number; (K,) numbers; an (N,) bool mask; all worlds if left out.
+
+        Returns:
+            () for a number, else (K,) rows.
+        """
+        return self._batch.snapshot(self._chosen(worlds))
+
+    def restore(
+        self, rows: NDArray[Any], worlds: ArrayLike | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Make worlds those of rows, and return what all worlds show, as `reset` does.
+
+        `envs.restore(envs.snapshot(3))` makes all worlds go on from world 3.
+
+        Args:
+            rows: (K,), or () for all of them alike; from an environment of either kind.
+            worlds: as for `snapshot`.
 
         Raises:
-            ValueError: the row has another layout.
+            ValueError: the rows have another layout or number, or nothing was reset yet.
         """
-        self._batch.restore(i, row)
+        chosen = self._chosen(worlds)
+        if rows.shape not in ((), chosen.shape):
+            raise ValueError(f"rows have shape {rows.shape}: expected () or {chosen.shape}")
+        if not self._started and chosen.size < self.num_envs:
+            raise ValueError("call reset() before some of the worlds are restored")
+        self._batch.restore(chosen, rows)
+        self._started = True
+        return self._observation(), self._info()
+
+    def fork(self) -> GridVectorEnv:
+        """An independent environment with the same worlds, and the same future."""
+        return deepcopy(self)
+
+    def _chosen(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
+        """() or (K,) numbers of worlds."""
+        given = np.arange(self.num_envs) if worlds is None else np.asarray(worlds)
+        if given.dtype == np.bool_ and given.shape == (self.num_envs,):
+            given = np.flatnonzero(given)
+        distinct = np.unique(given)
+        if given.ndim > 1 or given.dtype.kind not in "iu" or distinct.size < given.size:
+            raise ValueError(
+                f"worlds={worlds!r}: expected a number, different numbers, or a mask of "
+                f"({self.num_envs},) bool"
+            )
+        if distinct.size and not 0 <= distinct[0] <= distinct[-1] < self.num_envs:
+            raise ValueError(f"worlds={worlds!r}: allowed are 0 to {self.num_envs - 1}")
+        return given.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +51,7 @@ class View:
         self.entity = np.zeros(area.shape, object)
         self.opaque = np.zeros(area.shape, object)
         self.seen = np.zeros(area.shape, object)
+        self._bits = [1 << j for j in range(self.width)]
 
     def look(self, w: World, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
@@ -58,6 +60,14 @@ class View:
             e == OUTSIDE or (e != NOTHING and blocks_vision(w, e))
             for e in self.entity.ravel().tolist()
         ]
+
+    def clear_row(self, i: int) -> int:
+        """Bits of the cells of a row that let sight through; bit j is column j."""
+        return sum(compress(self._bits, [not opaque for opaque in self.opaque[i]]))
+
+    def see_row(self, i: int, seen: int) -> None:
+        """Let the agent see the cells of a row whose bits are set."""
+        self.seen[i] = [seen >> j & 1 for j in range(self.width)]
 
     def _cut(self, w: World, agent: int, source: NDArray[Any]) -> NDArray[Any]:
         """(h, w) the part of an (at least H, at least W) array that the view shows."""
@@ -102,25 +112,37 @@ class View:
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
 
-def view_dtype(area: Area) -> np.dtype[Any]:
-    """dtype of the record that stands for a `View` in compiled code."""
+def view_dtype(area: Area, rows: bool) -> np.dtype[Any]:
+    """dtype of the record that stands for a `View` in compiled code.
+
+    Args:
+        area: what is seen of the grid.
+        rows: whether it holds rows of bits or cells.
+    """
+    bits = np.int64, area.shape[:1]
+    cells = np.uint8, area.shape
     return np.dtype(
         [
             ("height", np.int64),
             ("width", np.int64),
             ("y", np.int64),
             ("x", np.int64),
+            ("across", np.int32, area.shape[1:]),
+            ("on_grid", np.uint8, area.shape[1:]),
             ("entity", np.int32, area.shape),
-            ("opaque", np.uint8, area.shape),
-            ("seen", np.uint8, area.shape),
+            *(
+                [("clear_rows", *bits), ("inside_rows", *bits), ("seen_rows", *bits)]
+                if rows
+                else [("opaque", *cells), ("seen", *cells)]
+            ),
         ],
         align=True,
     )
 
 
-def view_record(area: Area) -> np.ndarray[Any, Any]:
-    """A (1,) array of `view_dtype` for this area."""
-    record = np.zeros(1, view_dtype(area))
+def view_record(area: Area, rows: bool) -> np.ndarray[Any, Any]:
+    """A (1,) array of `view_dtype`."""
+    record = np.zeros(1, view_dtype(area, rows))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer
     return record

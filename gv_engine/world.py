@@ -73,7 +73,7 @@ class ComponentColumns:
         self.rows: list[Any] = [self.absent] * capacity
         self.has = Presence(self)
         for field in fields_of(cls):
-            kind = float if field.dtype is not None and field.dtype.kind == "f" else int
+            kind = float if isinstance(field.dtype, np.dtype) and field.dtype.kind == "f" else int
             setattr(self, field.name, Column(self.rows, field.name, kind))
 
     def __getitem__(self, field: str) -> Any:
@@ -105,6 +105,7 @@ class World:
         at: (y, x) → entity in that cell or NOTHING; one spare row and column behind the grid.
         height, width: of the grid, in cells.
         action: the current step's, as a number of `gv_engine.geometry.ACTIONS`.
+        member: which of its `members` the world plays, if its scenario is a mixture.
         reward, total: of the current step and since the reset.
         steps: since the reset.
         terminated, truncated: whether the episode has ended.
@@ -119,6 +120,7 @@ class World:
         self.capacity = layout.capacity
         self.rng = np.random.default_rng(0)
         self.action = 0
+        self.member = 0
         self.objects: Any = None
         self._columns = tuple(ComponentColumns(cls, layout.capacity) for cls in layout.components)
         self._by_class = {columns.cls: columns for columns in self._columns}
@@ -302,6 +304,7 @@ class World:
         "steps",
         "error",
         "action",
+        "member",
         "height",
         "width",
         "free",

@@ -12,11 +12,12 @@ from gv_engine.system import RENDERING, system
 def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
     """Show the whole grid, lit where the agent sees it, and beside it what the agent sees."""
     scenario, observation = canvas.scenario, canvas.observation
+    member = scenario.members[w.member]
     outcome = "terminated" if w.terminated else "truncated" if w.truncated else ""
     holding = w.agent.holding[agent]
     canvas.show(
         Frame(
-            title=scenario.name,
+            title=member.name,
             grid=w.cells(),
             agent=(int(w.position.y[agent]), int(w.position.x[agent]), int(w.agent.facing[agent])),
             item=w.appearance(holding) if holding else (0, 0, 0),
@@ -28,7 +29,7 @@ def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
             terms=dict(zip(scenario.reward_names, canvas.terms, strict=True)),
             total=w.total,
             steps=w.steps,
-            max_steps=scenario.max_steps,
+            max_steps=member.max_steps,
             outcome=outcome,
             message=canvas.message,
         )

@@ -1,5 +1,6 @@
 """The command line: in this process where that tells enough, in another where it does not."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,8 +11,9 @@ import imageio.v3
 import numpy as np
 import pytest
 
-from gv_engine import GridVectorEnv, __version__
-from gv_engine.commands import COMMANDS, main
+from gv_engine import GridVectorEnv, __version__, episode_folder
+from gv_engine.commands import COMMANDS, bench, main
+from gv_engine.episode_folder import RolloutError
 from gv_engine.files import replacing
 from gv_engine.scenario import gym_id, names
 
@@ -66,7 +68,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out == f"gv-engine {__version__}\n"
-    named = ("play", "replay", "list", "new", "check", "rollout", "record")
+    named = ("play", "replay", "list", "new", "check", "rollout", "record", "bench")
     for words in ([], *([name] for name in named)):
         with pytest.raises(SystemExit, match="0"):
             main([*words, "--help"])
@@ -173,8 +175,10 @@ def test_a_reader_that_goes_away_is_no_error():
 
 def rolled(*words: str, out: str) -> dict[str, np.ndarray]:
     assert main(["rollout", "empty-4x4", *words, "--out", out]) == 0
-    with np.load(out) as file:
-        return dict(file)
+    arrays, about = episode_folder.read(out)
+    assert about["complete"]
+    assert (about["steps"], about["episodes"]) == (len(arrays["grid"]), len(arrays["last_grid"]))
+    return arrays
 
 
 @pytest.mark.parametrize("policy", ["random", "valid", "./policy.py:lazy"])
@@ -187,7 +191,8 @@ def test_episodes_are_the_same_for_every_number_of_worlds(here: Path, policy: st
     )
     words = ("--episodes", "7", "--seed", "5", "--max-steps", "40", "--policy", policy)
     one, *others = (
-        rolled(*words, "--num-envs", str(number), out=f"{number}.npz") for number in (1, 3, 50)
+        rolled(*words, "--num-envs", str(number), "--threads", "2", out=str(number))
+        for number in (1, 3, 50)
     )
     for other in others:
         assert list(one) == list(other)
@@ -196,7 +201,8 @@ def test_episodes_are_the_same_for_every_number_of_worlds(here: Path, policy: st
 
 
 def test_out_holds_the_episodes(here: Path):
-    file = rolled("--episodes", "6", "--seed", "9", "--max-steps", "30", out="a.npz")
+    file = rolled("--episodes", "6", "--seed", "9", "--max-steps", "30", out="a")
+    about = json.loads((here / "a" / "rollout.json").read_text())
     env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled", max_steps=30)
     starts = file["episode_start"]
     for k, start in enumerate(starts):
@@ -208,17 +214,18 @@ def test_out_holds_the_episodes(here: Path):
             assert np.array_equal(file["item"][t], observation["item"][0])
             observation, reward, terminated, truncated, info = env.step(file["action"][t : t + 1])
             assert file["reward"][t] == reward[0]
-            terms = [info["reward_terms"][name][0] for name in file["reward_names"]]
+            terms = [info["reward_terms"][name][0] for name in about["reward_names"]]
             assert file["reward_terms"][t].tolist() == terms
             assert (file["terminated"][t], file["truncated"][t]) == (terminated[0], truncated[0])
         assert terminated[0] or truncated[0]
         assert np.array_equal(file["last_grid"][k], observation["grid"][0])
-    assert file["action_names"].tolist()[-1] == "TURN_RIGHT"
-    assert file["scenario"] == "empty-4x4"
+    assert about["action_names"][-1] == "TURN_RIGHT"
+    assert about["scenario"]["source"] == "empty-4x4"
+    assert (about["seed"], about["policy"]) == (9, "random")
 
 
 def test_valid_keeps_to_the_mask(here: Path):
-    file = rolled("--episodes", "3", "--policy", "valid", "--max-steps", "30", out="a.npz")
+    file = rolled("--episodes", "3", "--policy", "valid", "--max-steps", "30", out="a")
     env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
     _, info = env.reset(seed=0)
     for action in file["action"][: [*file["episode_start"], len(file["action"])][1]]:
@@ -240,8 +247,8 @@ def test_summary(capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--out", "run"], "the name must end with .npz"),
-        (["--out", "missing/run.npz"], "cannot be written"),
+        (["--out", "."], "is there already; give the name of a new folder"),
+        (["--out", "missing/run"], "cannot be written"),
         (["--policy", "rnd"], "did you mean 'random'?"),
         (["--policy", "./none.py:f"], "./none.py cannot be loaded"),
         (["--policy", "./policy.py:lasy"], "did you mean 'lazy'?"),
@@ -287,7 +294,7 @@ def test_ctrl_c_keeps_what_is_finished(here: Path):
     )
     words = "rollout empty-4x4 --episodes 100000 --num-envs 2 --policy ./policy.py:slow"
     with subprocess.Popen(
-        [sys.executable, "-m", "gv_engine", *words.split(), "--max-steps", "5", "--out", "a.npz"],
+        [sys.executable, "-m", "gv_engine", *words.split(), "--max-steps", "5", "--out", "a"],
         cwd=here,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
@@ -302,10 +309,41 @@ def test_ctrl_c_keeps_what_is_finished(here: Path):
     assert process.returncode == 130
     assert "interrupted after" in said
     assert "Traceback" not in said
-    with np.load(here / "a.npz") as file:
-        assert len(file["episode_start"]) >= 2
-        assert len(file["grid"]) == len(file["action"])
-    assert {file.name for file in here.iterdir() if file.is_file()} == {"a.npz", "policy.py"}
+    arrays, about = episode_folder.read(here / "a")
+    assert not about["complete"]
+    assert f"{about['episodes']} of them in a" in said
+    assert len(arrays["episode_start"]) == about["episodes"] >= 2
+    assert len(arrays["grid"]) == len(arrays["action"]) == about["steps"]
+    assert len(np.load(here / "a" / "grid.npy")) == about["steps"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
+def test_a_killed_process_leaves_what_it_has_counted(here: Path):
+    words = "rollout empty-4x4 --episodes 10000000 --max-steps 20 --num-envs 8 --out a"
+    with subprocess.Popen(
+        [sys.executable, "-m", "gv_engine", *words.split()],
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while (
+            not (here / "a" / "rollout.json").exists() or not episode_folder.read("a")[1]["steps"]
+        ):
+            assert process.poll() is None
+        process.kill()
+    arrays, counts = episode_folder.read("a")
+    assert not counts["complete"]
+    starts, seeds = arrays["episode_start"], arrays["episode_seed"]
+    assert len(starts) == len(arrays["last_grid"]) == counts["episodes"] > 0
+    assert np.array_equal(seeds, np.arange(len(seeds)))
+    ends = np.append(starts[1:], counts["steps"]) - 1
+    assert (arrays["terminated"] | arrays["truncated"]).nonzero()[0].tolist() == ends.tolist()
+    assert len(arrays["grid"]) == len(arrays["reward_terms"]) == counts["steps"]
+
+
+def test_a_folder_without_a_rollout(here: Path):
+    with pytest.raises(RolloutError, match="holds no rollout"):
+        episode_folder.read(here)
 
 
 def test_files_appear_whole_or_not_at_all(tmp_path: Path):
@@ -321,6 +359,19 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError, match="is a folder"), replacing(tmp_path):
         pass
+
+
+# ---- bench -----------------------------------------------------------------------------------
+
+
+def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bench, "_rate", lambda work, seconds: work())  # no test looks at the clock
+    assert main(["bench", "empty-4x4", "--num-envs", "10", "--threads", "3"]) == 0
+    rows = dict(line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert rows["10 worlds, resets per second"] == "10"
+    threads = [name.split(", ")[1] for name in rows if "thread" in name]
+    assert threads == ["1 thread", "2 threads", "3 threads"]
+    assert 1 < float(rows["memory per world, KiB"]) < 5
 
 
 # ---- record ----------------------------------------------------------------------------------

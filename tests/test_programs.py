@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario, reach
 from gv_engine.lockstep import examine
 
 RULES = '''
@@ -114,6 +114,97 @@ def test_programs_from_different_processes_do_not_mix(tmp_path):
     together, said = run("one, two = env(0), env(1)\nprint(play(one))\nprint(play(two))")
     assert together == "".join(apart)
     assert "compiling" not in said
+
+
+MOVED = """
+from gv_engine import GridVectorEnv
+rules = ["./rules.py:harden", "turn_agent"]
+level = Scenario.load({**BASE, "transition_functions": rules}, folder=sys.argv[1])
+envs = GridVectorEnv(level, 2, world="compiled")
+envs.reset(seed=0)
+print([envs.step([a, 7 - a])[0]["grid"].tolist() for a in (6, 4, 6, 5)])
+"""
+
+
+def processes_with(code, tmp_path, *arguments, number=1):
+    """What so many processes say that start at once, with a cache of their own."""
+    environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache")}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(number)
+    ]
+    said = [process.communicate() for process in started]
+    assert [process.returncode for process in started] == [0] * number, said
+    return said
+
+
+def test_programs_are_found_again_when_their_rules_have_moved(tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "rules.py").write_text(RULES)
+    ((shown, said),) = processes_with(LOAD + MOVED, tmp_path, str(here))
+    assert "compiling" in said
+    there = here.rename(tmp_path / "there")
+    ((again, said),) = processes_with(LOAD + MOVED, tmp_path, str(there))
+    assert again == shown
+    assert "compiling" not in said
+
+
+RULE = """
+STEP = 3
+
+def helper(x, by=2):
+    return x * by + STEP
+
+def rule(w):
+    return helper(w)
+"""
+
+
+def digest_of(code):
+    names = {"__name__": "rules"}
+    exec(code, names)
+    return reach.digest([names["rule"]])
+
+
+def test_a_digest_changes_with_all_that_a_rule_is_made_of():
+    assert digest_of(RULE) == digest_of(f"# moved\n\n{RULE}")
+    changes = [("STEP = 3", "STEP = 4"), ("by=2", "by=3"), ("* by", "+ by"), ("r(w)", "r(w, 3)")]
+    digests = {digest_of(RULE.replace(*change)) for change in changes}
+    assert len({digest_of(RULE), *digests}) == 1 + len(changes)
+    assert reach.digest([], "1.0") != reach.digest([], "1.1")
+
+
+TINY = """
+from numba import njit
+from gv_engine.program_cache import ProgramCache
+
+def double(x):
+    return 2 * x
+
+compiled = njit(double)
+compiled._cache = ProgramCache(double, "tiny", lambda: print("compiling"))
+print(compiled(21))
+"""
+
+
+def test_a_cache_that_several_processes_fill_at_once(tmp_path):
+    folder = tmp_path / "tiny.py"
+    folder.write_text(TINY)  # numba keeps only what stands in a file
+    run = f"import runpy; runpy.run_path({str(folder)!r}, run_name='tiny')"
+    for said, _ in processes_with(run, tmp_path, number=3):
+        assert said.split()[-1] == "42"
+    assert processes_with(run, tmp_path)[0][0] == "42\n"
+    for file in (tmp_path / "cache").rglob("*.nb*"):
+        file.write_bytes(file.read_bytes()[:100])  # as a full disk leaves it
+    assert processes_with(run, tmp_path)[0][0] == "compiling\n42\n"
+    assert processes_with(run, tmp_path)[0][0] == "42\n"
 
 
 STRAY = """

@@ -9,16 +9,23 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gv_engine import GridEnv, GridVectorEnv, RuleError
+from gv_engine import GridEnv, GridVectorEnv, RuleError, batch
 from gv_engine.scenario import gym_id, names
 from tests.boards import distances, scenario
 from tests.comparing import same
+from tests.strategies import meadow, meadows, seeds
+from tests.test_programs import BASE
 
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 MODES = pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 LEVEL = "keydoor-5x5"
 SHORT = 13
+AREA = [[-2, 0], [-1, 1]]
+SPREAD = {**BASE, "transition_functions": ["move_agent", "turn_agent"]}
 
 
 @pytest.mark.parametrize("env_id", [gym_id(name) for name in names()])
@@ -159,6 +166,7 @@ def test_a_step_before_the_first_reset():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"num_threads": 0}, "num_threads=0: at least one thread is needed"),
         ({"num_envs": 0}, "num_envs=0: at least one world is needed"),
         ({"render_mode": "human"}, "render_mode='human': allowed are None, 'rgb_array', 'ansi'"),
     ],
@@ -185,11 +193,200 @@ def test_worlds_can_be_taken_out_and_put_back(kind):
     envs.reset(seed=0)
     envs.step([4, 5, 0])
     row = envs.snapshot(1)
-    envs.restore(2, row)
+    envs.restore(row, 2)
     assert envs.snapshot(2) == row
     second = envs.step([0, 6, 6])
     for results in (second[0]["grid"], second[1], second[4]["action_mask"]):
         assert same(results[1], results[2])
+
+
+@KINDS
+def test_all_worlds_can_be_taken_out_and_put_back(kind):
+    envs = GridVectorEnv("medley-7x7", 4, world=kind, copy=True)
+    envs.reset(seed=0)
+    envs.step([0, 1, 2, 3])
+    rows = envs.snapshot()
+    kept = rows.copy()
+    expected = [envs.step([action] * 4) for action in (0, 4, 0)]
+    for other in (kind, "object"):
+        twin = GridVectorEnv("medley-7x7", 4, world=other, copy=True)
+        shown, _ = twin.restore(rows)
+        assert shown["grid"].shape == (4, 7, 7, 3)
+        assert same([twin.step([action] * 4) for action in (0, 4, 0)][-1], expected[-1])
+    assert np.array_equal(rows, kept)
+    single = GridEnv("medley-7x7", world="object")
+    single.restore(rows[2:3].reshape(()))
+    assert single.step(0)[1] == expected[0][1][2]
+    envs.restore(rows[[3, 1]], [1, 3])
+    assert np.array_equal(envs.snapshot([1, 3]), rows[[3, 1]])
+    assert np.array_equal(envs.snapshot(np.array([0, 1, 0, 1], bool)), rows[[3, 1]])
+
+
+@KINDS
+def test_one_world_can_go_on_in_all(kind):
+    envs = GridVectorEnv(LEVEL, 3, world=kind, copy=True)
+    envs.reset(seed=0)
+    observation, _ = envs.restore(envs.snapshot(1))
+    assert (observation["grid"] == observation["grid"][0]).all()
+    fork = envs.fork()
+    assert same(fork.step([0, 4, 5]), envs.step([0, 4, 5]))
+    fork.step([0, 0, 0])
+    assert not np.array_equal(fork.snapshot(), envs.snapshot())
+
+
+@KINDS
+def test_looking_at_what_is_restored_draws_nothing(kind):
+    level = {**SPREAD, "observation_function": {"name": "stochastic_raytracing", "area": AREA}}
+    env = GridEnv(level, world=kind)
+    env.reset(seed=0)
+    row = env.snapshot()
+    expected = env.step(0)
+    env.restore(row)
+    assert env.snapshot() == row
+    assert same(env.step(0), expected)
+
+
+@pytest.mark.parametrize(
+    ("rows", "worlds", "message"),
+    [
+        (2, None, r"rows have shape \(2,\): expected \(\) or \(3,\)"),
+        (2, [0, 0], "different numbers"),
+        (2, [0, 3], "allowed are 0 to 2"),
+        (1, [0.5], "expected a number"),
+    ],
+)
+def test_wrong_worlds(envs, rows, worlds, message):
+    with pytest.raises(ValueError, match=message):
+        envs.restore(envs.snapshot()[:rows], worlds)
+
+
+def test_some_worlds_alone_do_not_begin(envs):
+    fresh = GridVectorEnv(LEVEL, 3, world="object")
+    with pytest.raises(ValueError, match=r"call reset\(\) before some"):
+        fresh.restore(envs.snapshot(0), 0)
+    fresh.restore(envs.snapshot())
+    assert same(fresh.step([4, 5, 0])[1], envs.step([4, 5, 0])[1])
+
+
+# ---- statistics, threads -----------------------------------------------------------------------
+
+
+@KINDS
+@MODES
+def test_episode_statistics_are_gymnasiums(kind, mode):
+    arguments = {"world": kind, "autoreset_mode": mode, "max_steps": SHORT}
+    envs = GridVectorEnv(LEVEL, 4, episode_statistics=True, **arguments)
+    others = RecordEpisodeStatistics(GridVectorEnv(LEVEL, 4, **arguments))
+    envs.reset(seed=0)
+    others.reset(seed=0)
+    pilot = np.random.default_rng(0)
+    ended = 0
+    for _ in range(4 * SHORT):
+        actions = pilot.integers(8, size=4)
+        found, expected = envs.step(actions)[4], others.step(actions)[4]
+        assert ("episode" in found) == ("episode" in expected)
+        if "episode" in found:
+            ended += 1
+            assert same(found["_episode"], expected["_episode"])
+            assert same(found["episode"]["l"], expected["episode"]["l"])
+            assert np.allclose(found["episode"]["r"], expected["episode"]["r"], atol=1e-12)
+    assert ended > 2
+
+
+@KINDS
+@MODES
+def test_masks_can_be_left_out(kind, mode):
+    with_masks, without = (
+        GridVectorEnv(
+            LEVEL, 4, world=kind, autoreset_mode=mode, max_steps=SHORT, action_masks=wanted
+        )
+        for wanted in (True, False)
+    )
+    without = pickle.loads(pickle.dumps(without))
+    with_masks.reset(seed=0)
+    without.reset(seed=0)
+    for action in range(2 * SHORT):
+        *expected, info = with_masks.step([action % 8, 4, 5, 0])
+        *found, less = without.step([action % 8, 4, 5, 0])
+        assert same(tuple(found), tuple(expected))
+        for infos in (info, info.get("final_info", {})):
+            infos.pop("action_mask", None)
+            infos.pop("_action_mask", None)
+        assert same(less, info)
+
+
+@pytest.mark.parametrize("level", [LEVEL, "medley-7x7"])
+def test_any_number_of_threads_gives_the_same(level, monkeypatch):
+    monkeypatch.setattr(batch, "_LEAST", 5)
+    monkeypatch.setattr(batch, "_CHUNK", 1)
+    many = [
+        GridVectorEnv(level, 23, world="compiled", num_threads=threads, max_steps=SHORT)
+        for threads in (1, 2, 5)
+    ]
+    pilot = np.random.default_rng(0)
+    shown: list[object] = [envs.reset(seed=3) for envs in many]
+    for _ in range(40):
+        assert same(shown[0], shown[1])
+        assert same(shown[0], shown[2])
+        actions = pilot.integers(8, size=23)
+        shown = [envs.step(actions) for envs in many]
+    rows = [envs.snapshot() for envs in many]
+    assert np.array_equal(rows[0], rows[1])
+    assert np.array_equal(rows[0], rows[2])
+    twin = pickle.loads(pickle.dumps(many[1]))
+    assert same(twin.step(actions), many[1].step(actions))
+
+
+def test_threads_report_the_first_world_that_fails(monkeypatch):
+    level = scenario("K<", **distances(object_type="Key"))
+    monkeypatch.setattr(batch, "_LEAST", 1)
+    monkeypatch.setattr(batch, "_CHUNK", 1)
+    envs = GridVectorEnv(level, 7, world="compiled", num_threads=3)
+    envs.reset(seed=0)
+    with pytest.raises(RuleError, match=r"^world 2: needs exactly one object of its object_type"):
+        envs.step([0, 0, 7, 0, 7, 7, 0])
+    assert [int(row["steps"]) for row in envs.snapshot()] == [1] * 7
+
+
+# ---- anything at all ---------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(
+    level=meadows(),
+    seed=seeds,
+    num=st.integers(1, 4),
+    mode=st.sampled_from([AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]),
+    threads=st.integers(1, 3),
+    steps=st.lists(st.integers(0, 8**4 - 1), min_size=1, max_size=20),
+)
+def test_any_scenario_in_many_worlds_equals_single_ones(level, seed, num, mode, threads, steps):
+    played = meadow(**{**level, "how": 0})
+    envs = GridVectorEnv(
+        played, num, world="compiled", autoreset_mode=mode, num_threads=threads, max_steps=5
+    )
+    others = SyncVectorEnv(
+        [lambda: GridEnv(played, world="object", max_steps=5) for _ in range(num)],
+        autoreset_mode=mode,
+    )
+    found, failed = outcome(envs.reset, seed=seed)
+    expected, also_failed = outcome(others.reset, seed=seed)
+    for step in steps:
+        assert failed == also_failed
+        if failed:
+            return
+        assert same(found, expected)
+        actions = np.array([step // 8**i % 8 for i in range(num)])
+        found, failed = outcome(envs.step, actions)
+        expected, also_failed = outcome(others.step, actions)
+
+
+def outcome(call, *arguments, **named):
+    """What a call returns, and whether a rule gave up in it."""
+    try:
+        return call(*arguments, **named), False
+    except RuleError:
+        return None, True
 
 
 @KINDS

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from gv_engine import __version__
-from gv_engine.commands import check, listing, new, play, record, replay, rollout
-from gv_engine.commands.arguments import UsageError, complain
+from gv_engine.commands import bench, check, listing, new, play, record, replay, rollout
+from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
 from gv_engine.errors import GVEngineError, ScenarioError
 from gv_engine.policy import PolicyError
 from gv_engine.rules import place_of
 
-COMMANDS = (play, replay, listing, new, check, rollout, record)
-_INTERRUPTED = 130
+COMMANDS = (play, replay, listing, new, check, rollout, record, bench)
 
 _EXAMPLES = """\
 examples:
@@ -28,7 +27,7 @@ examples:
   gv-engine list                      what else there is
   gv-engine new cave                  a folder with a level and a rule of your own
   gv-engine check cave                is it sound, and does it compile?
-  gv-engine rollout cave --episodes 1000 --out cave.npz
+  gv-engine rollout cave --episodes 1000 --out cave-episodes
 
 SCENARIO is a name or a Gymnasium id out of `gv-engine list`, a YAML file, or a folder with a
 scenario.yaml.
@@ -76,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
         return code
     except KeyboardInterrupt:
         complain("interrupted")
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # whoever read the output has enough; the interpreter must not flush into the void either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

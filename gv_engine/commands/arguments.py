@@ -12,6 +12,10 @@ else:
     Commands = object
 
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
 class UsageError(Exception):
     """The command cannot do what was asked for; the message says why."""
 

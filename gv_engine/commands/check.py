@@ -58,15 +58,16 @@ def run(options: argparse.Namespace) -> int:
     except ScenarioError as error:
         print(*error.problems, sep="\n", file=sys.stderr)
         return 1
-    tables.show(
-        ("phase", "system", "where"),
-        [
-            (phase.name, call.name, place(call.system))
-            for phase in Phase
-            for call in scenario.calls(phase)
-        ],
-        f"{scenario.name}: its systems in their order",
-    )
+    for member in scenario.members:
+        tables.show(
+            ("phase", "system", "where"),
+            [
+                (phase.name, call.name, place(call.system))
+                for phase in Phase
+                for call in member.calls(phase)
+            ],
+            f"{member.name}: its systems in their order",
+        )
     try:
         Batch(scenario, 1)
         compiles = "yes"

@@ -32,7 +32,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def size(scenario: Scenario) -> str:
-    """Height × width of the scenario's first level."""
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    return f"{simulation.world.height}×{simulation.world.width}"
+    """Height × width of the scenario's first level; of a mixture, those of all its members."""
+    found: dict[str, None] = {}
+    for member in scenario.members:
+        simulation = Simulation(member)
+        simulation.reset(np.random.default_rng(0))
+        found[f"{simulation.world.height}×{simulation.world.width}"] = None
+    return ", ".join(found)

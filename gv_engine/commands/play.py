@@ -1,12 +1,13 @@
-"""`gv-engine play`: the start screen, or a scenario in a window."""
+"""`gv-engine play`: the start screen, or a scenario in a window or a terminal."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
 
+from gv_engine import snapshots
 from gv_engine.catalogue import load
-from gv_engine.commands.arguments import Commands, add_command, complain, natural
+from gv_engine.commands.arguments import Commands, UsageError, add_command, complain, natural
 from gv_engine.game import Game, Played
 from gv_engine.scenario import Scenario
 from gv_engine.text import signed
@@ -16,6 +17,7 @@ _EXAMPLES = """\
 gv-engine play
 gv-engine play empty-8x8 --seed 7
 gv-engine play caves/first.yaml
+gv-engine play --from worlds.npz --row 5
 gv-engine play keydoor-9x9 --terminal"""
 
 
@@ -27,13 +29,22 @@ def add(commands: Commands) -> None:
         metavar="SCENARIO",
         nargs="?",
         help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml (default: "
-        "choose in the window)",
+        f"that of --from, else choose in the window; {_FIRST} in a terminal)",
     )
     parser.add_argument(
         "--seed",
         metavar="N",
         type=natural,
         help="of the first level, each further one has the next (default: by chance)",
+    )
+    parser.add_argument(
+        "--from",
+        dest="snapshot",
+        metavar="FILE",
+        help="begin with a world that gv_engine.snapshots.save has written",
+    )
+    parser.add_argument(
+        "--row", metavar="N", type=natural, default=0, help="which world of FILE (default: 0)"
     )
     parser.add_argument(
         "--terminal", action="store_true", help="in this terminal, over ssh for instance"
@@ -44,8 +55,8 @@ def run(options: argparse.Namespace) -> int:
     """Open the window; when it is closed, say how it went."""
     if options.terminal:
         return _in_terminal(options)
-    if options.scenario is not None:
-        Scenario.load(options.scenario)  # what is wrong with it is said before a window opens
+    # what is wrong with it is said before a window opens
+    game = begin(options) if options.scenario or options.snapshot else None
     # here, so that no other command imports pygame
     from gv_engine.frontend.app import App
     from gv_engine.frontend.screens.start import StartScreen
@@ -53,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
 
     def first(app: App) -> None:
         app.push(StartScreen(app))
-        if options.scenario is not None:
-            app.play(options.scenario, options.seed)
+        if game is not None:
+            app.begin(game, options.scenario)
 
     app = App.load()
     try:
@@ -67,13 +78,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _in_terminal(options: argparse.Namespace) -> int:
+    game = begin(options)
     # here, as rich takes a tenth of a second
     from gv_engine.frontend.bindings import Bindings
     from gv_engine.frontend.settings import Settings
     from gv_engine.terminal.play import play
     from gv_engine.terminal.tty import NoTerminal
 
-    game = Game(load(options.scenario or _FIRST), options.seed)
     settings, wrong = Settings.load()
     bindings, broken = Bindings.load()
     for trouble in filter(None, (wrong, broken)):
@@ -86,6 +97,25 @@ def _in_terminal(options: argparse.Namespace) -> int:
     finally:
         _say([game])
     return 0
+
+
+def begin(options: argparse.Namespace) -> Game:
+    """The game that was asked for.
+
+    Raises:
+        UsageError: FILE has no such row.
+    """
+    if options.snapshot is None:
+        return Game(load(options.scenario or _FIRST), options.seed)
+    named = options.scenario and Scenario.load(options.scenario)
+    scenario, rows = snapshots.load(options.snapshot, named or None)
+    if options.row >= len(rows):
+        raise UsageError(
+            f"--row {options.row}: {options.snapshot} has {len(rows)} worlds, numbered from 0 on"
+        )
+    game = Game(scenario, options.seed)
+    game.restore(rows[options.row : options.row + 1].reshape(()))
+    return game
 
 
 def _say(games: Iterable[Game]) -> None:

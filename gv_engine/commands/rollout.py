@@ -6,13 +6,13 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from gv_engine.commands import tables
 from gv_engine.commands.arguments import (
+    INTERRUPTED,
     Commands,
     UsageError,
     add_command,
@@ -23,15 +23,15 @@ from gv_engine.commands.arguments import (
     positive,
 )
 from gv_engine.environment import load
-from gv_engine.files import replacing
+from gv_engine.episode_folder import EpisodeFolder
 from gv_engine.policy import load_policy
-from gv_engine.rollout import Episode, rollout, save
+from gv_engine.rollout import Episode, rollout
 from gv_engine.vector_environment import GridVectorEnv
 
 _MOST_WORLDS = 256
 _EXAMPLES = """\
 gv-engine rollout keydoor-9x9 --episodes 1000 --seed 0
-gv-engine rollout cave --policy valid --out cave.npz
+gv-engine rollout cave --policy valid --out cave-valid --threads 2
 gv-engine rollout cave --policy ./policy.py:greedy"""
 
 _EPILOG = """
@@ -42,8 +42,9 @@ A policy of your own is a function (observation, info, rngs) -> actions, over N 
 observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
 rngs is a list of N generators; actions are (N,) integers.
 
-FILE.npz holds, step after step, grid, item, action, reward, reward_terms, terminated and
-truncated, and for each episode episode_start, episode_seed, last_grid and last_item.
+FOLDER gets one .npy for each array, which grow while episodes are played: grid, item, action,
+reward, reward_terms, terminated and truncated over all steps; episode_start, episode_seed,
+episode_member, last_grid and last_item over all episodes; and rollout.json, which counts them.
 """
 
 
@@ -69,14 +70,20 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--max-steps", metavar="T", type=positive, help="an episode's, in place of the scenario's"
     )
-    parser.add_argument("--out", metavar="FILE.npz", type=Path, help="where to keep every step")
+    parser.add_argument(
+        "--threads",
+        metavar="T",
+        type=positive,
+        default=1,
+        help="that share the worlds; the episodes are the same (default: 1)",
+    )
+    parser.add_argument(
+        "--out", metavar="FOLDER", type=Path, help="where to keep every step; a new folder"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Play the episodes, write them down, and print what came of them."""
-    out: Path | None = options.out
-    if out is not None and out.suffix != ".npz":
-        raise UsageError(f"--out {out}: the name must end with .npz")
     scenario = load(options.scenario, options.max_steps)
     if scenario.max_steps is None:
         raise UsageError(
@@ -85,66 +92,92 @@ def run(options: argparse.Namespace) -> int:
         )
     num_envs = min(options.num_envs, options.episodes)
     policy = load_policy(options.policy, num_envs, len(scenario.actions))
-    with replacing(out) if out else nullcontext() as draft:
-        env = GridVectorEnv(scenario, num_envs, autoreset_mode="Disabled")
-        episodes: list[Episode] = []
-        interrupted = False
-        began = time.perf_counter()
-        try:
-            with _progress(options.episodes) as advance:
-                for episode in rollout(
-                    env, policy, options.episodes, options.seed, keep=out is not None
-                ):
-                    episodes.append(episode)
-                    advance()
-        except KeyboardInterrupt:
-            interrupted = True
-        took = time.perf_counter() - began
-        if draft:
-            with draft.open("wb") as file:
-                save(file, scenario, episodes)
-    tables.show(("", ">"), summary(episodes, scenario.reward_names, took), scenario.name)
-    if interrupted:
-        written = f", all in {out}" if out else ""
-        complain(f"interrupted after {len(episodes)} of {options.episodes} episodes{written}")
-        return 130
+    env = GridVectorEnv(scenario, num_envs, autoreset_mode="Disabled", num_threads=options.threads)
+    out: Path | None = options.out
+    more = {"seed": options.seed, "policy": options.policy}
+    folder = EpisodeFolder(out, scenario, more) if out else None
+    tally = Tally()
+    began = time.perf_counter()
+    try:
+        with _progress(options.episodes) as advance:
+            for episode in rollout(
+                env, policy, options.episodes, options.seed, keep=folder is not None
+            ):
+                if folder:
+                    folder.append(episode)
+                tally.add(episode)
+                advance()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        if folder:
+            folder.close(complete=tally.episodes == options.episodes)
+    took = time.perf_counter() - began
+    tables.show(("", ">"), tally.rows(scenario.reward_names, took), scenario.name)
+    if tally.episodes < options.episodes:
+        written = f", {folder.episodes} of them in {out}" if folder else ""
+        complain(f"interrupted after {tally.episodes} of {options.episodes} episodes{written}")
+        return INTERRUPTED
     return 0
 
 
-def summary(
-    episodes: list[Episode], reward_names: tuple[str, ...], took: float
-) -> list[tuple[str, str]]:
-    """(what, value) of a finished rollout.
+class Tally:
+    """Sums over episodes, in their order.
 
-    Args:
-        episodes: in any order.
-        reward_names: of the scenario.
-        took: seconds.
+    Attributes:
+        episodes, steps: so many there were.
     """
-    lengths = np.array([episode.length for episode in episodes])
-    steps = int(lengths.sum())
-    rows = [
-        ("episodes", f"{len(episodes):,}"),
-        ("steps", f"{steps:,}"),
-        ("steps per second", f"{steps / took:,.0f}"),
-    ]
-    if not episodes:
-        return rows
-    # in order, so that sums are the same for every number of worlds
-    ordered = sorted(episodes, key=lambda episode: episode.number)
-    totals = np.array([episode.total for episode in ordered])
-    for name, values in (("return", totals), ("length", lengths)):
-        rows += [
-            (f"{name}, mean", _number(values.mean())),
-            (f"{name}, least", _number(values.min())),
-            (f"{name}, most", _number(values.max())),
+
+    def __init__(self) -> None:
+        self.episodes = self.steps = 0
+        self._ends = {"terminated": 0, "truncated": 0}
+        self._returns: list[float] = []  # sum, least, most
+        self._lengths: list[float] = []
+        self._terms: Any = 0.0
+
+    def add(self, episode: Episode) -> None:
+        """Count an episode."""
+        self.episodes += 1
+        self.steps += episode.length
+        self._ends["terminated"] += episode.terminated
+        self._ends["truncated"] += episode.truncated
+        self._returns = _more(self._returns, episode.total)
+        self._lengths = _more(self._lengths, episode.length)
+        self._terms = self._terms + episode.terms
+
+    def rows(self, reward_names: tuple[str, ...], took: float) -> list[tuple[str, str]]:
+        """(what, value) of a finished rollout.
+
+        Args:
+            reward_names: of the scenario.
+            took: seconds.
+        """
+        rows = [
+            ("episodes", f"{self.episodes:,}"),
+            ("steps", f"{self.steps:,}"),
+            ("steps per second", f"{self.steps / took:,.0f}"),
         ]
-    for name in ("terminated", "truncated"):
-        share = np.mean([getattr(episode, name) for episode in ordered])
-        rows.append((name, f"{share:.1%}"))
-    means = np.mean([episode.terms for episode in ordered], axis=0)
-    rows += [(f"{name}, mean sum", _number(mean)) for name, mean in zip(reward_names, means)]
-    return rows
+        if not self.episodes:
+            return rows
+        for name, (total, least, most) in (("return", self._returns), ("length", self._lengths)):
+            rows += [
+                (f"{name}, mean", _number(total / self.episodes)),
+                (f"{name}, least", _number(least)),
+                (f"{name}, most", _number(most)),
+            ]
+        rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self._ends.items()]
+        means = self._terms / self.episodes
+        return rows + [
+            (f"{name}, mean sum", _number(mean)) for name, mean in zip(reward_names, means)
+        ]
+
+
+def _more(sums: list[float], value: float) -> list[float]:
+    """Sum, least and most, one more value included."""
+    if not sums:
+        return [value] * 3
+    total, least, most = sums
+    return [total + value, min(least, value), max(most, value)]
 
 
 def _number(value: float) -> str:

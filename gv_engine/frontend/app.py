@@ -157,10 +157,19 @@ class App:
         Raises:
             GVEngineError: it cannot be played; the message says why.
         """
-        game = Game(load(source), seed)
+        self.begin(Game(load(source), seed), source)
+
+    def begin(self, game: Game, source: str | None = None) -> None:
+        """Play a game.
+
+        Args:
+            game: it goes on where it is.
+            source: name or file of its scenario, to be remembered.
+        """
         self.push(PlayScreen(self, game))
-        self.settings.played(source)
-        self.remember()
+        if source is not None:
+            self.settings.played(source)
+            self.remember()
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.

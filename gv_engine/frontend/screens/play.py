@@ -19,7 +19,7 @@ from gv_engine.frontend.unfinished import forget_unfinished, keep_unfinished
 from gv_engine.frontend.widgets import Pen
 from gv_engine.game import Game
 from gv_engine.recording import VIEWS, Recorder
-from gv_engine.replay import SUFFIX
+from gv_engine.replay import SUFFIX, ReplayError
 
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App
@@ -91,6 +91,8 @@ class PlayScreen(GameScreen):
                 keep_unfinished(replay)
             else:
                 forget_unfinished()
+        except ReplayError:  # it began with a snapshot
+            pass
         except OSError as error:
             print(f"gv-engine: the game is not kept: {error}", file=sys.stderr)
 
@@ -143,7 +145,7 @@ class PlayScreen(GameScreen):
         try:
             file = new_file(replay_folder(), self.game, SUFFIX)
             self.game.replay().save(file)
-        except OSError as error:
+        except (OSError, ReplayError) as error:
             self.app.say(f"The replay is not saved: {error}")
         else:
             self.app.say(f"Saved {file}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gv_engine.errors import RuleError
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.envs.inner_env import InnerEnv
 from gv_engine.gridverse.functions import function_of
@@ -55,8 +56,13 @@ class GridWorld(InnerEnv):
         """The environment of a scenario; without its step limit, which ends no episode here.
 
         Raises:
-            RuleError: the scenario lists an esper.Processor.
+            RuleError: the scenario lists an esper.Processor, or is a mixture.
         """
+        if scenario.mixture:
+            raise RuleError(
+                f"{scenario.name} is a mixture, and states do not say which of its scenarios they "
+                f"belong to; take an inner environment of one of {list(scenario.members)}"
+            )
         (reset,) = (function_of(c, scenario.layout) for c in scenario.calls(RESET))
         transitions = [function_of(c) for c in scenario.calls(TRANSITION)]
         rewards = [function_of(c) for c in scenario.calls(REWARD)]
