@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gv_engine.episode import Playable
+from gv_engine.resources import SCENARIOS
 from gv_engine.scenario import Scenario, names
 
 _SIZE = re.compile(r"-\d+x\d+$")
@@ -53,6 +54,14 @@ def load(source: str | Path) -> Playable:
         ScenarioError: all that is wrong with it, or there is no such scenario.
     """
     return Scenario.load(source)
+
+
+def source_of(scenario: Playable) -> str:
+    """What `load` takes to get a scenario again, wherever Python is started."""
+    file = scenario.source
+    if file is None or file.is_relative_to(SCENARIOS):
+        return scenario.name
+    return str(file.absolute())
 
 
 def built_in() -> list[Entry]:

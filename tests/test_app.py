@@ -129,6 +129,21 @@ def test_files_here_and_elsewhere(desk: Desk, tmp_path: Path):
     assert desk.app.top.game.scenario.source == tmp_path / "far" / "away" / "scenario.yaml"
 
 
+def test_files_are_remembered_wherever_the_game_is_started(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write_starter(tmp_path / "cave")
+    playing(desk, "cave")
+    playing(desk, "GV-Empty-4x4-v0")
+    file = tmp_path / "cave" / "scenario.yaml"
+    assert desk.app.settings.recent == ["empty-4x4", str(file)]
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path / "away")
+    start = StartScreen(desk.app)
+    cards = dict(start.sections())["Recent"]
+    assert [card.title for card in cards] == ["empty-4x4", "cave"]
+
+
 def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
     (tmp_path / "cave").mkdir()
     (tmp_path / "cave" / "scenario.yaml").write_text("map: 3\n")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from gv_engine.catalogue import load
+from gv_engine.catalogue import load, source_of
 from gv_engine.episode import Playable
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend import sounds
@@ -157,19 +157,13 @@ class App:
         Raises:
             GVEngineError: it cannot be played; the message says why.
         """
-        self.begin(Game(load(source), seed), source)
+        self.begin(Game(load(source), seed))
 
-    def begin(self, game: Game, source: str | None = None) -> None:
-        """Play a game.
-
-        Args:
-            game: it goes on where it is.
-            source: name or file of its scenario, to be remembered.
-        """
+    def begin(self, game: Game) -> None:
+        """Play a game from where it is, and remember its scenario."""
         self.push(PlayScreen(self, game))
-        if source is not None:
-            self.settings.played(source)
-            self.remember()
+        self.settings.played(source_of(game.scenario))
+        self.remember()
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.
@@ -192,7 +186,7 @@ class App:
         """
         game = self._played_again(Replay.load(file))
         game.seek(game.length)
-        self.push(PlayScreen(self, game))
+        self.begin(game)
 
     def take_over(self, replayed: Game) -> None:
         """Play on from where a replay is, in a game of its own.
@@ -202,7 +196,7 @@ class App:
         """
         game = Game.of(replayed.replay(), replayed.scenario)
         game.seek(replayed.position)
-        self.push(PlayScreen(self, game))
+        self.begin(game)
 
     def played(self, game: Game) -> None:
         """Keep in mind how a game went."""

@@ -174,4 +174,4 @@ class FileCard(Card):
         if self._file.suffix == SUFFIX:
             app.watch(self._file)
         else:
-            app.play(str(self._file.absolute()))
+            app.play(str(self._file))
