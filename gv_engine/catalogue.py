@@ -15,6 +15,7 @@ from typing import cast
 from gv_engine.episode import Playable
 from gv_engine.errors import ScenarioError
 from gv_engine.families import FAMILIES, load_scenario, names
+from gv_engine.resources import SCENARIOS
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)
@@ -59,6 +60,14 @@ def load(source: str | Path) -> Playable:
         return cast(Playable, load_scenario(source))
     except ModuleNotFoundError as error:
         raise ScenarioError([str(error)]) from None
+
+
+def source_of(scenario: Playable) -> str:
+    """What `load` takes to get a scenario again, wherever Python is started."""
+    file = scenario.source
+    if file is None or file.is_relative_to(SCENARIOS):
+        return scenario.name
+    return str(file.absolute())
 
 
 def built_in() -> list[Entry]:

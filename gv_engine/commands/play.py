@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     def first(app: App) -> None:
         app.push(StartScreen(app))
         if game is not None:
-            app.begin(game, options.scenario)
+            app.begin(game)
 
     app = App.load()
     try:
