@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ Problems = list[tuple[str, int]]
 def mathy_envs(problems: Problems) -> Callable[[int], int]:
     """mathy_envs 0.12.5, PolySimplify."""
     import numpy as np
-    from mathy_envs.envs import PolySimplify  # type: ignore[import-not-found]  # in its own place
-    from mathy_envs.state import MathyEnvState  # type: ignore[import-not-found]
+
+    PolySimplify = import_module("mathy_envs.envs").PolySimplify
+    MathyEnvState = import_module("mathy_envs.state").MathyEnvState
 
     env = PolySimplify()
     rng = np.random.default_rng(0)

@@ -251,9 +251,9 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
     """
     if isinstance(source, str):
         files = built_in()
-        known = files | {gym_id(name): file for name, file in files.items()}
-        if source in known:
-            return known[source]
+        own = files | {gym_id(name): file for name, file in files.items()}
+        if source in own:
+            return own[source]
     path = Path(source)
     try:
         is_folder, is_file = path.is_dir(), path.is_file()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -242,7 +241,11 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     return LibraryTree(made(node, -1 if depth is None else depth), nodes, known)
 
 
-@cache
+_BLANKS: dict[Kind, dict[str, Any]] = {}
+
+
 def _blank(kind: Kind) -> dict[str, Any]:
     """The attributes of a new node: to copy them takes a quarter of what its constructors take."""
-    return vars(kind())
+    if kind not in _BLANKS:
+        _BLANKS[kind] = vars(kind())
+    return _BLANKS[kind]

@@ -188,11 +188,7 @@ class _Reader:
         self.changes = changes
         self.problems = document.problems or Problems(document.label)
         self.names = Names(document.folder)
-        keys = ["family", *(f.name for f in dataclasses.fields(MathyScenario))]
-        keys = [key for key in keys if key not in ("source", "document", "changes", "options")]
-        self.entries = check_keys(
-            self.problems, document.root, [*keys, *_OPTIONS, "problem_function"]
-        )
+        self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
         for key, value in changes.items():
             self.entries[key] = Node(value, key, text=str(value))
 
@@ -323,6 +319,19 @@ def _response(node: Node) -> str:
     return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
 
 
+_KEYS = (
+    "family",
+    "name",
+    "description",
+    "environment",
+    "difficulty",
+    "problem",
+    "problem_function",
+    "max_moves",
+    "max_steps",
+    "rules",
+    "rewards",
+)
 _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _LONGEST),
     "invalid_action_response": _response,
