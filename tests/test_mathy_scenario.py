@@ -107,6 +107,19 @@ def test_a_problem_function(file):
     assert ExpressionEnv(scenario).reset(seed=1)[1]["text"] == info["text"]
 
 
+def test_what_is_no_problem_is_said_in_one_line(file, capsys):
+    for text, said in [
+        ("problem: 6x^2\n", "'6x^2' is solved already"),
+        ("problem_function: ./own.py:Nothing\n", "Nothing"),
+        ("problem_function: ./own.py:junk\n", "returned 5: expected a text or (text, complexity)"),
+    ]:
+        (file.parent / "own.py").write_text(OWN + "\ndef junk(params, rng):\n    return 5\n")
+        file.write_text(FILE + text)
+        assert main(["rollout", str(file), "--episodes", "2"]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+
+
 def test_names():
     built_in = FAMILIES["mathy"].built_in()
     assert set(built_in) <= set(names())

@@ -20,6 +20,7 @@ from gv_engine.mathy.types import (
     EnvRewards,
     MathyEnvProblem,
     MathyEnvProblemArgs,
+    ProblemError,
     TimeStep,
     is_terminal_transition,
 )
@@ -50,7 +51,7 @@ SCHEDULE: dict[Phase, tuple[Call, ...]] = {
 """The systems of a move in their order; the first of TERMINATING and REWARD that decides, does."""
 
 _MOST_DRAWS = 100
-"""Problems that may be solved already, one after the other."""
+"""Problems that may be solved already or too long, one after the other."""
 
 
 class MathyEnv(Actions):
@@ -206,16 +207,20 @@ class MathyEnv(Actions):
             print_problem: print it, in an environment that is verbose.
 
         Raises:
-            ValueError: nothing but solved problems, or ones that are too long, are drawn.
+            ProblemError: nothing is drawn but what is solved already or too long.
         """
         config = params or MathyEnvProblemArgs()
         for _ in range(_MOST_DRAWS):
             problem = self.problem_fn(config)
-            state = self.begin(problem, self.max_moves_fn(problem, config))
-            if not self.is_terminal_state(state):
+            moves = self.max_moves_fn(problem, config)
+            state = MathyEnvState(problem.text, moves, problem.type)
+            if state.root.size <= self.max_seq_len and not self.is_terminal_state(state):
                 break
         else:
-            raise ValueError(f"{_MOST_DRAWS} problems in a row were solved already: {problem.text}")
+            raise ProblemError(
+                f"{_MOST_DRAWS} problems in a row were solved already or had more than "
+                f"max_seq_len={self.max_seq_len} nodes: {problem.text}"
+            )
         self.max_moves = state.max_moves
         if print_problem and self.verbose:
             self.print_state(state, "initial-state")
@@ -225,11 +230,12 @@ class MathyEnv(Actions):
         """The first state of an episode.
 
         Raises:
-            ValueError: the expression has more than `max_seq_len` nodes, or is none.
+            ProblemError: the expression has more than `max_seq_len` nodes.
+            ExpressionError: it is none.
         """
         state = MathyEnvState(problem.text, max_moves, problem.type)
         if state.root.size > self.max_seq_len:
-            raise ValueError(
+            raise ProblemError(
                 f"{problem.text!r} has {state.root.size} nodes, and max_seq_len={self.max_seq_len} "
                 f"is all there is room for; make max_seq_len larger"
             )
