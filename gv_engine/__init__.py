@@ -14,7 +14,16 @@ check_neighbours()
 
 from typing import TYPE_CHECKING, Any  # noqa: E402
 
-from gv_engine.component import NOTHING, EntityId, Float64, Int8, Int16, Int32, component  # noqa: E402
+from gv_engine.component import (  # noqa: E402
+    NOTHING,
+    Coordinate,
+    EntityId,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    component,
+)
 from gv_engine.environment import GridEnv  # noqa: E402
 from gv_engine.errors import (  # noqa: E402
     CapacityError,
@@ -67,6 +76,7 @@ __all__ = [
     "VISIBILITY",
     "Action",
     "CapacityError",
+    "Coordinate",
     "DoesNotCompileError",
     "EntityId",
     "Float64",

@@ -32,12 +32,16 @@ Worlds = int | NDArray[np.int64]
 _CHUNK = 2**20
 """Bytes of rows that a thread works on at a time, which its cache can hold."""
 
+_LEAST = 512
+"""Worlds that are done sooner than another thread wakes up."""
+
 
 class Batch:
     """N worlds as rows of one array, run by compiled code.
 
     Args:
         num_threads: how many threads share the work; the results are the same for any number.
+        masks: whether to find out which actions would do something, a tenth of the work.
 
     Attributes:
         rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
@@ -47,7 +51,9 @@ class Batch:
         DoesNotCompileError: a rule of the scenario cannot be compiled; it says which and why.
     """
 
-    def __init__(self, scenario: Scenario, num_worlds: int, num_threads: int = 1) -> None:
+    def __init__(
+        self, scenario: Scenario, num_worlds: int, num_threads: int = 1, masks: bool = True
+    ) -> None:
         from gv_engine import chains, compiler  # the one place that brings in numba
 
         compiler.check(scenario)
@@ -58,30 +64,33 @@ class Batch:
         self.outputs = Outputs.of(scenario, num_worlds)
         self._actions = np.zeros(num_worlds, np.int64)
         shown = [_as_records(array) for array in vars(self.outputs).values()]
-        tables: dict[compiler.Program, NDArray[Any]] = {}
+        tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
+
+        def arrays(member: Scenario, records: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+            view = view_record(member.area, member.visibility.system.rows)
+            return self.rows, records, view, self._actions, *shown
+
         for number, member in enumerate(scenario.members):
-            records = chains.parameters(scenario, number)
-            view = view_record(scenario.area)
-            arrays = (self.rows, records, view, self._actions, *shown)
+            records = chains.parameters(scenario, number, masks)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
-            program = compiler.compile_scenario(member, slots, [a.dtype for a in arrays])
-            tables.setdefault(program, records)[number] = records[number]
-        # (program, its arrays, their addresses) for each thread, which looks into a view of its own
+            dtypes = [array.dtype for array in arrays(member, records)]
+            program = compiler.compile_scenario(member, slots, dtypes)
+            tables.setdefault(program, (member, records))[1][number] = records[number]
+        # for each thread, which looks into views of its own: (program, its arrays, their addresses)
         self._lanes: list[list[tuple[compiler.Program, Any, NDArray[np.int64]]]] = []
         for _ in range(num_threads):
             lane = []
-            for program, records in tables.items():
-                view = view_record(scenario.area)
-                arrays = (self.rows, records, view, self._actions, *shown)
-                addresses = np.array([array.ctypes.data for array in arrays], np.int64)
+            for program, (member, records) in tables.items():
+                own = arrays(member, records)
+                addresses = np.array([array.ctypes.data for array in own], np.int64)
                 program.prepare(addresses)
-                lane.append((program, arrays, addresses))
+                lane.append((program, own, addresses))
             # a program draws what its worlds play next, and leaves that to the member's program
             self._lanes.append([*lane, *lane[:-1]])
+        self._masks = masks
         self._team = Team(num_threads)
-        one_pass = num_threads == len(tables) == 1
         fair = -(-num_worlds // num_threads)
-        self._chunk = num_worlds if one_pass else min(fair, max(1, _CHUNK // self.rows.itemsize))
+        self._chunk = max(_LEAST, min(fair, _CHUNK // self.rows.itemsize))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -138,11 +147,11 @@ class Batch:
         self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, self.rows, self.outputs, self._team.size
+        return self.scenario, self.rows, self.outputs, self._team.size, self._masks
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        scenario, rows, outputs, num_threads = state
-        self.__init__(scenario, len(rows), num_threads)  # type: ignore[misc]  # it has addresses
+        scenario, rows, outputs, *more = state
+        self.__init__(scenario, len(rows), *more)  # type: ignore[misc]  # its addresses are those of now
         self.rows[:] = rows
         self.outputs.become(outputs)
 
@@ -165,8 +174,9 @@ def looking(num_worlds: int, worlds: Worlds) -> NDArray[np.int64]:
 class ObjectBatch:
     """N object worlds behind the interface of `Batch`: any Python, at the speed of Python."""
 
-    def __init__(self, scenario: Scenario, num_worlds: int) -> None:
+    def __init__(self, scenario: Scenario, num_worlds: int, masks: bool = True) -> None:
         self.scenario = scenario
+        self._masks = masks
         self.outputs = Outputs.of(scenario, num_worlds)
         self.simulations = [Simulation(scenario) for _ in range(num_worlds)]
 
@@ -208,13 +218,15 @@ class ObjectBatch:
                 out.returns[i], out.lengths[i] = world.total, world.steps
                 if mode == SAME_STEP and (world.terminated or world.truncated):
                     simulation.observe(out.final_grid[i], out.final_item[i])
-                    simulation.valid_actions(out.final_mask[i])
+                    if self._masks:
+                        simulation.valid_actions(out.final_mask[i])
                     out.final_terms[i] = out.terms[i]
                     out.final_member[i] = world.member
                     simulation.reset()
                     out.terms[i] = 0.0
             simulation.observe(out.grid[i], out.item[i])
-            simulation.valid_actions(out.mask[i])
+            if self._masks:
+                simulation.valid_actions(out.mask[i])
             out.member[i] = world.member
         except RuleError as error:
             raise type(error)(f"world {i}: {error}") from error
@@ -241,11 +253,11 @@ class ObjectBatch:
             self.simulations[i].world.rng = generator_from_row(row["rng"])
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, self.snapshot(np.arange(len(self))), self.outputs
+        return self.scenario, self.snapshot(np.arange(len(self))), self.outputs, self._masks
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        scenario, rows, outputs = state
-        self.__init__(scenario, len(rows))  # type: ignore[misc]  # esper keeps worlds in a context
+        scenario, rows, outputs, masks = state
+        self.__init__(scenario, len(rows), masks)  # type: ignore[misc]  # esper keeps worlds in a context
         for i, simulation in enumerate(self.simulations):
             simulation.world.restore(rows[i : i + 1].reshape(()))
             simulation.terms = outputs.terms[i].tolist()
@@ -253,13 +265,18 @@ class ObjectBatch:
 
 
 def make_batch(
-    scenario: Scenario, num_worlds: int, world: str = "auto", num_threads: int = 1
+    scenario: Scenario,
+    num_worlds: int,
+    world: str = "auto",
+    num_threads: int = 1,
+    masks: bool = True,
 ) -> Batch | ObjectBatch:
     """Compiled worlds, or object worlds where that is asked for or a rule does not compile.
 
     Args:
         world: "compiled", "object", or "auto": compiled if possible, with a warning if not.
         num_threads: for compiled worlds; objects take turns in one.
+        masks: whether to find out which actions would do something.
 
     Raises:
         DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled.
@@ -269,9 +286,9 @@ def make_batch(
         raise ValueError(f"world={world!r}: allowed are 'auto', 'compiled' and 'object'")
     if world != "object":
         try:
-            return Batch(scenario, num_worlds, num_threads)
+            return Batch(scenario, num_worlds, num_threads, masks)
         except DoesNotCompileError as error:
             if world == "compiled":
                 raise
             warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
-    return ObjectBatch(scenario, num_worlds)
+    return ObjectBatch(scenario, num_worlds, masks)

@@ -8,6 +8,7 @@ for a new compilation, never other parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from gv_engine.autoreset import BEGIN, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.component import NOTHING
+from gv_engine.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.mixture import draw_member
 from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY, Call, is_nested
 from gv_engine.verbs import stands_somewhere
@@ -47,18 +49,19 @@ def _is_data(value: Any) -> bool:
     return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
 
 
-def parameters(scenario: Scenario, number: int = 0) -> NDArray[Any]:
+def parameters(scenario: Scenario, number: int = 0, masks: bool = True) -> NDArray[Any]:
     """(members,) records of everything about a scenario that is data.
 
     That of the given member has the arguments of its systems, its actions and its step limit; in
-    the others all is 0 but their share of a mixture.
+    the others all is 0 but their share of a mixture. Without masks it is told to have no actions
+    to look through.
     """
     member = scenario.members[number]
     actions = np.zeros(8, np.int16)
     actions[: len(member.actions)] = member.actions
     values: dict[str, NDArray[Any]] = {
         "actions": actions,
-        "num_actions": np.asarray(len(member.actions)),
+        "num_actions": np.asarray(len(member.actions) if masks else 0),
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
         "mine": np.asarray(1, np.uint8),
         "mixed": np.asarray(len(scenario.members) > 1, np.uint8),
@@ -76,20 +79,14 @@ def parameters(scenario: Scenario, number: int = 0) -> NDArray[Any]:
     return records
 
 
+AHEAD = 4
+"""So many worlds before its turn a row is asked for, and half as many its cells if it is large."""
+
+
 # ---- calls -----------------------------------------------------------------------------------
-# Everything is a closure over what comes before it. `p` is the parameter record; `was` what was
-# measured before the transitions, as nested pairs that measuring and running take apart alike.
-
-
-def _none(w: Any, p: Any, was: Any) -> Any:
-    return ()
-
-
-def _data(before: Any, field: str) -> Any:
-    def values(w: Any, p: Any, was: Any) -> Any:
-        return (*before(w, p, was), p[field])
-
-    return values
+# Everything is a closure over what comes before it. `p` is the parameter record; `was` holds all
+# that was measured before the transitions, as one tuple of numbers. A closure costs Numba some
+# 40 ms, so that there are as few as can be.
 
 
 def _constant(before: Any, value: Any) -> Any:
@@ -101,7 +98,14 @@ def _constant(before: Any, value: Any) -> Any:
 
 def _result(before: Any, nested: Any) -> Any:
     def values(w: Any, p: Any, was: Any) -> Any:
-        return (*before(w, p, was[0]), nested(w, p, was[1]))
+        return (*before(w, p, was), nested(w, p, was))
+
+    return values
+
+
+def _both(before: Any, after: Any) -> Any:
+    def values(w: Any, p: Any, was: Any) -> Any:
+        return before(w, p, was) + after(w, p, was)
 
     return values
 
@@ -110,86 +114,114 @@ def _unmeasured(w: Any, p: Any) -> Any:
     return ()
 
 
-def _pair(first: Any, second: Any) -> Any:
+def _remembering(before: Any, remember: Any, values: Any) -> Any:
     def measure(w: Any, p: Any) -> Any:
-        return (first(w, p), second(w, p))
+        return (*before(w, p), 1.0 * remember(w, AGENT, *values(w, p, ())))
 
     return measure
 
 
-def _remembering(remember: Any, values: Any) -> Any:
-    def measure(w: Any, p: Any) -> Any:
-        return _number(remember(w, AGENT, *values(w, p, ())))
+class _Past:
+    """What is to be measured before the transitions.
 
-    return measure
+    Attributes:
+        measure: `(w, p)` → all of it.
+        length: how many numbers that is.
+    """
+
+    def __init__(self) -> None:
+        self.measure: Any = _unmeasured
+        self.length = 0
+
+    def remember(self, helper: Any, values: Any) -> int:
+        """Measure one more; returns its number."""
+        self.measure = _remembering(self.measure, helper, values)
+        self.length += 1
+        return self.length - 1
 
 
-def _function(function: Any, values: Any, result: Any) -> Any:
+def _function(function: Any, values: Any) -> Any:
     def run(w: Any, p: Any, was: Any) -> Any:
-        return result(function(w, AGENT, *values(w, p, was)))
+        return function(w, AGENT, *values(w, p, was))
 
     return run
 
 
-def _function_with_past(function: Any, values: Any, result: Any) -> Any:
+def _function_with_past(function: Any, values: Any, number: int) -> Any:
     def run(w: Any, p: Any, was: Any) -> Any:
-        return result(function(w, AGENT, was[0], *values(w, p, was[1])))
+        return function(w, AGENT, was[number], *values(w, p, was))
 
     return run
 
 
-def _number(value: Any) -> Any:
-    return 1.0 * value
+def _as_number(run: Any) -> Any:
+    def number(w: Any, p: Any, was: Any) -> Any:
+        return 1.0 * run(w, p, was)
+
+    return number
 
 
-def _truth(value: Any) -> Any:
-    return bool(value)
+def _as_truth(run: Any) -> Any:
+    def truth(w: Any, p: Any, was: Any) -> Any:
+        return bool(run(w, p, was))
+
+    return truth
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
+_RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
+"""What nested functions of a phase return, whatever kind of number they make it from."""
 
 
-_RESULTS = {REWARD: _number, TERMINATING: _truth}
-"""What the functions of a phase return, whatever kind of number they make it from."""
+def _arguments(
+    prefix: str, call: Call, past: _Past, helper: Callable[..., Any] | None = None
+) -> Any:
+    """`(w, p, was)` → arguments of a call, or of a helper."""
+    values: Any = None
+    names = list(call.names(helper))
+    while names or values is None:
+        data = list(takewhile(lambda name: _is_data(call.arguments[name]), names))
+        picked = fields([f"{prefix}_{name}" for name in data])
+        if values is None:
+            values = picked
+        elif data:
+            values = _both(values, picked)
+        names = names[len(data) :]
+        if names:
+            value, field = call.arguments[names[0]], f"{prefix}_{names.pop(0)}"
+            if isinstance(value, tuple):
+                values = _result(values, _several(field, value, past))
+            elif is_nested(value):
+                values = _result(values, _nested(field, value, past))
+            else:
+                values = _constant(values, value)
+    return values
 
 
-def _arguments(prefix: str, call: Call, helper: Callable[..., Any] | None = None) -> Any:
-    """`(w, p, was)` → arguments of a call, or of a helper; and `(w, p)` → was for nested calls."""
-    values: Any = _none
-    measure: Any = _unmeasured
-    for name in call.names(helper):
-        value, field = call.arguments[name], f"{prefix}_{name}"
-        if is_nested(value):
-            nested = _several(field, value) if isinstance(value, tuple) else _call(field, value)
-            values, measure = _result(values, nested[1]), _pair(measure, nested[0])
-        elif _is_data(value):
-            values = _data(values, field)
-        else:
-            values = _constant(values, value)
-    return values, measure
-
-
-def _several(prefix: str, calls: tuple[Call, ...]) -> Any:
-    """The same for a list of calls: a tuple of results."""
-    values: Any = _none
-    measure: Any = _unmeasured
+def _several(prefix: str, calls: tuple[Call, ...], past: _Past) -> Any:
+    """A list of nested calls: a tuple of results."""
+    values: Any = fields([])
     for number, call in enumerate(calls):
-        nested = _call(f"{prefix}_{number}", call)
-        values, measure = _result(values, nested[1]), _pair(measure, nested[0])
-    return measure, values
+        values = _result(values, _nested(f"{prefix}_{number}", call, past))
+    return values
 
 
-def _call(prefix: str, call: Call) -> Any:
-    """`(w, p)` → was and `(w, p, was)` → result of a call."""
-    values, measure = _arguments(prefix, call)
-    result = _RESULTS.get(call.system.phase, _as_it_is)
-    remember = call.system.remember
-    if remember is None:
-        return measure, _function(call.system.function, values, result)
-    remembered, _ = _arguments(prefix, call, remember)
-    measure = _pair(_remembering(remember, remembered), measure)
-    return measure, _function_with_past(call.system.function, values, result)
+def _nested(prefix: str, call: Call, past: _Past) -> Any:
+    result = _RESULTS.get(call.system.phase)
+    run = _call(prefix, call, past)
+    return result(run) if result else run
+
+
+def _call(prefix: str, call: Call, past: _Past) -> Any:
+    """`(w, p, was)` → result of a call."""
+    system = call.system
+    number = None
+    if system.remember is not None:
+        asked = _arguments(prefix, call, past, system.remember)
+        number = past.remember(system.remember, asked)
+    values = _arguments(prefix, call, past)
+    if number is None:
+        return _function(system.function, values)
+    return _function_with_past(system.function, values, number)
 
 
 # ---- chains ----------------------------------------------------------------------------------
@@ -201,17 +233,10 @@ def _nothing(w: Any, p: Any) -> None:
 
 def _then(before: Any, measure: Any, run: Any) -> Any:
     """RESET and TRANSITION: one system after the other."""
-    if measure is _unmeasured:
 
-        def both(w: Any, p: Any) -> None:
-            before(w, p)
-            run(w, p, ())
-
-    else:
-
-        def both(w: Any, p: Any) -> None:
-            before(w, p)
-            run(w, p, measure(w, p))
+    def both(w: Any, p: Any) -> None:
+        before(w, p)
+        run(w, p, measure(w, p))
 
     return both
 
@@ -224,8 +249,8 @@ def _add(before: Any, number: int, run: Any) -> Any:
     """REWARD: the terms from left to right."""
 
     def total(w: Any, p: Any, was: Any, terms: Any) -> float:
-        reward = before(w, p, was[0], terms)
-        term = run(w, p, was[1])
+        reward = before(w, p, was, terms)
+        term = 1.0 * run(w, p, was)
         terms[number] = term
         return reward + term  # type: ignore[no-any-return]
 
@@ -240,8 +265,8 @@ def _or(before: Any, run: Any) -> Any:
     """TERMINATING: whether any test is true; all of them run."""
 
     def over(w: Any, p: Any, was: Any) -> bool:
-        earlier = before(w, p, was[0])
-        return run(w, p, was[1]) or earlier  # type: ignore[no-any-return]
+        earlier = before(w, p, was)
+        return bool(run(w, p, was)) or earlier
 
     return over
 
@@ -276,39 +301,38 @@ def _see(function: Any, values: Any) -> Any:
 # ---- the program -----------------------------------------------------------------------------
 
 
-def link(
-    scenario: Scenario, slots: Sequence[int], table: Any, dtypes: Sequence[np.dtype[Any]]
-) -> FunctionType:
+def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> FunctionType:
     """The kernel, not compiled yet.
 
     Args:
         scenario: whose systems it runs.
         slots: where the terms of its rewards go.
-        table: `(address, length, dtype)` → array over the memory there, for compiled code.
         dtypes: of the arrays whose addresses the kernel will be given, in its order.
     """
     begin: Any = _nothing
     for number, call in enumerate(scenario.calls(RESET)):
-        begin = _then(begin, *_call(f"RESET_{number}", call))
+        past = _Past()
+        run = _call(f"RESET_{number}", call, past)
+        begin = _then(begin, past.measure, run)
     move: Any = _nothing
     valid: Any = _no_action
     for number, call in enumerate(scenario.calls(TRANSITION)):
-        move = _then(move, *_call(f"TRANSITION_{number}", call))
+        past = _Past()
+        run = _call(f"TRANSITION_{number}", call, past)
+        move = _then(move, past.measure, run)
         for prefix, part in _parts(f"TRANSITION_{number}", call):
             helper = part.system.valid
-            valid = _or_valid(valid, helper, helper and _arguments(prefix, part, helper)[0])
-    measure_rewards: Any = _unmeasured
+            valid = _or_valid(valid, helper, helper and _arguments(prefix, part, _Past(), helper))
+    past = _Past()
     score: Any = _no_reward
     for number, call in enumerate(scenario.calls(REWARD)):
-        measure, run = _call(f"REWARD_{number}", call)
-        measure_rewards, score = _pair(measure_rewards, measure), _add(score, slots[number], run)
-    measure_endings: Any = _unmeasured
+        score = _add(score, slots[number], _call(f"REWARD_{number}", call, past))
     over: Any = _never
     for number, call in enumerate(scenario.calls(TERMINATING)):
-        measure, run = _call(f"TERMINATING_{number}", call)
-        measure_endings, over = _pair(measure_endings, measure), _or(over, run)
+        over = _or(over, _call(f"TERMINATING_{number}", call, past))
+    measure = past.measure
     visibility = scenario.visibility
-    see = _see(visibility.system.function, _arguments("VISIBILITY_0", visibility)[0])
+    see = _see(visibility.system.function, _arguments("VISIBILITY_0", visibility, _Past()))
 
     def restart(w: Any, p: Any) -> None:
         for e in range(1, w.capacity):
@@ -330,6 +354,14 @@ def link(
         begin(w, p)
 
     row, parameter, view, action, grid, item, masked, term, count, reward, flag = dtypes[:11]
+
+    large = row.itemsize > SMALL_ROW
+
+    def foresee(w: Any, view: Any) -> None:
+        y, x = w.position.y[AGENT], w.position.x[AGENT]
+        reach = view.entity.shape[0]
+        for k in range(-reach, reach + 1):
+            prefetch_cell(w, y + k, x)
 
     def kernel(addresses: Any, start: int, stop: int, mode: int) -> int:
         rows = table(addresses[0], stop, row)
@@ -354,6 +386,10 @@ def link(
         failed = 0
         for i in range(start, stop):
             w = rows[i]
+            if i + AHEAD < stop:
+                prefetch(rows, i + AHEAD)
+            if large and i + AHEAD // 2 < stop:
+                foresee(rows[i + AHEAD // 2], look_at)
             chosen = actions[i]
             p = parameters[w.member]
             if chosen == KEEP or not p.mine:
@@ -387,12 +423,11 @@ def link(
                     w.action = p.actions[chosen]
                     w.terminated = 0
                     w.truncated = 0
-                    was = measure_rewards(w, p)
-                    was_ending = measure_endings(w, p)
+                    was = measure(w, p)
                     move(w, p)
                     if stands_somewhere(w, AGENT):
                         w.reward = score(w, p, was, terms[i].row)
-                        w.terminated = over(w, p, was_ending)
+                        w.terminated = over(w, p, was)
                     w.steps += 1
                     w.total += w.reward
                     w.truncated = w.steps >= p.max_steps and not w.terminated

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +20,13 @@ from numba.core.errors import NumbaError
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gv_engine import reach, record_methods, rng_kernels, verbs
+from gv_engine import intrinsics, reach, record_methods, rng_kernels, verbs
 from gv_engine.chains import link
 from gv_engine.errors import CapacityError, DoesNotCompileError, RuleError
 from gv_engine.program_cache import ProgramCache
 from gv_engine.system import Phase
 from gv_engine.world import CAPACITY, UNKNOWN_TYPE
+from systems import observation
 
 if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
@@ -56,6 +59,8 @@ class Program:
         # chains are as deep as lists of systems are long, and Numba recurses ten times a link
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 20_000))
+        collecting = gc.isenabled()
+        gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
             self.run(addresses, 0, 0, 0)
         except NumbaError as error:
@@ -64,6 +69,8 @@ class Program:
             raise DoesNotCompileError(self._unknown_name(error.args[0])) from None
         finally:
             sys.setrecursionlimit(limit)
+            if collecting:
+                gc.enable()
 
     def _unknown_name(self, name: object) -> str:
         for function in self.functions:
@@ -73,6 +80,9 @@ class Program:
                 return f"a rule cannot be compiled ({place}): {function.__name__} asks for {name!r}"
         return f"a rule cannot be compiled: it asks for {name!r}"
 
+
+_WIDEST = 62
+"""Columns whose bits a number holds, with room for a carry."""
 
 _LOCK = threading.Lock()
 _PROGRAMS: dict[str, Program] = {}
@@ -113,14 +123,21 @@ def compile_scenario(
         dtypes: of the arrays that hold the worlds and what they show, as `Batch` orders them.
 
     Raises:
-        DoesNotCompileError: in `Program.prepare`.
+        DoesNotCompileError: the view is too wide for its visibility function; all else is found
+            out in `Program.prepare`.
     """
     record_methods.record_type(scenario.layout)
-    run = link(scenario, slots, record_methods.table, dtypes)
-    roots = [run, *_functions(rng_kernels), *_functions(verbs)]
+    run = link(scenario, slots, dtypes)
+    roots = [run, *_functions(rng_kernels), *_functions(verbs), *_functions(observation)]
     functions = reach.reached(roots)
+    width = scenario.area.shape[1]
+    if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):
+        raise DoesNotCompileError(
+            f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
+            f"{_WIDEST} columns; the observation area has {width}"
+        )
     key = reach.digest(
-        [*roots, *_functions(record_methods)],
+        [*roots, *_functions(intrinsics), *_functions(record_methods)],
         str(dtypes),
         sys.version,
         numba.__version__,
@@ -128,26 +145,39 @@ def compile_scenario(
     )
     with _LOCK:
         if key not in _PROGRAMS:
-
-            def on_miss() -> None:
-                text = f"compiling {scenario.name} for this machine, once; later runs load it"
-                print(f"gv-engine: {text}", file=sys.stderr)
-                for function in functions:
-                    register_jitable(function)
-
-            compiled: Any = njit(nogil=True)(run)
-            try:
-                compiled._cache = ProgramCache(run, key, on_miss)
-            except OSError as error:
-                warnings.warn(
-                    f"compiled programs cannot be kept ({error}); every process will compile anew. "
-                    f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-                on_miss()
-            _PROGRAMS[key] = Program(compiled, _errors(functions), tuple(functions))
+            run = _kept(run, key, functions, scenario.name)
+            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions))
         return _PROGRAMS[key]
+
+
+@cache
+def compile_function(function: FunctionType) -> Any:
+    """A function of numbers and arrays, compiled for what it is called with, or from the cache."""
+    key = reach.digest([function], sys.version, numba.__version__, np.__version__)
+    return _kept(function, key, reach.reached([function]), function.__name__)
+
+
+def _kept(function: FunctionType, key: str, parts: Iterable[FunctionType], name: str) -> Any:
+    """The function, to be compiled or loaded when it is called."""
+
+    def on_miss() -> None:
+        text = f"compiling {name} for this machine, once; later runs load it"
+        print(f"gv-engine: {text}", file=sys.stderr)
+        for part in parts:
+            register_jitable(**record_methods.INLINED)(part)
+
+    compiled: Any = njit(nogil=True)(function)
+    try:
+        compiled._cache = ProgramCache(function, key, on_miss)
+    except OSError as error:
+        warnings.warn(
+            f"compiled programs cannot be kept ({error}); every process will compile anew. "
+            f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        on_miss()
+    return compiled
 
 
 def _errors(functions: dict[FunctionType, Any]) -> dict[int, RuleError]:
@@ -180,4 +210,6 @@ def _brief(error: NumbaError) -> str:
 
 
 def _functions(module: Any) -> Iterator[FunctionType]:
-    return (thing for thing in vars(module).values() if isinstance(thing, FunctionType))
+    # an intrinsic keeps what it generates code by under `_defn`
+    things = (getattr(thing, "_defn", thing) for thing in vars(module).values())
+    return (thing for thing in things if isinstance(thing, FunctionType))

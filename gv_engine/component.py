@@ -33,6 +33,8 @@ Int32 = Annotated[int, np.dtype(np.int32)]
 Float64 = Annotated[float, np.dtype(np.float64)]
 EntityId = Annotated[int, "entity"]
 """Index of another entity, `NOTHING` for none; as wide as the world's capacity needs."""
+Coordinate = Annotated[int, "coordinate"]
+"""Row or column of a cell, -1 for none; as wide as the largest grid needs."""
 
 _PLAIN = {int: np.dtype(np.int32), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 _WORLD_ATTRIBUTES = frozenset(
@@ -88,11 +90,16 @@ _C = TypeVar("_C")
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a component: its name, dtype (None: an entity id) and default."""
+    """One column of a component: its name, dtype (or what the layout gives one) and default."""
 
     name: str
-    dtype: np.dtype[Any] | None
+    dtype: np.dtype[Any] | str
     default: float
+
+    @property
+    def is_entity(self) -> bool:
+        """Whether it holds the index of an entity."""
+        return isinstance(self.dtype, str) and self.dtype == "entity"
 
 
 _COLUMNS: WeakKeyDictionary[type[Any], tuple[str, tuple[Field, ...]]] = WeakKeyDictionary()
@@ -130,13 +137,11 @@ def _field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
             f"value that an entity without the component reads"
         )
     arguments = get_args(hint)
-    if arguments and arguments[-1] == "entity":
-        return Field(field.name, None, field.default)
     dtype = arguments[-1] if arguments else _PLAIN.get(hint)
-    if not isinstance(dtype, np.dtype):
+    if not isinstance(dtype, np.dtype) and dtype not in ("entity", "coordinate"):
         raise TypeError(
             f"component {cls.__name__}: field {field.name!r} has type {hint!r}; columns hold "
-            f"int, float, bool, Int8, Int16, Int32, Float64 or EntityId"
+            f"int, float, bool, Int8, Int16, Int32, Float64, EntityId or Coordinate"
         )
     return Field(field.name, dtype, field.default)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine.frame import Frame
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import sprite_folders, sprite_name
+from gv_engine.rng import generator_from_row
 from gv_engine.scenario import Scenario
 from gv_engine.simulation import Simulation
 
@@ -86,6 +88,17 @@ class Game:
             self._earlier.append(self._played())
             self.seed += 1
         self._begin()
+
+    def restore(self, row: NDArray[Any]) -> None:
+        """Go on with the world of a row of `scenario.layout.dtype`.
+
+        Raises:
+            ValueError: the row is not one of this scenario's.
+        """
+        self.scenario.check(row)
+        self._simulation.world.restore(row)
+        self._observe()
+        self._simulation.world.rng = generator_from_row(row["rng"])  # looking may have drawn
 
     @property
     def played(self) -> list[Played]:

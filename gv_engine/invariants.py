@@ -43,7 +43,7 @@ def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
         return "w.at holds an entity in two cells"
     for cls in scenario.layout.components:
         for field in fields_of(cls):
-            if field.dtype is None:
+            if field.is_entity:
                 column = column_name(cls)
                 named = alive & (row[column][field.name] != NOTHING)
                 for e in np.flatnonzero(named).tolist():

@@ -113,4 +113,4 @@ def _text(value: Any) -> str:
         return value.__qualname__
     if isinstance(value, _PLAIN):
         return repr(value)
-    return type(value).__qualname__
+    return f"{type(value).__qualname__} {getattr(value, '__name__', '')}"

@@ -8,22 +8,22 @@ state_of and set_state.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 from zlib import crc32
 
 import numpy as np
-from numba import from_dtype, types
+from numba import extending, from_dtype, types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic, overload_method, register_jitable
-from numba.np.arrayobj import make_array, populate_array
-from numpy.typing import NDArray
+from numba.extending import register_jitable
 
 from gv_engine import rng_kernels, verbs
 from gv_engine.component import NOTHING, column_name, fields_of
+from gv_engine.intrinsics import writing
 from gv_engine.layout import Layout
 from gv_engine.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
+from systems import observation
 
 
 def message_code(message: str) -> int:
@@ -34,6 +34,11 @@ def message_code(message: str) -> int:
 CAPACITY_CODE = message_code(CAPACITY)
 UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
 
+INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
+"""How functions of compiled code are compiled: as parts of the one that is called from outside."""
+
+overload_method: Any = extending.overload_method  # its own types know no `jit_options`
+
 _LAYOUTS: dict[types.Record, Layout] = {}
 
 
@@ -42,29 +47,6 @@ def record_type(layout: Layout) -> types.Record:
     record: types.Record = from_dtype(layout.dtype)
     _LAYOUTS[record] = layout
     return record
-
-
-@intrinsic
-def table(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
-    """`(address, length, dtype)`: an array over memory, to which no references are counted."""
-    kind = types.Array(dtype.dtype, 1, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = make_array(kind)(context, builder)  # type: ignore[no-untyped-call]
-        size = context.get_constant(
-            types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
-        )
-        populate_array(  # type: ignore[no-untyped-call]
-            array,
-            data=builder.inttoptr(arguments[0], array.data.type),
-            shape=[arguments[1]],
-            strides=[size],
-            itemsize=size,
-            meminfo=None,
-        )
-        return array._getvalue()
-
-    return kind(types.intp, types.intp, dtype), generate
 
 
 def _is_rng(record: types.Record) -> bool:
@@ -96,10 +78,19 @@ def _method(name: str, **options: Any) -> Callable[[Callable[..., Any]], Callabl
             return method
 
         choose.__signature__ = _bare(build)  # type: ignore[attr-defined]  # numba reads it
-        overload_method(types.Record, name, **options)(choose)
+        overload_method(
+            types.Record,
+            name,
+            jit_options={"forceinline": True, "no_cfunc_wrapper": True},
+            **options,
+        )(choose)
         return build
 
     return teach
+
+
+def _is_view(record: types.Record) -> bool:
+    return "across" in record.fields
 
 
 # ---- the same text ---------------------------------------------------------------------------
@@ -115,6 +106,21 @@ def _teach_verb(name: str, verb: Callable[..., Any]) -> None:
 
 for _name, _verb in verbs.VERBS.items():
     _teach_verb(_name, _verb)
+
+
+def _teach_view(name: str) -> None:
+    def build(*arguments: Any) -> Callable[..., Any] | None:
+        if not _is_view(arguments[0]):
+            return None
+        by = observation.BY_CELLS if "seen" in arguments[0].fields else observation.BY_BITS
+        return by[name]
+
+    build.__signature__ = inspect.signature(observation.BY_BITS[name])  # type: ignore[attr-defined]
+    _method(name)(build)
+
+
+for _name in observation.BY_BITS:
+    _teach_view(_name)
 
 
 # ---- chance ----------------------------------------------------------------------------------
@@ -212,7 +218,7 @@ def _setter(w: types.Record, column: Any, has: bool) -> Callable[[Any, Any, Any]
         raise TypingError(f"there are no columns {name!r}")
     columns = [(name, "has", np.array([has]))]
     columns += [(name, field.name, np.array([field.default])) for field in fields_of(found[0])]
-    write = _writing(columns)
+    write = writing(columns)
 
     def impl(w: Any, e: Any, column: Any) -> None:
         write(w, e, 0)
@@ -283,49 +289,7 @@ def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
         for position, field in enumerate(fields_of(cls)):
             values = [parts[cls][position] if cls in parts else field.default for parts in given]
             columns.append((column_name(cls), field.name, np.array(values)))
-    return _writing(columns)
-
-
-def _writing(columns: list[tuple[str, str, NDArray[Any]]]) -> Callable[[Any, int, int], None]:
-    """`(w, e, number)`: write into each column (name, field) the number of its table."""
-    # Four columns in one function, and four functions in one: a function costs Numba 25 ms, and a
-    # chain of all of them would exceed Python's recursion limit while it is compiled.
-    writes = [_write_four(*four) for four in _fours(columns)]
-    while len(writes) > 1:
-        writes = [_all_four(*four) for four in _fours(writes)]
-    return writes[0]  # type: ignore[no-any-return]  # numba returns what it takes
-
-
-def _fours(things: list[Any]) -> Iterator[list[Any]]:
-    """Four at a time; the last one again and again to fill up, as writing twice does no harm."""
-    for start in range(0, len(things), 4):
-        four = things[start : start + 4]
-        yield four + [four[-1]] * (4 - len(four))
-
-
-def _write_four(one: Any, two: Any, three: Any, four: Any) -> Any:
-    column1, field1, table1 = one
-    column2, field2, table2 = two
-    column3, field3, table3 = three
-    column4, field4, table4 = four
-
-    def write(w: Any, e: int, number: int) -> None:
-        w[column1][field1][e] = table1[number]
-        w[column2][field2][e] = table2[number]
-        w[column3][field3][e] = table3[number]
-        w[column4][field4][e] = table4[number]
-
-    return register_jitable(write)
-
-
-def _all_four(one: Any, two: Any, three: Any, four: Any) -> Any:
-    def write(w: Any, e: int, number: int) -> None:
-        one(w, e, number)
-        two(w, e, number)
-        three(w, e, number)
-        four(w, e, number)
-
-    return register_jitable(write)
+    return writing(columns)
 
 
 @_method("state_of")

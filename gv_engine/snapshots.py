@@ -110,9 +110,8 @@ def load(path: str | Path, scenario: Scenario | None = None) -> tuple[Scenario, 
         The scenario, and (N,) rows of `scenario.layout.dtype`.
 
     Raises:
-        SnapshotError: the file is no snapshot, or one of worlds of another layout.
+        SnapshotError: the file cannot be read, is no snapshot, or one of worlds of another layout.
         ScenarioError: the scenario is no longer there, or no longer right.
-        OSError: the file cannot be read.
 
     Warns:
         UserWarning: the scenario is no longer what it was.
@@ -120,8 +119,12 @@ def load(path: str | Path, scenario: Scenario | None = None) -> tuple[Scenario, 
     try:
         with np.load(path, allow_pickle=False) as file:
             rows, known = file["rows"], json.loads(file["scenario"].item())
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise SnapshotError(f"{path} is no snapshot of GV Engine: {error}") from None
+    except OSError as error:
+        raise SnapshotError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+        raise SnapshotError(
+            f"{path} is no snapshot of GV Engine; gv_engine.snapshots.save writes them"
+        ) from None
     scenario = scenario or found_again(known)
     try:
         scenario.check(rows)

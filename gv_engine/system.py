@@ -77,6 +77,7 @@ class System:
         valid: `(w, agent, action, …)`: would the transition do something, were this the action?
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
         tables: parameters that are made from the observation area, by the functions given here.
+        rows: a visibility function that takes the view by rows of bits.
         objects: the function of states or grids that `function` adapts (see
             `gv_engine.gridverse`); None for a system of columns.
     """
@@ -89,6 +90,7 @@ class System:
     valid: Callable[..., bool] | None = None
     check: Callable[..., str] | None = None
     tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
+    rows: bool = False
     objects: Callable[..., Any] | None = None
 
     @property
@@ -126,6 +128,7 @@ def system(
     valid: Callable[..., bool] | None = None,
     check: Callable[..., str] | None = None,
     tables: Mapping[str, Callable[[Area], Any]] | None = None,
+    rows: bool = False,
 ) -> Callable[[_F], _F]:
     """Mark a function as a system of a phase; the function itself stays as it is.
 
@@ -143,6 +146,8 @@ def system(
             loaded and returns what is wrong with them, or "".
         tables: for visibility functions, parameters that no scenario sets: each is made once,
             by a function of the observation area.
+        rows: a visibility function that uses `view.clear_row` and `view.see_row` alone, not cells:
+            faster where it is compiled, for views of up to 62 columns.
 
     Raises:
         TypeError: the signature does not fit the phase; the message shows both.
@@ -161,7 +166,15 @@ def system(
                             f"{asked!r}, no parameter of the system {nearest(asked, names)}"
                         )
         function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
-            function, phase, function.__name__, parameters, remember, valid, check, tables or {}
+            function,
+            phase,
+            function.__name__,
+            parameters,
+            remember,
+            valid,
+            check,
+            tables or {},
+            rows,
         )
         return function
 

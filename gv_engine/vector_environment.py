@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine import autoreset
 from gv_engine.autoreset import KEEP, RESTART
-from gv_engine.batch import make_batch
+from gv_engine.batch import Batch, make_batch
 from gv_engine.environment import GridEnv, Observation, load
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import Renderer
@@ -32,7 +32,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     `seed=s+i`, observation for observation. Observations, rewards, flags and infos are arrays over
     the worlds, as `gymnasium.vector.SyncVectorEnv` has them; `info` holds
 
-    - `action_mask` (N, actions) int8 and `reward_terms`, a mapping of (N,) float64;
+    - `reward_terms`, a mapping of (N,) float64, and `action_mask` (N, actions) int8;
     - `member` (N,) int64, in a mixture: the position of what is played in `scenario.members`;
     - `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode;
     - `episode` with `r` (N,) float64 and `l` (N,) int64, return and length of the episodes that
@@ -51,6 +51,8 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         num_threads: how many threads share the compiled worlds; all give the same results.
         episode_statistics: what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds, but
             for the time `t`, at next to no cost. That wrapper refuses an `info` that has it.
+
+        action_masks: False leaves them out of `info`, which makes steps a tenth faster.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -73,6 +75,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         observation_representation: str = "default",
         num_threads: int = 1,
         episode_statistics: bool = False,
+        action_masks: bool = True,
     ) -> None:
         if num_threads < 1:
             raise ValueError(f"num_threads={num_threads}: at least one thread is needed")
@@ -92,7 +95,9 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self.single_observation_space = with_room(self._representation)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._batch = make_batch(self.scenario, num_envs, world, num_threads)
+        self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
+        if isinstance(self._batch, Batch):
+            self._representation.compile()
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
         self._grid, self._item = (
@@ -106,6 +111,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._all.flags.writeable = False
         self._ended = np.zeros(num_envs, np.bool_)
         self._statistics = episode_statistics
+        self._masks = action_masks
         self._renderer: Renderer | None = None
         self._started = False
 
@@ -218,13 +224,12 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         for number, name in enumerate(self.scenario.reward_names):
             by_name[name] = terms[:, number]
             by_name[f"_{name}"] = which
-        info = {
-            "action_mask": mask,
-            "_action_mask": which,
-            "reward_terms": by_name,
-            "_reward_terms": which,
-        }
-        return info | {"member": member, "_member": which} if self.scenario.mixture else info
+        info: dict[str, Any] = {"reward_terms": by_name, "_reward_terms": which}
+        if self._masks:
+            info |= {"action_mask": mask, "_action_mask": which}
+        if self.scenario.mixture:
+            info |= {"member": member, "_member": which}
+        return info
 
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +60,14 @@ class View:
             for e in self.entity.ravel().tolist()
         ]
 
+    def clear_row(self, i: int) -> int:
+        """Bits of the cells of a row that let sight through; bit j is column j."""
+        return _clear(tuple(self.opaque[i].tolist()))
+
+    def see_row(self, i: int, seen: int) -> None:
+        """Let the agent see the cells of a row whose bits are set."""
+        self.seen[i] = _cells(seen, self.width)
+
     def _cut(self, w: World, agent: int, source: NDArray[Any]) -> NDArray[Any]:
         """(h, w) the part of an (at least H, at least W) array that the view shows."""
         a = self.area
@@ -102,25 +111,47 @@ class View:
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
 
-def view_dtype(area: Area) -> np.dtype[Any]:
-    """dtype of the record that stands for a `View` in compiled code."""
+@lru_cache(maxsize=4096)
+def _clear(opaque: tuple[Any, ...]) -> int:
+    return sum(1 << j for j, blocked in enumerate(opaque) if not blocked)
+
+
+@lru_cache(maxsize=4096)
+def _cells(bits: int, width: int) -> NDArray[Any]:
+    return np.array([bits >> j & 1 for j in range(width)], object)
+
+
+def view_dtype(area: Area, rows: bool) -> np.dtype[Any]:
+    """dtype of the record that stands for a `View` in compiled code.
+
+    Args:
+        area: what is seen of the grid.
+        rows: whether it holds rows of bits or cells.
+    """
+    bits = np.int64, area.shape[:1]
+    cells = np.uint8, area.shape
     return np.dtype(
         [
             ("height", np.int64),
             ("width", np.int64),
             ("y", np.int64),
             ("x", np.int64),
+            ("across", np.int32, area.shape[1:]),
+            ("on_grid", np.uint8, area.shape[1:]),
             ("entity", np.int32, area.shape),
-            ("opaque", np.uint8, area.shape),
-            ("seen", np.uint8, area.shape),
+            *(
+                [("clear_rows", *bits), ("inside_rows", *bits), ("seen_rows", *bits)]
+                if rows
+                else [("opaque", *cells), ("seen", *cells)]
+            ),
         ],
         align=True,
     )
 
 
-def view_record(area: Area) -> np.ndarray[Any, Any]:
-    """A (1,) array of `view_dtype` for this area."""
-    record = np.zeros(1, view_dtype(area))
+def view_record(area: Area, rows: bool) -> np.ndarray[Any, Any]:
+    """A (1,) array of `view_dtype`."""
+    record = np.zeros(1, view_dtype(area, rows))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer
     return record

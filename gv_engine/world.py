@@ -73,7 +73,7 @@ class ComponentColumns:
         self.rows: list[Any] = [self.absent] * capacity
         self.has = Presence(self)
         for field in fields_of(cls):
-            kind = float if field.dtype is not None and field.dtype.kind == "f" else int
+            kind = float if isinstance(field.dtype, np.dtype) and field.dtype.kind == "f" else int
             setattr(self, field.name, Column(self.rows, field.name, kind))
 
     def __getitem__(self, field: str) -> Any:

@@ -1,50 +1,49 @@
-"""Observations: what the agent is shown (GridVerse specification, section 6)."""
+"""Observations: what the agent is shown (GridVerse specification, section 6).
 
+For compiled worlds only; the object world has its own in `gv_engine.view.View`. This is the hottest
+code of all. It goes through all cells of a view without asking which lie on the grid, which
+processors like better than loops of unknown length, and counts them without a sign, which saves
+asking whether an index counts from the end.
+"""
+
+from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from components.objects import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.component import NOTHING, OUTSIDE
-from gv_engine.geometry import BACKWARD, FORWARD, RIGHT
+from gv_engine.geometry import step_x, step_y
 from systems.queries import blocks_vision
 
 
 def look(w: Any, agent: int, view: Any) -> None:
     """Cut the area around the agent out of the grid, turned so that the agent looks up."""
     facing = w.agent.facing[agent]
-    # steps in the grid for one cell down and one cell right in the view
-    if facing == FORWARD:
-        down_y, down_x, right_y, right_x = 1, 0, 0, 1
-    elif facing == BACKWARD:
-        down_y, down_x, right_y, right_x = -1, 0, 0, -1
-    elif facing == RIGHT:
-        down_y, down_x, right_y, right_x = 0, -1, 1, 0
-    else:
-        down_y, down_x, right_y, right_x = 0, 1, -1, 0
     y, x = w.position.y[agent], w.position.x[agent]
-    top = y - view.y * down_y - view.x * right_y
-    left = x - view.y * down_x - view.x * right_x
-    view.entity.fill(OUTSIDE)
-    view.opaque.fill(1)
-    height, width = view.entity.shape
-    # the part of the view that lies on the grid: rows of the view run along y or along x
-    if down_x == 0:
-        i_from, i_to = span(top, down_y, w.height, height)
-        j_from, j_to = span(left, right_x, w.width, width)
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    # where in `at`, taken as one line of cells, the rows of the view and their cells are
+    stride = w.at.shape[1]
+    if ahead_x == 0:
+        row, down, rows, line = y, -ahead_y, w.height, stride
+        column, right, columns, cell = x, -ahead_y, w.width, 1
     else:
-        i_from, i_to = span(left, down_x, w.width, height)
-        j_from, j_to = span(top, right_y, w.height, width)
-    for i in range(i_from, i_to):
-        for j in range(j_from, j_to):
-            e = w.at[top + i * down_y + j * right_y, left + i * down_x + j * right_x]
-            view.entity[i, j] = e
-            view.opaque[i, j] = blocks_vision(w, e)
-
-
-def span(start: int, step: int, size: int, count: int) -> tuple[int, int]:
-    """The k in 0 … count - 1 for which start + k * step is in 0 … size - 1, as a range."""
-    if step > 0:
-        return max(0, -start), min(count, size - start)
-    return max(0, start - size + 1), min(count, start + 1)
+        row, down, rows, line = x, -ahead_x, w.width, 1
+        column, right, columns, cell = y, ahead_x, w.height, stride
+    height, width = view.entity.shape
+    inside: Any = 0
+    for j in range(width):
+        k = column + (j - view.x) * right
+        on_grid = np.uint64(k) < np.uint64(columns)
+        inside |= on_grid << j
+        view.on_grid[j] = on_grid
+        view.across[j] = k * cell if on_grid else 0
+    for i in range(height):
+        k = row + (i - view.y) * down
+        if np.uint64(k) < np.uint64(rows):
+            view.cut_row(w, i, k * line, inside)
+        else:
+            view.skip_row(i)
 
 
 def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
@@ -57,8 +56,8 @@ def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     height, width = view.entity.shape
     for i in range(height):
         for j in range(width):
-            visible = view.seen[i, j] != 0 and view.entity[i, j] != OUTSIDE
-            e = view.entity[i, j] if visible else NOTHING
+            visible = view.shows(i, j)
+            e = np.uint32(view.entity[i, j] if visible else NOTHING)
             grid[i, j, 0] = w.kind.value[e] if visible else HIDDEN
             grid[i, j, 1] = w.state_of(e)
             grid[i, j, 2] = w.color.value[e]
@@ -66,3 +65,93 @@ def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     item[0] = NONE_GRID_OBJECT if held == NOTHING else w.kind.value[held]
     item[1] = w.state_of(held)
     item[2] = w.color.value[held]
+
+
+# ---- a view by rows of bits: bit j is the cell in column j ---------------------------------------
+
+
+def cut_bits(view: Any, w: Any, i: int, first: int, inside: int) -> None:
+    """Take a row from the grid."""
+    at = w.at[0]  # the first of all cells: there are no bounds within a row of a world
+    clear = 0
+    for j in range(view.entity.shape[1]):
+        e = at[np.uint32(first + view.across[j])]
+        view.entity[np.uint32(i), j] = e
+        clear |= (not blocks_vision(w, e)) << j
+    view.clear_rows[np.uint32(i)] = clear & inside
+    view.inside_rows[np.uint32(i)] = inside
+    view.seen_rows[np.uint32(i)] = 0
+
+
+def skip_bits(view: Any, i: int) -> None:
+    """A row beyond the grid."""
+    view.clear_rows[i] = view.inside_rows[i] = view.seen_rows[i] = 0
+
+
+def clear_bits(view: Any, i: int) -> int:
+    """Which cells of a row let sight through; none of those beyond the grid."""
+    return view.clear_rows[i]  # type: ignore[no-any-return]
+
+
+def see_bits(view: Any, i: int, seen: int) -> None:
+    """Let the agent see cells of a row."""
+    view.seen_rows[i] = seen & view.inside_rows[i]
+
+
+def shows_bit(view: Any, i: int, j: int) -> bool:
+    """Whether the agent sees a cell of the grid there."""
+    return view.seen_rows[i] >> j & 1 != 0  # type: ignore[no-any-return]
+
+
+# ---- a view by cells -----------------------------------------------------------------------------
+
+
+def cut_cells(view: Any, w: Any, i: int, first: int, inside: int) -> None:
+    """Take a row from the grid."""
+    at = w.at[0]
+    for j in range(view.entity.shape[1]):
+        e = at[np.uint32(first + view.across[j])]
+        view.entity[i, j] = e if view.on_grid[j] else OUTSIDE
+        view.opaque[i, j] = blocks_vision(w, e) or not view.on_grid[j]
+
+
+def skip_cells(view: Any, i: int) -> None:
+    """A row beyond the grid."""
+    view.entity[i].fill(OUTSIDE)
+    view.opaque[i].fill(1)
+
+
+def clear_cells(view: Any, i: int) -> int:
+    """Which cells of a row let sight through; none of those beyond the grid."""
+    clear = 0
+    for j in range(view.opaque.shape[1]):
+        clear |= (view.opaque[i, j] == 0) << j
+    return clear
+
+
+def see_cells(view: Any, i: int, seen: int) -> None:
+    """Let the agent see cells of a row."""
+    for j in range(view.seen.shape[1]):
+        view.seen[i, j] = seen >> j & 1
+
+
+def shows_cell(view: Any, i: int, j: int) -> bool:
+    """Whether the agent sees a cell of the grid there."""
+    return view.seen[i, j] != 0 and view.entity[i, j] != OUTSIDE  # type: ignore[no-any-return]
+
+
+BY_BITS: dict[str, Callable[..., Any]] = {
+    "cut_row": cut_bits,
+    "skip_row": skip_bits,
+    "clear_row": clear_bits,
+    "see_row": see_bits,
+    "shows": shows_bit,
+}
+BY_CELLS: dict[str, Callable[..., Any]] = {
+    "cut_row": cut_cells,
+    "skip_row": skip_cells,
+    "clear_row": clear_cells,
+    "see_row": see_cells,
+    "shows": shows_cell,
+}
+"""What compiled code does with a view, by the methods' names."""

@@ -22,23 +22,17 @@ def _agent_not_at_the_bottom(area: Area) -> str:
     return f"found rows {area.ymin} to {area.ymax}: the agent must be in the bottom row, row 0"
 
 
-@system(VISIBILITY, check=_agent_not_at_the_bottom)
+@system(VISIBILITY, check=_agent_not_at_the_bottom, rows=True)
 def partially_occluded(w: Any, agent: int, view: Any) -> None:
     """Sight spreads forward and to either side through whatever does not block it."""
     # Row by row from the agent, as bits: the cells that the spread to either side has reached.
-    width = view.seen.shape[1]
+    width = view.entity.shape[1]
     left = right = 1 << view.x
     for i in range(view.y, -1, -1):
-        clear = 0
-        opaque = view.opaque[i]
-        for j in range(width):
-            clear |= (opaque[j] == 0) << j
+        clear = view.clear_row(i)
         left = spread_left(left, clear, width)
         right = spread_right(right, clear)
-        seen = left | right
-        shown = view.seen[i]
-        for j in range(width):
-            shown[j] = seen >> j & 1
+        view.see_row(i, left | right)
         left &= clear
         left |= left >> 1
         right &= clear
@@ -88,44 +82,55 @@ def rays(area: Area) -> NDArray[np.int32]:
     return table
 
 
+def crossings(area: Area) -> NDArray[np.integer]:
+    """(h, w) by how many rays every cell is crossed."""
+    height, width = area.shape
+    table = rays(area)
+    return np.bincount(table[table >= 0], minlength=height * width).reshape(area.shape)
+
+
 def shine(view: Any, rays: Any) -> Any:
-    """(2, h, w) for every cell: by how many rays light reaches it, and how many cross it."""
+    """(h, w) by how many rays light reaches every cell."""
     height, width = view.seen.shape
-    counts = np.zeros((2, height, width), np.int64)
+    lit = np.zeros((height, width), np.int32)
     for ray in rays:
-        light = 1
         for cell in ray:
             if cell < 0:
                 break
             i, j = cell // width, cell % width
-            counts[0, i, j] += light
-            counts[1, i, j] += 1
+            lit[i, j] += 1
             if view.opaque[i, j]:
-                light = 0
-    return counts
+                break
+    return lit
 
 
-@system(VISIBILITY, tables={"rays": rays})
+@system(VISIBILITY, tables={"rays": rays, "crossings": crossings})
 def raytracing(
-    w: Any, agent: int, view: Any, rays: Any, absolute_counts: bool = True, threshold: float = 1.0
+    w: Any,
+    agent: int,
+    view: Any,
+    rays: Any,
+    crossings: Any,
+    absolute_counts: bool = True,
+    threshold: float = 1.0,
 ) -> None:
     """Seen is what enough rays of light reach, as a number or as a share of those that cross it."""
-    counts = shine(view, rays)
+    lit = shine(view, rays)
     for i in range(view.height):
         for j in range(view.width):
-            lit, all_rays = counts[0, i, j], counts[1, i, j]
             if absolute_counts:
-                view.seen[i, j] = lit >= threshold
+                view.seen[i, j] = lit[i, j] >= threshold
             else:
-                view.seen[i, j] = all_rays > 0 and lit / all_rays >= threshold
+                crossed = crossings[i, j]
+                view.seen[i, j] = crossed > 0 and lit[i, j] / crossed >= threshold
 
 
-@system(VISIBILITY, tables={"rays": rays})
-def stochastic_raytracing(w: Any, agent: int, view: Any, rays: Any) -> None:
+@system(VISIBILITY, tables={"rays": rays, "crossings": crossings})
+def stochastic_raytracing(w: Any, agent: int, view: Any, rays: Any, crossings: Any) -> None:
     """Each cell is seen by chance, as likely as the share of its rays that carry light."""
-    counts = shine(view, rays)
+    lit = shine(view, rays)
     for i in range(view.height):
         for j in range(view.width):
-            lit, all_rays = counts[0, i, j], counts[1, i, j]
-            likely = lit / all_rays if all_rays > 0 else 0.0
+            crossed = crossings[i, j]
+            likely = lit[i, j] / crossed if crossed > 0 else 0.0
             view.seen[i, j] = w.rng.random() <= likely

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv, __version__, episode_folder
-from gv_engine.commands import COMMANDS, main
+from gv_engine.commands import COMMANDS, bench, main
 from gv_engine.episode_folder import RolloutError
 from gv_engine.families import names
 from gv_engine.files import replacing
@@ -69,13 +69,13 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out == f"gv-engine {__version__}\n"
-    for words in ([], ["play"], ["list"], ["new"], ["check"], ["rollout"], ["record"]):
+    for words in ([], ["play"], ["list"], ["new"], ["check"], ["rollout"], ["record"], ["bench"]):
         with pytest.raises(SystemExit, match="0"):
             main([*words, "--help"])
         said = capsys.readouterr().out
         assert f"gv-engine {' '.join(words)}" in said
         assert "examples:\n" in said
-    assert len(COMMANDS) == 6
+    assert len(COMMANDS) == 7
 
 
 @pytest.mark.parametrize("words", [["rollout"], ["record"], ["play"], ["check"]])
@@ -359,6 +359,19 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError, match="is a folder"), replacing(tmp_path):
         pass
+
+
+# ---- bench -----------------------------------------------------------------------------------
+
+
+def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(bench, "_rate", lambda work, seconds: work())  # no test looks at the clock
+    assert main(["bench", "empty-4x4", "--num-envs", "10", "--threads", "3"]) == 0
+    rows = dict(line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert rows["10 worlds, resets per second"] == "10"
+    threads = [name.split(", ")[1] for name in rows if "thread" in name]
+    assert threads == ["1 thread", "2 threads", "3 threads"]
+    assert 1 < float(rows["memory per world, KiB"]) < 5
 
 
 # ---- record ----------------------------------------------------------------------------------

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from components.objects import BOX, EXIT, KEY, WALL
-from gv_engine import AGENT, GridEnv, RuleError, Scenario, ScenarioError, Simulation
+from gv_engine import (
+    AGENT,
+    DoesNotCompileError,
+    GridEnv,
+    RuleError,
+    Scenario,
+    ScenarioError,
+    Simulation,
+)
 from gv_engine.component import NOTHING
 from gv_engine.geometry import (
     ACTUATE,
@@ -185,6 +193,17 @@ def test_areas_of_any_kind(area):
 def test_rays_reach_everything_where_nothing_blocks(area):
     views = {Game(scenario("....\n..^.", **seen(area, s)), "object").view for s in SIGHTS[::2]}
     assert len(views) == 1
+
+
+def test_views_of_more_columns_than_a_number_has_bits():
+    sight = {"observation_function": {"name": "fully_transparent", "area": [[-3, 0], [-40, 40]]}}
+    one, other = (Game(scenario(PILLARS, **sight), world) for world in ("object", "batch"))
+    for _ in ORIENTATIONS:
+        assert one.act(TURN_LEFT).view == other.act(TURN_LEFT).view
+    sight["observation_function"]["name"] = "partially_occluded"
+    with pytest.raises(DoesNotCompileError, match="for up to 62 columns"):
+        Game(scenario(PILLARS, **sight), "batch")
+    assert Game(scenario(PILLARS, **sight), "object").view
 
 
 def test_rays_in_an_even_view(play):

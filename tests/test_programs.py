@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario, reach
 from gv_engine.lockstep import examine
 
 RULES = '''
@@ -154,6 +154,31 @@ def test_programs_are_found_again_when_their_rules_have_moved(tmp_path):
     ((again, said),) = processes_with(LOAD + MOVED, tmp_path, str(there))
     assert again == shown
     assert "compiling" not in said
+
+
+RULE = """
+STEP = 3
+
+def helper(x, by=2):
+    return x * by + STEP
+
+def rule(w):
+    return helper(w)
+"""
+
+
+def digest_of(code):
+    names = {"__name__": "rules"}
+    exec(code, names)
+    return reach.digest([names["rule"]])
+
+
+def test_a_digest_changes_with_all_that_a_rule_is_made_of():
+    assert digest_of(RULE) == digest_of(f"# moved\n\n{RULE}")
+    changes = [("STEP = 3", "STEP = 4"), ("by=2", "by=3"), ("* by", "+ by"), ("r(w)", "r(w, 3)")]
+    digests = {digest_of(RULE.replace(*change)) for change in changes}
+    assert len({digest_of(RULE), *digests}) == 1 + len(changes)
+    assert reach.digest([], "1.0") != reach.digest([], "1.1")
 
 
 TINY = """

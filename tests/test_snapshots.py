@@ -11,6 +11,8 @@ import pytest
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario, snapshots
+from gv_engine.commands import parser, play
+from gv_engine.commands.arguments import UsageError
 from gv_engine.snapshots import SnapshotError
 from tests.strategies import meadow
 from tests.test_mixture import TWO
@@ -68,7 +70,7 @@ def test_mistakes(tmp_path):
     snapshots.save(tmp_path / "worlds.npz", scenario, rows)
     with pytest.raises(SnapshotError, match="holds worlds of keydoor-5x5 with other maximum"):
         snapshots.load(tmp_path / "worlds.npz", Scenario.load("nine-rooms-13x13"))
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(SnapshotError, match=r"none\.npz cannot be read: No such file"):
         snapshots.load(tmp_path / "none.npz")
     (tmp_path / "text.npz").write_text("no archive")
     np.savez(tmp_path / "other.npz", rows=np.zeros(3))
@@ -76,3 +78,29 @@ def test_mistakes(tmp_path):
     for name in ("text.npz", "other.npz", "array.npz.npy"):
         with pytest.raises(SnapshotError, match="is no snapshot of GV Engine"):
             snapshots.load(tmp_path / name)
+
+
+def begun(*words):
+    return play.begin(parser().parse_args(["play", *map(str, words)]))
+
+
+@pytest.mark.parametrize("level", ["keydoor-5x5", "medley-7x7"])
+def test_any_row_opens_as_a_game(tmp_path, level):
+    envs = GridVectorEnv(level, 4, world="object", copy=True)
+    envs.reset(seed=0)
+    envs.step([0, 4, 5, 0])
+    file = tmp_path / "worlds.npz"
+    snapshots.save(file, envs.scenario, envs.snapshot())
+    for row in range(4):
+        game = begun("--from", file, "--row", row)
+        shown, rewards, *_ = envs.step([4] * 4)
+        game.step("TURN_LEFT")
+        frame = game.frame()
+        assert np.array_equal(frame.observation, shown["grid"][row])
+        assert (frame.reward, frame.steps) == (rewards[row], 2)
+        envs.restore(snapshots.load(file)[1])
+    with pytest.raises(UsageError, match=r"--row 4: .* has 4 worlds"):
+        begun("--from", file, "--row", 4)
+    with pytest.raises(SnapshotError, match="holds worlds of"):
+        begun("nine-rooms-13x13", "--from", file)
+    assert begun("empty-4x4", "--seed", 3).seed == 3

@@ -13,7 +13,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, batch
+from gv_engine import GridEnv, GridVectorEnv, RuleError, batch
 from gv_engine.scenario import gym_id, names
 from tests.boards import distances, scenario
 from tests.comparing import same
@@ -293,9 +293,32 @@ def test_episode_statistics_are_gymnasiums(kind, mode):
     assert ended > 2
 
 
+@KINDS
+@MODES
+def test_masks_can_be_left_out(kind, mode):
+    with_masks, without = (
+        GridVectorEnv(
+            LEVEL, 4, world=kind, autoreset_mode=mode, max_steps=SHORT, action_masks=wanted
+        )
+        for wanted in (True, False)
+    )
+    without = pickle.loads(pickle.dumps(without))
+    with_masks.reset(seed=0)
+    without.reset(seed=0)
+    for action in range(2 * SHORT):
+        *expected, info = with_masks.step([action % 8, 4, 5, 0])
+        *found, less = without.step([action % 8, 4, 5, 0])
+        assert same(tuple(found), tuple(expected))
+        for infos in (info, info.get("final_info", {})):
+            infos.pop("action_mask", None)
+            infos.pop("_action_mask", None)
+        assert same(less, info)
+
+
 @pytest.mark.parametrize("level", [LEVEL, "medley-7x7"])
 def test_any_number_of_threads_gives_the_same(level, monkeypatch):
-    monkeypatch.setattr(batch, "_CHUNK", 5 * Scenario.load(level).layout.dtype.itemsize)
+    monkeypatch.setattr(batch, "_LEAST", 5)
+    monkeypatch.setattr(batch, "_CHUNK", 1)
     many = [
         GridVectorEnv(level, 23, world="compiled", num_threads=threads, max_steps=SHORT)
         for threads in (1, 2, 5)
@@ -316,7 +339,8 @@ def test_any_number_of_threads_gives_the_same(level, monkeypatch):
 
 def test_threads_report_the_first_world_that_fails(monkeypatch):
     level = scenario("K<", **distances(object_type="Key"))
-    monkeypatch.setattr(batch, "_CHUNK", level.layout.dtype.itemsize)
+    monkeypatch.setattr(batch, "_LEAST", 1)
+    monkeypatch.setattr(batch, "_CHUNK", 1)
     envs = GridVectorEnv(level, 7, world="compiled", num_threads=3)
     envs.reset(seed=0)
     with pytest.raises(RuleError, match=r"^world 2: needs exactly one object of its object_type"):

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from gv_engine import __version__
-from gv_engine.commands import check, listing, new, play, record, rollout
+from gv_engine.commands import bench, check, listing, new, play, record, rollout
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
 from gv_engine.errors import GVEngineError, ScenarioError
 from gv_engine.policy import PolicyError
 from gv_engine.rules import is_rule_module
 
-COMMANDS = (play, listing, new, check, rollout, record)
+COMMANDS = (play, listing, new, check, rollout, record, bench)
 
 _EXAMPLES = """\
 examples:

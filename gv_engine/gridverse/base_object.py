@@ -117,7 +117,7 @@ class GridObject:
     def can_be_represented_in_state(cls) -> bool:
         """Whether (type, state, colour) say all about it; not about what holds another object."""
         return not any(
-            field.dtype is None for part, _ in cls.kind.components for field in fields_of(part)
+            field.is_entity for part, _ in cls.kind.components for field in fields_of(part)
         )
 
     # ---- what it is like ---------------------------------------------------------------------
@@ -283,7 +283,7 @@ def _thaw(
 def _entity_fields(parts: dict[type, Any]) -> Iterator[tuple[type, str]]:
     for cls in parts:
         for field in fields_of(cls):
-            if field.dtype is None:
+            if field.is_entity:
                 yield cls, field.name
 
 

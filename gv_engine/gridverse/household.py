@@ -89,7 +89,7 @@ class Household:
         thing._parts = self.parts(e)
         for cls, part in thing._parts.items():
             for field in fields_of(cls):
-                if field.dtype is None and getattr(part, field.name) != NOTHING:
+                if field.is_entity and getattr(part, field.name) != NOTHING:
                     held = self.thing(getattr(part, field.name))
                     self.release(held.entity)
                     thing._content[cls, field.name] = held

@@ -119,9 +119,16 @@ def signals(w: Any, agent: int, terminating_functions: Any) -> float:
     return total
 
 
-@system(VISIBILITY, tables={"rays": visibility.rays})
+@system(VISIBILITY, tables={"rays": visibility.rays, "crossings": visibility.crossings})
 def any_visibility(
-    w: Any, agent: int, view: Any, rays: Any, which: int, absolute: bool, threshold: float
+    w: Any,
+    agent: int,
+    view: Any,
+    rays: Any,
+    crossings: Any,
+    which: int,
+    absolute: bool,
+    threshold: float,
 ) -> None:
     """One of the visibility functions."""
     if which == 0:
@@ -129,6 +136,6 @@ def any_visibility(
     elif which == 1:
         visibility.partially_occluded(w, agent, view)
     elif which == 2:
-        visibility.raytracing(w, agent, view, rays, absolute, threshold)
+        visibility.raytracing(w, agent, view, rays, crossings, absolute, threshold)
     else:
-        visibility.stochastic_raytracing(w, agent, view, rays)
+        visibility.stochastic_raytracing(w, agent, view, rays, crossings)

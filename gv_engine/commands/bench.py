@@ -1,0 +1,156 @@
+"""`gv-engine bench`: how fast a scenario runs here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from gv_engine.commands import tables
+from gv_engine.commands.arguments import Commands, add_command, add_scenario, positive
+from gv_engine.environment import GridEnv
+from gv_engine.scenario import Scenario
+from gv_engine.vector_environment import GridVectorEnv
+
+_DEFAULT = "keydoor-9x9"
+_AHEAD = 64  # steps whose actions are drawn before the clock runs
+_EXAMPLES = """\
+gv-engine bench
+gv-engine bench cave --num-envs 1024 --threads 4"""
+_EPILOG = """
+Steps are those of random actions, each with its observation, action mask, and a new level where an
+episode has ended. The compiled program is kept, so that whatever comes next begins at once.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands, run, "bench", "Compile a scenario and measure its steps per second", _EXAMPLES
+    )
+    parser.epilog += _EPILOG
+    add_scenario(parser, _DEFAULT)
+    parser.add_argument(
+        "--num-envs", metavar="N", type=positive, default=4096, help="worlds (default: 4096)"
+    )
+    parser.add_argument(
+        "--threads",
+        metavar="T",
+        type=positive,
+        default=cores(),
+        help=f"measure 1, 2, 4, … up to so many (default: {cores()}, the cores there are)",
+    )
+    parser.add_argument(
+        "--seconds", metavar="S", type=positive, default=1, help="of each measurement (default: 1)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a line for each measurement."""
+    scenario = Scenario.load(options.scenario)
+    rows = list(measured(scenario, options.num_envs, options.threads, options.seconds))
+    tables.show(("", ">"), rows, scenario.name)
+    return 0
+
+
+def cores() -> int:
+    """How many this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def measured(
+    scenario: Scenario, num_envs: int, threads: int, seconds: float
+) -> Iterator[tuple[str, str]]:
+    """(what, value) one by one.
+
+    Args:
+        scenario: what is played.
+        num_envs: how many worlds at once.
+        threads: the most of them.
+        seconds: of each measurement.
+    """
+    began = time.perf_counter()
+    GridVectorEnv(scenario, 1).reset(seed=0)
+    yield "compiled or loaded, seconds", f"{time.perf_counter() - began:.2f}"
+    for name, world in (("one object world", "object"), ("one world", "auto")):
+        yield f"{name}, steps per second", f"{_steps_of_one(scenario, world, seconds):,.0f}"
+    envs = GridVectorEnv(scenario, num_envs)
+    yield f"{num_envs:,} worlds, resets per second", f"{_resets(envs, seconds):,.0f}"
+    number = 1
+    while number <= threads:
+        envs = GridVectorEnv(scenario, num_envs, num_threads=number)
+        name = "thread" if number == 1 else "threads"
+        rate = _steps_of_many(envs, seconds)
+        yield f"{num_envs:,} worlds, {number} {name}, steps per second", f"{rate:,.0f}"
+        number = threads if number < threads < 2 * number else 2 * number
+    memory = scenario.layout.dtype.itemsize + _shown(envs) / num_envs
+    yield "memory per world, KiB", f"{memory / 1024:.2f}"
+
+
+def _shown(envs: GridVectorEnv) -> int:
+    """Bytes of all that a step returns."""
+    found: dict[int, int] = {}
+
+    def add_up(thing: Any) -> None:
+        if isinstance(thing, np.ndarray):
+            found[id(thing)] = thing.nbytes
+        elif isinstance(thing, dict | tuple):
+            for part in thing.values() if isinstance(thing, dict) else thing:
+                add_up(part)
+
+    add_up(envs.step(np.zeros(envs.num_envs, np.int64)))
+    return sum(found.values())
+
+
+def _steps_of_one(scenario: Scenario, world: str, seconds: float) -> float:
+    env = GridEnv(scenario, world=world)
+    env.reset(seed=0)
+    actions = np.random.default_rng(0).integers(len(scenario.actions), size=_AHEAD).tolist()
+
+    def play() -> int:
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        return _AHEAD
+
+    return _rate(play, seconds)
+
+
+def _steps_of_many(envs: GridVectorEnv, seconds: float) -> float:
+    envs.reset(seed=0)
+    size = (_AHEAD, envs.num_envs)
+    actions = np.random.default_rng(0).integers(len(envs.scenario.actions), size=size)
+    turn = count()
+
+    def play() -> int:
+        envs.step(actions[next(turn) % _AHEAD])
+        return envs.num_envs
+
+    return _rate(play, seconds)
+
+
+def _resets(envs: GridVectorEnv, seconds: float) -> float:
+    envs.reset(seed=0)
+
+    def begin() -> int:
+        envs.reset()
+        return envs.num_envs
+
+    return _rate(begin, seconds)
+
+
+def _rate(work: Callable[[], int], seconds: float) -> float:
+    """What is done in a second, after a first time."""
+    work()
+    done, began = 0, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        done += work()
+    return done / (time.perf_counter() - began)
