@@ -95,6 +95,17 @@ def test_all_that_a_file_may_say(file):
     assert ExpressionEnv(again).reset(seed=0)[1]["text"] == info["text"]
 
 
+def test_it_is_loaded_again_with_the_files_as_they_are(file):
+    scenario = load(str(file)).with_(difficulty="easy")
+    assert scenario.watched() == (file, file.parent / "own.py")
+    (file.parent / "own.py").write_text(OWN.replace("x^2", "z^3"))
+    file.write_text(FILE.replace("max_moves: 6", "max_moves: 5"))
+    again = scenario.loaded_again()
+    assert (again.max_moves, again.difficulty) == (5, "easy")
+    assert "z^3" in ExpressionEnv(again).reset(seed=0)[1]["text"]
+    assert "z^3" not in ExpressionEnv(scenario).reset(seed=0)[1]["text"]
+
+
 def test_a_problem_function(file):
     config = {"family": "mathy", "environment": "PolySimplify"}
     own = {**config, "problem_function": "./own.py:squares"}

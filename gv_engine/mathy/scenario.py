@@ -26,7 +26,7 @@ from gv_engine.mathy.types import (
     MathyEnvProblemArgs,
     ProblemError,
 )
-from gv_engine.scenario_file import Document
+from gv_engine.scenario_file import Document, read_file
 from gv_engine.scenario_names import Names
 from gv_engine.scenario_values import (
     Node,
@@ -158,6 +158,19 @@ class MathyScenario:
         from gv_engine.mathy.episode import MathyEpisode  # which plays scenarios
 
         return MathyEpisode(self)
+
+    def watched(self) -> tuple[Path, ...]:
+        """The file that it was made of, and all Python files that it might come to use."""
+        return () if self.source is None else (self.source, *self.source.parent.glob("*.py"))
+
+    def loaded_again(self) -> MathyScenario:
+        """The same scenario as its files say it now.
+
+        Raises:
+            ScenarioError: all that is wrong with them.
+        """
+        document = read_file(self.source) if self.source else self.document
+        return MathyScenario.read(document, self.changes)
 
     def __repr__(self) -> str:
         return f"<MathyScenario {self.name!r}>"
