@@ -112,6 +112,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._ended = np.zeros(num_envs, np.bool_)
         self._statistics = episode_statistics
         self._masks = action_masks
+        self._shared_info: dict[str, Any] | None = None
         self._renderer: Renderer | None = None
         self._started = False
 
@@ -209,9 +210,11 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs
-        return self._named(
-            self._own(out.mask), self._own(out.terms), self._own(out.member), self._all
-        )
+        if self._copy:
+            return self._named(out.mask.copy(), out.terms.copy(), out.member.copy(), self._all)
+        if self._shared_info is None:
+            self._shared_info = self._named(out.mask, out.terms, out.member, self._all)
+        return dict(self._shared_info)
 
     def _named(
         self,
@@ -312,7 +315,8 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         return given.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+        # a copy opens a window of its own, and has arrays of its own
+        return {**vars(self), "_renderer": None, "_shared_info": None}
 
     def render(self) -> tuple[Any, ...] | None:
         """One picture per world, as the render mode says."""
