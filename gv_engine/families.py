@@ -153,7 +153,7 @@ class Family:
         """Its functions.
 
         Raises:
-            ModuleNotFoundError: a library is missing; the message says how to get it.
+            MissingExtraError: a library is missing; the message says how to get it.
         """
         return cast(Hooks, importlib.import_module(self.module))
 
@@ -205,7 +205,7 @@ def load_scenario(
 
     Raises:
         ScenarioError: all that is wrong with it, or there is no such scenario.
-        ModuleNotFoundError: its family needs a library that is not installed.
+        MissingExtraError: its family needs a library that is not installed.
     """
     changes: Mapping[str, str] = {}
     if isinstance(source, Mapping):

@@ -285,9 +285,9 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
     """
     if isinstance(source, str):
         files = built_in()
-        files |= {gym_id(name): file for name, file in files.items()}
-        if source in files:
-            return files[source]
+        own = files | {gym_id(name): file for name, file in files.items()}
+        if source in own:
+            return own[source]
     path = Path(source)
     try:
         is_folder, is_file = path.is_dir(), path.is_file()

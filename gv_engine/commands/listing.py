@@ -6,6 +6,7 @@ import argparse
 
 from gv_engine.commands import tables
 from gv_engine.commands.arguments import Commands, add_command, complain
+from gv_engine.errors import MissingExtraError
 from gv_engine.families import FAMILIES, load_scenario
 from gv_engine.scenario import gym_id
 
@@ -25,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     for family in FAMILIES.values():
         try:
             hooks = family.hooks
-        except ModuleNotFoundError as error:
+        except MissingExtraError as error:
             complain(error)
             continue
         for name in family.built_in():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gv_engine.mathy import expression as marks
-from gv_engine.mathy.env import MathyEnv, RuleType
+from gv_engine.mathy.actions import RuleType
+from gv_engine.mathy.env import MathyEnv
 from gv_engine.mathy.library import BaseRule, util
 from gv_engine.mathy.library import expressions as lib
 from gv_engine.mathy.library import rules as lib_rules

@@ -33,6 +33,7 @@ SYMBOLS: dict[Kind, str] = {
 """Operators with two operands, as they are written."""
 
 _BINDS: dict[Kind, int] = {EQUAL: -1, ADD: 0, SUBTRACT: 0, MULTIPLY: 1, DIVIDE: 1, POWER: 2}
+_LOOSE = 3
 
 CA, CS, CS_ANY, DM, DF, AG, VM, RS = (1 << bit for bit in range(8))
 """Bits of a node's marks: the rules of mathy_core that apply to it. CS_ANY is the commutative swap
@@ -66,6 +67,8 @@ class Node:
         left, right: operands; a unary one hangs on the right.
         size: nodes, itself included.
         text: as printed where nothing surrounds it.
+        binds: how closely what is printed holds together: below what an operator asks for, its
+            operands stand in parentheses.
         plain: of +, *, positive numbers, variables and their powers only: no rule of mathy_core
             changes its value.
         exact: whether its text parses to this very tree.
@@ -77,6 +80,7 @@ class Node:
     __slots__ = (
         "_after",
         "_before",
+        "binds",
         "exact",
         "kind",
         "left",
@@ -102,6 +106,7 @@ class Node:
         self.right = right
         self.value = value
         self._before = self._after = b""
+        self.binds = _LOOSE
         self.marks = 0
         self.term: Term | None = None
         self.likes: tuple[Any, ...] = ()
@@ -146,31 +151,39 @@ class Node:
     def _binary(self, left: Node, right: Node) -> None:
         kind = self.kind
         self.size = left.size + right.size + 1
-        self.plain = left.plain and right.plain
-        self.exact = left.exact and right.exact
+        self.plain = plain = left.plain and right.plain
+        self.exact = exact = left.exact and right.exact
         self.likes = left.likes + right.likes
-        one = left.text if left._open_in(kind, False) else f"({left.text})"
-        two = right.text if right._open_in(kind, True) else f"({right.text})"
-        if kind is POWER:
+        self.binds = binds = _BINDS[kind]
+        one = left.text if left.binds >= binds else f"({left.text})"
+        open_right = right.binds > binds or right.binds == binds != 0
+        two = right.text if open_right else f"({right.text})"
+        if kind is ADD or kind is SUBTRACT:
+            self.text = f"{one} {SYMBOLS[kind]} {two}"
+            ones = () if left.binds == 0 else (left._like(),)
+            twos = () if right.binds == 0 else (right._like(),)
+            self.likes = left.likes + ones + right.likes + twos
+            self.plain = plain and kind is ADD
+            self.exact = exact and kind is ADD
+        elif kind is POWER:
             self.text = f"{one}^{two}"
-            self.plain = self.plain and left.kind is VARIABLE and right._small()
-            self.exact = self.exact and self.plain
+            self.binds = _LOOSE
+            self.plain = plain and left.kind is VARIABLE and right._small()
+            self.exact = exact and self.plain
             if left.kind is VARIABLE and right.kind is CONSTANT:
                 self.term = Term(None, left.text, right.value)  # type: ignore[arg-type]
         elif kind is MULTIPLY and self._is_compact():
             self.text = f"{one}{two}"
+            self.binds = _LOOSE
             if right.term is not None:
                 self.term = right.term._replace(coefficient=left.value)  # type: ignore[arg-type]
         else:
             self.text = f"{one} {SYMBOLS[kind]} {two}"
-            if kind is MULTIPLY:
-                self.exact = self.exact and (right.kind is not MULTIPLY or right._is_compact())
-            elif kind is not ADD:
-                self.plain = self.exact = False
-        if kind is ADD or kind is SUBTRACT:
-            ones = () if left.kind is ADD or left.kind is SUBTRACT else (left._like(),)
-            twos = () if right.kind is ADD or right.kind is SUBTRACT else (right._like(),)
-            self.likes = left.likes + ones + right.likes + twos
+            self.plain = plain and kind is MULTIPLY
+            # products in a row are read from the left
+            self.exact = (
+                exact and self.plain and (right.kind is not MULTIPLY or right.binds == _LOOSE)
+            )
         self.marks = _applicable(kind, left, right)
         self._before = left.marked(kind, right)
         self._after = right.marked(kind, left)
@@ -184,15 +197,6 @@ class Node:
             and right is not None
             and (right.kind is VARIABLE or (right.kind is POWER and _kind(right.left) is VARIABLE))
         )
-
-    def _open_in(self, kind: Kind, on_right: bool) -> bool:
-        """Whether it prints without parentheses as an operand of an operator."""
-        own = self.kind
-        if own is POWER or own not in _BINDS or (own is MULTIPLY and self._is_compact()):
-            return True
-        if _BINDS[kind] != _BINDS[own]:
-            return _BINDS[kind] < _BINDS[own]
-        return not (on_right and own in (ADD, SUBTRACT))
 
     def _small(self) -> bool:
         """Whether it can be the exponent of a plain expression: numbers and sums of them."""

@@ -10,6 +10,8 @@ import typing
 import warnings
 from types import ModuleType
 
+from gv_engine.errors import MissingExtraError
+
 if "typing.io" not in sys.modules:
     _stand_in = ModuleType("typing.io")
     _stand_in.IO = typing.IO  # type: ignore[attr-defined]  # all that is asked of it
@@ -29,7 +31,7 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mathy_core":
         raise
-    raise ModuleNotFoundError(
+    raise MissingExtraError(
         "mathy worlds need the library mathy_core, which the extra `math` brings: "
         "pip install 'gv-engine[math]'",
         name=error.name,

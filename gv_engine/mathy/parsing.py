@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from gv_engine.errors import GVEngineError
 from gv_engine.mathy.expression import (
@@ -146,17 +147,21 @@ def _is_letter(sign: str) -> bool:
     return sign.isascii() and sign.isalpha()
 
 
-def from_library(expression: lib.MathExpression, known: Mapping[str, Node] | None = None) -> Node:
+def from_library(
+    expression: lib.MathExpression, known: Mapping[str, Node] = MappingProxyType({})
+) -> Node:
     """The tree of a node of mathy_core and all below it.
 
     Args:
         known: nodes by id, to be used again where nothing below has changed.
     """
-    if isinstance(expression, Sealed) and known is not None:
-        return known[expression.id]
+    kind = type(expression)
+    old = known.get(expression.id)
+    if kind is Sealed:
+        assert old is not None, "what is sealed was known"
+        return old
     left = None if expression.left is None else from_library(expression.left, known)
     right = None if expression.right is None else from_library(expression.right, known)
-    kind = type(expression)
     value: int | float | str | None = None
     if isinstance(expression, lib.ConstantExpression):
         value = _python_number(expression.value)
@@ -164,14 +169,12 @@ def from_library(expression: lib.MathExpression, known: Mapping[str, Node] | Non
         value = expression.identifier
     elif isinstance(expression, lib.FunctionExpression):
         value = expression.name
-    old = None if known is None else known.get(expression.id)
     if (
         old is not None
         and old.kind is kind
         and old.left is left
         and old.right is right
-        and old.value == value
-        and type(old.value) is type(value)
+        and (old.value is value or (old.value == value and type(old.value) is type(value)))
     ):
         return old
     return Node(kind, left, right, value)
@@ -209,27 +212,40 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     Args:
         depth: nodes further down are sealed; none if None.
     """
-    nodes: list[lib.MathExpression] = []
+    nodes: list[Any] = []
     known: dict[str, Node] = {}
 
-    def made(node: Node, depth: int) -> lib.MathExpression:
-        own: lib.MathExpression
-        below = node.left is not None or node.right is not None
-        left = None if node.left is None or not depth else made(node.left, depth - 1)
-        place = len(nodes)
-        nodes.append(None)  # type: ignore[arg-type]  # filled in below
-        right = None if node.right is None or not depth else made(node.right, depth - 1)
-        if not below:
-            own = node.kind(node.value)  # type: ignore[arg-type]  # a number or a name
-        elif not depth:
-            own = Sealed()
-        elif left is None or right is None:
-            own = node.kind(right if left is None else left, left is not None)  # type: ignore[arg-type]  # child, child_on_left
-        else:
-            own = node.kind(left, right)  # type: ignore[arg-type]
-        own.id = str(place)
-        nodes[place] = own
+    def made(node: Node, depth: int) -> Any:
+        kind, left, right = node.kind, node.left, node.right
+        if not depth and (left is not None or right is not None):
+            kind, left, right = Sealed, None, None
+        own: Any = kind.__new__(kind)
+        own.__dict__.update(_blank(kind))
+        if left is not None:
+            own.left = made(left, depth - 1)
+            own.left.parent = own
+        own.id = str(len(nodes))
         known[own.id] = node
+        nodes.append(own)
+        if right is not None:
+            own.right = made(right, depth - 1)
+            own.right.parent = own
+        if kind is CONSTANT:
+            own.value = node.value
+        elif kind is VARIABLE:
+            own.identifier = node.value
+        elif own.left is None or own.right is None:
+            own.child, own.child_on_left = own.left or own.right, own.left is not None
         return own
 
     return LibraryTree(made(node, -1 if depth is None else depth), nodes, known)
+
+
+_BLANKS: dict[Kind, dict[str, Any]] = {}
+
+
+def _blank(kind: Kind) -> dict[str, Any]:
+    """The attributes of a new node: to copy them takes a quarter of what its constructors take."""
+    if kind not in _BLANKS:
+        _BLANKS[kind] = vars(kind())
+    return _BLANKS[kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from gv_engine.mathy.types import (
     MathyEnvDifficulty,
     MathyEnvProblem,
     MathyEnvProblemArgs,
+    ProblemError,
 )
 from gv_engine.rules import SourceFile, sources
 from gv_engine.scenario_file import Document, read_file
@@ -127,33 +129,34 @@ class MathyScenario:
         options = dict(self.options)
         if self.rules is not None:
             options["rules"] = self.rules
-        return self.environment(**options)
+        env = self.environment(**options)
+        draw, moves = self.problem_function, self.max_moves
+        if draw is not None:
+            env.problem_fn = lambda params: _drawn(draw, params, env)  # type: ignore[method-assign]  # for this one
+        if moves is not None:
+            env.max_moves_fn = lambda problem, config: moves  # type: ignore[method-assign]  # for this one
+        return env
 
     def first_state(self, env: MathyEnv, problem: str | None = None) -> MathyEnvState:
         """Begin an episode.
 
         Args:
-            env: draws the problem, or knows how long an expression may be.
+            env: what `make_env` has made; draws the problem.
             problem: a text to begin with, instead of the scenario's.
 
         Raises:
-            ValueError: the text is no expression, is solved already, or is too long.
+            ProblemError: the text is solved already, or too long.
+            ExpressionError: it is no expression.
         """
         text = self.problem if problem is None else problem
         config = MathyEnvProblemArgs(self.difficulty)
-        if text is None and self.problem_function is None:
-            state, drawn = env.get_initial_state(config, print_problem=False)
-            return state if self.max_moves is None else env.begin(drawn, self.max_moves)
-        for _ in range(_MOST_DRAWS):
-            given = text if text is not None else self.problem_function(config, env.rng)  # type: ignore[misc]  # one of both is there
-            chosen = _problem(given, env)
-            moves = self.max_moves or env.max_moves_fn(chosen, config)
-            state = env.begin(chosen, moves)
-            if not env.is_terminal_state(state):
-                return state
-            if text is not None:
-                break
-        raise ValueError(f"{chosen.text!r} is solved already; give another problem")
+        if text is None:
+            return env.get_initial_state(config, print_problem=False)[0]
+        given = _problem(text, env)
+        state = env.begin(given, env.max_moves_fn(given, config))
+        if env.is_terminal_state(state):
+            raise ProblemError(f"{text!r} is solved already; give another problem")
+        return state
 
     def episode(self) -> MathyEpisode:
         """Something to play it in, for games and replays."""
@@ -192,15 +195,30 @@ class MathyScenario:
         return MathyScenario.read, (self.document, self.changes)
 
 
-_MOST_DRAWS = 100
-
-
 def _problem(given: Any, env: MathyEnv) -> MathyEnvProblem:
     """A problem from what a problem function returns."""
-    text, complexity, *kind = (given, None) if isinstance(given, str) else given
+    text, complexity, *kind = (given, None) if isinstance(given, str) else _parts(given)
     if complexity is None:
         complexity = max(1, len(parse(text).likes))
     return MathyEnvProblem(text, complexity, kind[0] if kind else env.get_env_namespace())
+
+
+def _drawn(draw: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> MathyEnvProblem:
+    try:
+        given = draw(params, env.rng)
+    except Exception as error:  # whatever an author's function may raise
+        file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
+        raise ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
+    return _problem(given, env)
+
+
+def _parts(given: Any) -> tuple[Any, ...]:
+    parts = tuple(given) if isinstance(given, tuple | list) else ()
+    if [type(part) for part in parts[:2]] != [str, int]:
+        raise ProblemError(
+            f"the problem function returned {given!r}: expected a text or (text, complexity)"
+        )
+    return parts
 
 
 class _Reader:
@@ -211,13 +229,7 @@ class _Reader:
         self.changes = changes
         self.problems = document.problems or Problems(document.label)
         self.names = Names(document.folder)
-        keys = ["family", *(f.name for f in dataclasses.fields(MathyScenario))]
-        keys = [
-            key for key in keys if key not in ("source", "document", "changes", "code", "options")
-        ]
-        self.entries = check_keys(
-            self.problems, document.root, [*keys, *_OPTIONS, "problem_function"]
-        )
+        self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
         for key, value in changes.items():
             self.entries[key] = Node(value, key, text=str(value))
 
@@ -349,6 +361,19 @@ def _response(node: Node) -> str:
     return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
 
 
+_KEYS = (
+    "family",
+    "name",
+    "description",
+    "environment",
+    "difficulty",
+    "problem",
+    "problem_function",
+    "max_moves",
+    "max_steps",
+    "rules",
+    "rewards",
+)
 _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _LONGEST),
     "invalid_action_response": _response,

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from gv_engine.errors import GVEngineError
+
 Action = int | tuple[int, int]
 """`node * number_of_rules + rule`, or the pair `(rule, node)`; nodes are numbered in order."""
 
@@ -37,6 +39,10 @@ class MathyEnvProblemArgs:
         if self.difficulty not in allowed:
             raise ValueError(f"difficulty={self.difficulty!r}: allowed are {', '.join(allowed)}")
         object.__setattr__(self, "difficulty", MathyEnvDifficulty(self.difficulty))
+
+
+class ProblemError(GVEngineError, ValueError):
+    """A problem that no episode can begin with."""
 
 
 class MathyEnvProblem(NamedTuple):

@@ -18,8 +18,9 @@ from gv_engine.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.mathy import written
 from gv_engine.mathy.env import SCHEDULE, MathyEnv
 from gv_engine.mathy.expression import CONSTANT, VARIABLE, Node
-from gv_engine.mathy.library import BaseRule
+from gv_engine.mathy.library import BaseRule, expressions
 from gv_engine.mathy.move import Move
+from gv_engine.mathy.parsing import parse
 from gv_engine.mathy.state import START, MathyEnvState
 from gv_engine.mathy.types import Action, is_terminal_transition
 from gv_engine.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase, marked
@@ -163,8 +164,24 @@ class ExpressionWorld(Move):
         if not self._entities:
             with self.context:
                 self._entities = [self._entity() for _ in range(self.state.root.size)]
-                self._describe(frozenset())
+                self._describe(self._changed())
         return self._entities
+
+    def _changed(self) -> frozenset[int]:
+        """Which nodes the last move has changed, found out afterwards."""
+        history = self.state.agent.history
+        if len(history) < 2:
+            return frozenset()
+        before, now = history[-2:]
+        nodes = self._rewritten(parse(before.raw), now.action)
+        return _marked(nodes) if len(nodes) == self.state.root.size else frozenset()
+
+    def _rewritten(self, before: Node, action: tuple[int, int]) -> list[expressions.MathExpression]:
+        """The nodes of mathy_core in order after a move, with their ids and marks."""
+        number, node = action
+        result = self.env.rules.change(before, node, number).result
+        assert result is not None, "the move was made"
+        return result.get_root().to_list("inorder")
 
     def _entity(self) -> int:
         return esper.create_entity(Identity(next(self._numbers)))
@@ -177,9 +194,7 @@ class ExpressionWorld(Move):
             self._follow(before)
 
     def _follow(self, before: Node) -> None:
-        number, node = self.action
-        root = self.env.rules.change(before, node, number).result.get_root()  # type: ignore[union-attr]
-        nodes = root.to_list("inorder")
+        nodes = self._rewritten(before, self.action)
         if len(nodes) != self.state.root.size:  # the text parses to another tree
             self._forget()
             return
@@ -188,7 +203,7 @@ class ExpressionWorld(Move):
         self._entities = [old.pop(node.id, NOTHING) or self._entity() for node in nodes]
         for entity in old.values():
             esper.delete_entity(entity, immediate=True)
-        self._describe(frozenset(place for place, n in enumerate(nodes) if n._changed))
+        self._describe(_marked(nodes))
 
     def _describe(self, changed: frozenset[int]) -> None:
         """Give every entity the components of its node."""
@@ -326,6 +341,11 @@ class ExpressionCanvas:
             outcome=w.outcome,
             message=self.message,
         )
+
+
+def _marked(nodes: Sequence[expressions.MathExpression]) -> frozenset[int]:
+    """Indices of the nodes that a rule has marked as changed."""
+    return frozenset(place for place, node in enumerate(nodes) if node._changed)
 
 
 def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
