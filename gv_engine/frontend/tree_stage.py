@@ -18,6 +18,7 @@ from gv_engine.frontend.writing import Writing
 Point = tuple[int, int]
 
 VIEWS = ("both", "tree", "expression")
+ROOMY = 14  # lines of text: a lower stage is short of room
 ZOOM = 1.25
 MAP_SHARE = 4  # the map takes this part of the shorter side
 DOT = 2  # pixels of a node on the map, at least
@@ -105,19 +106,28 @@ class TreeStage:
         rest = rect.copy()
         self._writing = self._layout = None
         self._buttons = []
+        note = pygame.Rect(rect.x, rect.bottom, rect.w, 0)
         if rect.h >= 6 * line:
             bar = pygame.Rect(rect.x, rect.bottom - line * 7 // 4, rect.w, line * 7 // 4)
             self._draw_rules(surface, bar)
             note = pygame.Rect(rect.x, bar.y - line * 5 // 4, rect.w, line * 5 // 4)
-            write(surface, note, self._note or self._said(), line, theme.accent, "center")
-            rest.h = note.y - rest.y
+            # where room is short, what is said may cover some of the tree
+            rest.h = (note.y if rect.h >= ROOMY * line else bar.y) - rest.y
         if self.view != "tree":
             self._draw_writing(surface, rest)
         if self.view == "expression":
             self.draw_story(surface, rest)
         else:
             self._draw_tree(surface, rest, progress * (2 - progress))
+        self._draw_note(surface, note)
         surface.set_clip(before)
+
+    def _draw_note(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        said = self._note or self._said()
+        if said and rect.h:
+            card = rect.inflate(min(0, text_width(said, self.line) + self.line - rect.w), 0)
+            surface.blit(plate(card.size, self.line // 2, self._theme.background), card)
+            write(surface, card, said, self.line, self._theme.accent, "center")
 
     def _said(self) -> str:
         """What is pointed at, or what has happened."""
@@ -209,7 +219,7 @@ class TreeStage:
     @property
     def _readable(self) -> int:
         """Pixels of a line that can be read."""
-        return max(9, self.line * 3 // 5)
+        return max(9, self.line // 2)
 
     def _scrolled(self, layout: TreeLayout, room: pygame.Rect) -> Point:
         """Where the tree begins, so that the chosen node is in sight."""

@@ -118,6 +118,7 @@ class TreePicture:
 
     def command(self, name: str) -> str:
         """The action of a rule, or nothing for a step from node to node."""
+        self._follow(self._game.frame())  # several keys may come between two pictures
         self._advice = ""
         if name == "hint":
             self._hint()
