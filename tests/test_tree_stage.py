@@ -9,7 +9,7 @@ import pytest
 from gv_engine.catalogue import kin, load
 from gv_engine.commands import main
 from gv_engine.families import names
-from gv_engine.frontend.advisor import Advisor
+from gv_engine.frontend.advice import Advice
 from gv_engine.frontend.app import App
 from gv_engine.frontend.bindings import Bindings
 from gv_engine.frontend.screens.play import PlayScreen
@@ -35,10 +35,10 @@ def game_of(name: str = EASY, seed: int = 1) -> Game:
     return Game(load(name), seed)
 
 
-def problem(text: str) -> Game:
+def problem(text: str, **more: int) -> Game:
     from gv_engine.families import load_scenario
 
-    return Game(load_scenario({**LONG, "problem": text}), 0)  # type: ignore[arg-type]  # as it plays
+    return Game(load_scenario({**LONG, "problem": text, **more}), 0)  # type: ignore[arg-type]  # as it plays
 
 
 def stage_of(game: Game) -> TreeStage:
@@ -273,13 +273,13 @@ def test_thumbnails_show_the_tree():
 def test_hints_lead_to_the_goal_and_change_nothing():
     game = problem("4x + 2x")
     state = game.state()
-    advisor = Advisor()
     for left in (2, 1):
-        advisor.ask(game)
-        hint = advisor.wait()
+        advice = Advice(game)
+        advice.join()
+        hint = advice.hint
         assert hint is not None
         assert hint.length == left
-        assert advisor.answer.endswith("1 move away" if left == 1 else "2 moves away")
+        assert advice.answer.endswith("1 move away" if left == 1 else "2 moves away")
         game.step(f"{game.frame().actions[hint.rule]} {hint.node}")
     assert game.frame().outcome == "win"
     game.seek(0)
@@ -287,16 +287,11 @@ def test_hints_lead_to_the_goal_and_change_nothing():
 
 
 def test_without_a_way_the_hint_says_so():
-    game = game_of("mathy-poly-combine-in-place-easy", 0)
-    while game.frame().moves_remaining > 1:
-        game.step("commutative_swap 1" if game.mask()["commutative_swap 1"] else valid_of(game))
-    advisor = Advisor()
-    advisor.ask(game)
-    if advisor.wait() is None:
-        assert advisor.answer == "No way to the goal was found in time"
-    else:
-        assert advisor.hint is not None
-        assert advisor.hint.length == 1
+    game = problem("4x + 2x", max_moves=1)
+    advice = Advice(game)
+    advice.join()
+    assert advice.hint is None
+    assert advice.answer == "No way to the goal was found in time"
 
 
 def valid_of(game: Game) -> str:
@@ -326,6 +321,7 @@ def ask(desk: Desk, screen: PlayScreen) -> None:
     desk.press("F")
     for _ in range(1000):
         desk.wait(0.05)
+        desk.look()
         if not screen.stage.busy:
             break
         time.sleep(0.01)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gv_engine.expression_frame import ExpressionFrame, TreeNode
-from gv_engine.frontend.advisor import Advisor
+from gv_engine.frontend.advice import Advice
 from gv_engine.frontend.lettering import font, plate, signed, write
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
@@ -51,8 +51,7 @@ class TreeStage:
         self._game, self._theme = game, theme
         self._frame: ExpressionFrame = game.frame()
         self._cursor = TreeCursor(self._frame)
-        self._advisor = Advisor()
-        self._asked = False
+        self._advice: Advice | None = None
         self._note = ""
         self._zoomed: int | None = None  # pixels of a line, if the player has zoomed
         self._has_map = True
@@ -75,20 +74,23 @@ class TreeStage:
         self._gone = tuple(node for node in left if node.identity not in staying)
         self._frame = frame
         self._cursor.follow(frame)
-        self._asked = False
+        self._advice = None
         self._note = ""
         return moves
 
     @property
     def busy(self) -> bool:
         """Whether a hint is looked for."""
-        if self._asked and not self._advisor.busy:
-            self._asked = False
-            hint = self._advisor.hint
-            self._note = self._advisor.answer
-            if hint is not None:
-                self._cursor.choose(hint.node, hint.rule)
-        return self._asked
+        return self._advice is not None
+
+    def _take_advice(self) -> None:
+        """Choose the node and rule of a hint that was found."""
+        if self._advice is None or self._advice.is_alive():
+            return
+        advice, self._advice = self._advice, None
+        self._note = advice.answer
+        if advice.hint is not None:
+            self._cursor.choose(advice.hint.node, advice.hint.rule)
 
     def facts(self) -> list[str]:
         """How many moves are left."""
@@ -103,6 +105,7 @@ class TreeStage:
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
         surface.fill(theme.background, rect)
+        self._take_advice()
         rest = rect.copy()
         self._writing = self._layout = None
         self._buttons = []
@@ -131,7 +134,7 @@ class TreeStage:
 
     def _said(self) -> str:
         """What is pointed at, or what has happened."""
-        if self._asked:
+        if self._advice:
             return "Looking for a way to the goal ..."
         if self._mouse is not None and (node := self._node_at(self._mouse)) is not None:
             pointed = self._frame.nodes[node]
@@ -371,9 +374,8 @@ class TreeStage:
         """Take a command of the groups `algebra` or `view`."""
         self._note = ""
         if name == "hint":
-            if not self._frame.outcome:
-                self._advisor.ask(self._game)
-                self._asked = True
+            if not (self._frame.outcome or self._advice):
+                self._advice = Advice(self._game)
         elif name == "minimap":
             self._has_map = not self._has_map
         elif name == "zoom_reset":

@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from gv_engine.expression_frame import ExpressionFrame, TreeNode
-from gv_engine.frontend.advisor import Advisor
+from gv_engine.frontend.advice import Advice
 from gv_engine.frontend.theme import Theme
 from gv_engine.frontend.tree_cursor import RULE, TreeCursor
 
@@ -132,12 +132,11 @@ class TreePicture:
     def _hint(self) -> None:
         if self._cursor.frame.outcome:
             return
-        advisor = Advisor()
-        advisor.ask(self._game)
-        hint = advisor.wait()
-        if hint is not None:
-            self._cursor.choose(hint.node, hint.rule)
-        self._advice = advisor.answer
+        advice = Advice(self._game)
+        advice.join()
+        if advice.hint is not None:
+            self._cursor.choose(advice.hint.node, advice.hint.rule)
+        self._advice = advice.answer
 
 
 def _first(middle: int, size: int, room: int) -> int:

@@ -51,7 +51,6 @@ class GameScreen(Screen):
         self._choose_view(app.settings.view)
         self._glides_since = 0.0
         self._glides = False
-        self._waits = False
         self._at: Layout | None = None
         self._mouse = (-1, -1)
 
@@ -72,9 +71,10 @@ class GameScreen(Screen):
         if self._glides:
             self._glides = now < self._glides_since + self.stage.glide
             self.app.stale = True
-        waited, self._waits = self._waits, self.stage.busy
-        self.app.stale |= waited != self._waits
-        return LOOK_UP if self._waits else None
+        if not self.stage.busy:
+            return None
+        self.app.stale = True
+        return LOOK_UP
 
     def command(self, name: str) -> None:
         if name == "view":
