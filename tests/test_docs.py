@@ -99,8 +99,11 @@ def test_links_lead_somewhere(page: Path):
 
 
 def test_keys_are_those_of_the_bindings():
-    page = (ROOT / "docs" / "players.md").read_text("utf-8")
-    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    row = re.compile(r"^\| (.+?) \| (.+?) \|$", re.MULTILINE)
+    rows = row.findall((ROOT / "docs" / "players.md").read_text("utf-8"))
     keys = Bindings()
+    algebra = row.findall((ROOT / "docs" / "mathy.md").read_text("utf-8"))
+    for pair in keys.help(("algebra",)):
+        assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
     told = [keys.help((group,)) for group in ("grid", "play", "view", "replay", "window")]
     assert rows == [pair for pairs in told for pair in pairs]

@@ -119,6 +119,31 @@ def test_from_the_start_screen_to_a_video(screen: Screen, folder: Path):
     assert (pictures[0] != pictures[-1]).any()
 
 
+def test_algebra_hint_by_hint(screen: Screen, folder: Path):
+    """Search, take hints to the goal, undo, save the replay, check it."""
+    with started(screen, folder, "play") as player:
+        player.desk.app.push(StartScreen(player.desk.app))
+        until(lambda: len(np.unique(player.picture())) > 50, "the start screen")
+        player.types("poly-simplify-easy")
+        player.presses("Return", "G")
+        player.types("1")
+        player.presses("Return")
+        game: Game = player.desk.app.top.game  # type: ignore[attr-defined]
+        assert (game.title, game.seed) == ("mathy-poly-simplify-easy", 1)
+        until(player.sees_the_same, "the problem")
+        while not game.frame().outcome:
+            player.presses("F")
+            until(player.sees_the_same, "the hint")
+            player.presses("Space")
+        assert game.frame().outcome == "win"
+        until(player.sees_the_same, "the goal")
+        player.presses("Z", "Ctrl+S")
+        until(lambda: len(player.files(f"replays/*{SUFFIX}")) == 1, "the replay")
+        (file,) = player.files(f"replays/*{SUFFIX}")
+        assert main(["replay", str(file), "--verify"]) == 0
+        assert player.leaves().startswith("mathy-poly-simplify-easy: seed 1, ")
+
+
 def test_another_round_and_an_action_that_the_level_lacks(screen: Screen, folder: Path):
     with playing(screen, folder, "empty-4x4", 0) as player:
         player.does("TURN_LEFT", "PICK_N_DROP")
