@@ -91,6 +91,7 @@ class Batch:
         self._team = Team(num_threads)
         fair = -(-num_worlds // num_threads)
         self._chunk = max(_LEAST, min(fair, _CHUNK // self.rows.itemsize))
+        self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -110,6 +111,15 @@ class Batch:
             RuleError: a rule is not defined on one of the worlds; the others have gone on.
         """
         self._actions[:] = actions
+        if self._at_once:
+            program, _, addresses = self._lanes[0][0]
+            failed = program.run(addresses, 0, len(self.rows), mode)
+        else:
+            failed = self._run_in_chunks(mode)
+        if failed:
+            self._raise()
+
+    def _run_in_chunks(self, mode: int) -> int:
         num_worlds, chunk = len(self.rows), self._chunk
         starts = count(0, chunk)
 
@@ -121,8 +131,7 @@ class Batch:
                     failed += program.run(addresses, start, stop, mode)
             return failed
 
-        if self._team.run(work, min(self._team.size, -(-num_worlds // chunk))):
-            self._raise()
+        return self._team.run(work, min(self._team.size, -(-num_worlds // chunk)))
 
     def _raise(self) -> None:
         failed = int(np.flatnonzero(self.rows["error"])[0])

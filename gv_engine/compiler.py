@@ -7,8 +7,9 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -144,26 +145,39 @@ def compile_scenario(
     )
     with _LOCK:
         if key not in _PROGRAMS:
-
-            def on_miss() -> None:
-                text = f"compiling {scenario.name} for this machine, once; later runs load it"
-                print(f"gv-engine: {text}", file=sys.stderr)
-                for function in functions:
-                    register_jitable(**record_methods.INLINED)(function)
-
-            compiled: Any = njit(nogil=True)(run)
-            try:
-                compiled._cache = ProgramCache(run, key, on_miss)
-            except OSError as error:
-                warnings.warn(
-                    f"compiled programs cannot be kept ({error}); every process will compile anew. "
-                    f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-                on_miss()
-            _PROGRAMS[key] = Program(compiled, _errors(functions), tuple(functions))
+            run = _kept(run, key, functions, scenario.name)
+            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions))
         return _PROGRAMS[key]
+
+
+@cache
+def compile_function(function: FunctionType) -> Any:
+    """A function of numbers and arrays, compiled for what it is called with, or from the cache."""
+    key = reach.digest([function], sys.version, numba.__version__, np.__version__)
+    return _kept(function, key, reach.reached([function]), function.__name__)
+
+
+def _kept(function: FunctionType, key: str, parts: Iterable[FunctionType], name: str) -> Any:
+    """The function, to be compiled or loaded when it is called."""
+
+    def on_miss() -> None:
+        text = f"compiling {name} for this machine, once; later runs load it"
+        print(f"gv-engine: {text}", file=sys.stderr)
+        for part in parts:
+            register_jitable(**record_methods.INLINED)(part)
+
+    compiled: Any = njit(nogil=True)(function)
+    try:
+        compiled._cache = ProgramCache(function, key, on_miss)
+    except OSError as error:
+        warnings.warn(
+            f"compiled programs cannot be kept ({error}); every process will compile anew. "
+            f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        on_miss()
+    return compiled
 
 
 def _errors(functions: dict[FunctionType, Any]) -> dict[int, RuleError]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.autoreset import DISABLED, RESTART
-from gv_engine.batch import make_batch
+from gv_engine.batch import Batch, make_batch
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import RENDER_MODES, Renderer
 from gv_engine.representations import Arrays, Representation, agent_id_grid, observer
@@ -74,6 +74,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world)
+        if isinstance(self._batch, Batch):
+            self._representation.compile()
         self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
         self._action = np.zeros(1, np.int64)
         self._renderer: Renderer | None = None

@@ -129,6 +129,7 @@ class Representation:
         self._first_states = self._table(codes.first_states)
         self._colors = self._table(codes.colors)
         self.space = self._space(shape, low, high)
+        self._compiled = False
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
@@ -163,6 +164,10 @@ class Representation:
             found["agent"] = box((6,), [-1, -1, *one_hot], 1, np.float64)
         return spaces.Dict(found)
 
+    def compile(self) -> None:
+        """From now on compiled code makes the arrays; for environments of compiled worlds."""
+        self._compiled = True
+
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The numbers for cells or held objects.
 
@@ -180,6 +185,12 @@ class Representation:
             return cells
         if out is None:
             out = np.empty(cells.shape, self.dtype)
+        if self._compiled:
+            from gv_engine.compiler import compile_function
+
+            tables = self._types, self._first_states, self._colors, self._unlisted
+            if not compile_function(recode)(cells.reshape(-1, 3), *tables, out.reshape(-1, 3)):
+                return out
         out[..., 0] = self._listed(self._types, cells[..., 0], "type")
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
         out[..., 2] = self._listed(self._colors, cells[..., 2], "colour")
@@ -222,6 +233,25 @@ class Representation:
         """
         arrays = shown.to_arrays()
         return self.encode(arrays["grid"], arrays["item"], arrays["agent"])
+
+
+def recode(
+    cells: NDArray[np.uint8],
+    types: NDArray[Any],
+    first_states: NDArray[Any],
+    colors: NDArray[Any],
+    unlisted: int,
+    out: NDArray[Any],
+) -> bool:
+    """Look up the numbers of (M, 3) cells; whether one is not listed."""
+    wrong = False
+    for k in range(len(cells)):
+        kind, color = types[cells[k, 0]], colors[cells[k, 2]]
+        out[k, 0] = kind
+        out[k, 1] = first_states[cells[k, 0]] + cells[k, 1]
+        out[k, 2] = color
+        wrong |= (kind == unlisted) | (color == unlisted)
+    return wrong
 
 
 def agent_id_grid(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:

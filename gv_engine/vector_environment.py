@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine import autoreset
 from gv_engine.autoreset import KEEP, RESTART
-from gv_engine.batch import make_batch
+from gv_engine.batch import Batch, make_batch
 from gv_engine.environment import GridEnv, Observation, load
 from gv_engine.pictures import Renderer
 from gv_engine.representations import Representation, agent_id_grid, observer
@@ -92,6 +92,8 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
+        if isinstance(self._batch, Batch):
+            self._representation.compile()
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
         self._grid, self._item = (
@@ -106,6 +108,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._ended = np.zeros(num_envs, np.bool_)
         self._statistics = episode_statistics
         self._masks = action_masks
+        self._shared_info: dict[str, Any] | None = None
         self._renderer: Renderer | None = None
         self._started = False
 
@@ -198,9 +201,11 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs
-        return self._named(
-            self._own(out.mask), self._own(out.terms), self._own(out.member), self._all
-        )
+        if self._copy:
+            return self._named(out.mask.copy(), out.terms.copy(), out.member.copy(), self._all)
+        if self._shared_info is None:
+            self._shared_info = self._named(out.mask, out.terms, out.member, self._all)
+        return dict(self._shared_info)
 
     def _named(
         self,
@@ -301,7 +306,8 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         return given.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+        # a copy opens a window of its own, and has arrays of its own
+        return {**vars(self), "_renderer": None, "_shared_info": None}
 
     def render(self) -> tuple[Any, ...] | None:
         """One picture per world, as the render mode says."""

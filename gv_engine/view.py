@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import compress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +51,6 @@ class View:
         self.entity = np.zeros(area.shape, object)
         self.opaque = np.zeros(area.shape, object)
         self.seen = np.zeros(area.shape, object)
-        self._bits = [1 << j for j in range(self.width)]
 
     def look(self, w: World, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
@@ -63,11 +62,11 @@ class View:
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""
-        return sum(compress(self._bits, [not opaque for opaque in self.opaque[i]]))
+        return _clear(tuple(self.opaque[i].tolist()))
 
     def see_row(self, i: int, seen: int) -> None:
         """Let the agent see the cells of a row whose bits are set."""
-        self.seen[i] = [seen >> j & 1 for j in range(self.width)]
+        self.seen[i] = _cells(seen, self.width)
 
     def _cut(self, w: World, agent: int, source: NDArray[Any]) -> NDArray[Any]:
         """(h, w) the part of an (at least H, at least W) array that the view shows."""
@@ -110,6 +109,16 @@ class View:
         grid[...] = flat.reshape(grid.shape)
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
+
+
+@lru_cache(maxsize=4096)
+def _clear(opaque: tuple[Any, ...]) -> int:
+    return sum(1 << j for j, blocked in enumerate(opaque) if not blocked)
+
+
+@lru_cache(maxsize=4096)
+def _cells(bits: int, width: int) -> NDArray[Any]:
+    return np.array([bits >> j & 1 for j in range(width)], object)
 
 
 def view_dtype(area: Area, rows: bool) -> np.dtype[Any]:

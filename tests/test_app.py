@@ -1,5 +1,6 @@
 """The screens, driven by events without a window."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import imageio.v3
 import numpy as np
 import pytest
 
-from gv_engine import Scenario
+from gv_engine import RuleError, Scenario
 from gv_engine.commands.new import write_starter
 from gv_engine.frontend import folders, sounds
 from gv_engine.frontend.app import App
@@ -26,7 +27,7 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import unfinished_file
 from gv_engine.frontend.widgets import line_height, wrap
 from gv_engine.frontend.window import _fitting
-from gv_engine.replay import Replay
+from gv_engine.replay import Replay, ReplayError
 from gv_engine.scenario import names
 from tests.desk import Desk, home
 
@@ -385,15 +386,19 @@ def test_a_damaged_replay_is_a_card_that_says_so(desk: Desk):
         pass
     (card,) = dict(start.sections())["Replays"]
     assert card.wrong
-    card.open(desk.app)
+    with pytest.raises(ReplayError):
+        card.open(desk.app)
+    desk.press("End", "Return")
     assert desk.app.top is start
+    assert desk.app._note == card.wrong
 
 
 # ---- all screens ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize(
+    ("size", "scale"), [*((size, 1.0) for size in SIZES), ((800, 600), 2.0), ((320, 240), 2.0)]
+)
 def test_every_screen_draws_at_every_size(desk: Desk, size: tuple[int, int], scale: float):
     desk.surface = pygame.Surface(size, 0, 32)
     desk.app.settings.scale = scale
@@ -474,6 +479,12 @@ def test_gamepads_come_and_go():
     gone = pygame.event.Event(pygame.CONTROLLERDEVICEREMOVED, instance_id=0)
     assert list(keyboard.keys(gone)) == []
     assert list(keyboard.keys(down)) == [("Pad A", False)]  # no longer held
+    soon = time.monotonic() + 60
+    assert keyboard.again(soon) == ["Pad A"]
+    assert keyboard.again(soon) == []
+    assert keyboard.again(soon + 1) == ["Pad A"]
+    list(keyboard.keys(gone))
+    assert keyboard.again(soon + 2) == []
 
 
 def test_broken_files_are_told_and_left_alone(desk: Desk, capsys: pytest.CaptureFixture[str]):
@@ -511,7 +522,7 @@ def test_lines_suit_the_window():
 def test_names_of_any_kind_make_names_of_files(desk: Desk, tmp_path: Path):
     screen = playing(desk)
     screen.game.title = "../ü b?" + "x" * 300
-    file = screen.file_in(tmp_path / "a" / "b", ".png")
+    file = folders.new_file(tmp_path / "a" / "b", screen.game, ".png")
     assert file.parent == tmp_path / "a" / "b"
     assert len(file.name) < 120
     file.touch()
@@ -526,6 +537,30 @@ def test_scenario_of_a_replay_may_be_given(desk: Desk, tmp_path: Path):
     desk.app.settings.recent.clear()
     desk.app.watch(file, Scenario.load(tmp_path / "cave"))
     assert isinstance(desk.app.top, ReplayScreen)
+
+
+def test_a_drawing_that_cannot_be_read_is_told(desk: Desk, tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    screen = playing(desk, str(tmp_path / "cave"))
+    before = desk.look().copy()
+    (tmp_path / "cave" / "rubble_whole.svg").write_text("<svg")
+    screen._restage()
+    assert (desk.look() != before).any()
+    desk.press("Left")
+    assert screen.game.length == 1
+
+
+def test_a_level_that_cannot_begin_is_told(desk: Desk, tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    screen = playing(desk, str(tmp_path / "cave"))
+
+    def fail(seed: int | None = None) -> None:
+        raise RuleError("rules.py:3: no")
+
+    screen.game.reset = fail  # type: ignore[method-assign]
+    desk.press("N", "G", "Return")
+    assert isinstance(desk.app.top, Prompt)
+    assert desk.app._note == "rules.py:3: no"
 
 
 def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch):

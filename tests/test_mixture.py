@@ -60,8 +60,8 @@ def test_what_the_whole_has_from_its_members():
 
 @KINDS
 def test_a_mixture_of_one_is_that_scenario(kind):
-    one = GridEnv({"mixture": [{"scenario": CARRY}]}, world=kind)
-    other = GridEnv(CARRY, world=kind)
+    one = GridEnv({"mixture": ["keydoor-5x5"]}, world=kind)
+    other = GridEnv("keydoor-5x5", world=kind)
     for seed in range(3):
         one.reset(seed=seed)
         other.reset(seed=seed)

@@ -78,7 +78,7 @@ def test_the_mouse_presses_buttons(player: Player):
     player.presses("Escape")
 
 
-@pytest.mark.parametrize("moment", [["H"], ["G"], ["F9", "Left"], ["I", "Escape"]])
+@pytest.mark.parametrize("moment", [["G"], ["F9", "Left"]])
 def test_the_close_button_leaves_at_any_moment(player: Player, moment: list[str]):
     player.presses(*moment)
     player.leaves()

@@ -10,6 +10,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -249,7 +250,9 @@ class App:
                     self.draw_on(pygame.display.get_surface(), now)
                     pygame.display.flip()
                     drawn = now
-                due = self.top.tick(now)
+                due = None
+                with self._saying():
+                    due = self.top.tick(now)
                 waits = [] if due is None else [due]
                 if self.stale:
                     waits.append(drawn + FRAME - time.monotonic())
@@ -294,31 +297,38 @@ class App:
     def take(self, events: Iterable[pygame.event.Event]) -> None:
         """Pass on what has happened."""
         self._keyboard.begin()
+        for key in self._keyboard.again(time.monotonic()):
+            with self._saying():
+                self._press(key, True)
         for event in events:
             if not self.screens:
                 return
-            if event.type == pygame.QUIT:
-                self.quit()
-            elif event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED):
-                self.stale = True
-                if event.type == pygame.VIDEORESIZE and not self.settings.full_screen:
-                    self.settings.window = [max(100, side) for side in event.size]
-            elif event.type in MOUSE:
-                self._point(event)
-            elif event.type == pygame.TEXTINPUT:
-                if self._keyboard.hears_text:
-                    self.top.typed(event.text)
-            elif event.type == pygame.DROPFILE:
-                self.screens[0].dropped(Path(event.file))
-            else:
-                self._press(event)
+            with self._saying():
+                self._take(event)
 
-    def _press(self, event: pygame.event.Event) -> None:
-        for key, repeated in self._keyboard.keys(event):
-            command = self.bindings.find(key, self.top.groups)
-            if command and self._keyboard.counts(key, repeated, command.repeats):
-                self._note, self.stale = "", True
-                self._do(command)
+    def _take(self, event: pygame.event.Event) -> None:
+        if event.type == pygame.QUIT:
+            self.quit()
+        elif event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED):
+            self.stale = True
+            if event.type == pygame.VIDEORESIZE and not self.settings.full_screen:
+                self.settings.window = [max(100, side) for side in event.size]
+        elif event.type in MOUSE:
+            self._point(event)
+        elif event.type == pygame.TEXTINPUT:
+            if self._keyboard.hears_text:
+                self.top.typed(event.text)
+        elif event.type == pygame.DROPFILE:
+            self.top.dropped(Path(event.file))
+        else:
+            for key, repeated in self._keyboard.keys(event):
+                self._press(key, repeated)
+
+    def _press(self, key: str, repeated: bool) -> None:
+        command = self.bindings.find(key, self.top.groups)
+        if command and self._keyboard.counts(key, repeated, command.repeats):
+            self._note, self.stale = "", True
+            self._do(command)
 
     def _do(self, command: Command) -> None:
         if command.name == "full_screen":
@@ -333,6 +343,14 @@ class App:
             self.top.pointed(event)
         else:
             self.stale = True
+
+    @contextmanager
+    def _saying(self) -> Iterator[None]:
+        """What goes wrong is said, and the app goes on."""
+        try:
+            yield
+        except (GVEngineError, OSError) as error:
+            self.say(str(error), stays=15)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
         """Draw what is to be seen at a time in seconds."""

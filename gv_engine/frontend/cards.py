@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.catalogue import Entry, load
+from gv_engine.catalogue import Entry
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.lettering import signed
 from gv_engine.frontend.sprites import pygame
@@ -52,7 +52,7 @@ class Card:
         self._made_for = theme
         try:
             self.read(app, theme, side)
-        except (GVEngineError, OSError) as error:
+        except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
             self.wrong = str(error)
 
     def read(self, app: App, theme: Theme, side: int) -> None:
@@ -64,14 +64,7 @@ class Card:
         raise NotImplementedError
 
     def open(self, app: App) -> None:
-        """Open what it offers; what is wrong is said."""
-        try:
-            self.start(app)
-        except (GVEngineError, OSError) as error:
-            app.say(str(error), stays=15)
-
-    def start(self, app: App) -> None:
-        """See `open`.
+        """Open what it offers.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
@@ -123,7 +116,7 @@ class ScenarioCard(Card):
         stage = make_stage(Game(self.entry.scenario, seed=0), theme)
         stage.draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
-    def start(self, app: App) -> None:
+    def open(self, app: App) -> None:
         app.play(self.entry.source)
 
 
@@ -145,7 +138,7 @@ class ReplayCard(Card):
             f"return {signed(replay.total)}"
         )
 
-    def start(self, app: App) -> None:
+    def open(self, app: App) -> None:
         app.watch(self.file)
 
     def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
@@ -162,7 +155,7 @@ class UnfinishedCard(ReplayCard):
         super().__init__(file)
         self.title = "Go on playing"
 
-    def start(self, app: App) -> None:
+    def open(self, app: App) -> None:
         app.go_on(self.file)
 
 
@@ -177,9 +170,8 @@ class FileCard(Card):
     def read(self, app: App, theme: Theme, side: int) -> None:
         """Nothing of the file is read until it is opened."""
 
-    def start(self, app: App) -> None:
+    def open(self, app: App) -> None:
         if self._file.suffix == SUFFIX:
             app.watch(self._file)
         else:
-            load(self._file)  # what is wrong with it is said here
             app.play(str(self._file.absolute()))

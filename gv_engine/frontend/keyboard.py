@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 from gv_engine.frontend.bindings import PAD, SCANCODES
@@ -33,6 +34,7 @@ class Keyboard:
         self.hears_text = True
         self._held: set[str] = set()
         self._done: set[str] = set()
+        self._due: dict[str, float] = {}
         self._pads: dict[int, object] = {}
 
     def open(self) -> None:
@@ -91,9 +93,18 @@ class Keyboard:
             self._pads.pop(event.instance_id, None)
             self._held -= set(PAD)
 
+    def again(self, now: float) -> list[str]:
+        """Buttons of gamepads that are held and due to repeat; keys repeat by themselves."""
+        self._due = {key: due for key, due in self._due.items() if key in self._held}
+        keys = [key for key, due in self._due.items() if now >= due]
+        self._due |= dict.fromkeys(keys, now + REPEAT_EVERY / 1000)
+        return keys
+
     def _hold(self, key: str) -> bool:
         held = key in self._held
         self._held.add(key)
+        if key in PAD and not held:
+            self._due[key] = time.monotonic() + REPEAT_AFTER / 1000
         return held
 
     def _plug(self, index: int) -> None:

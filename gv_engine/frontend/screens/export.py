@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.errors import GVEngineError
-from gv_engine.frontend.folders import recording_folder
+from gv_engine.frontend.folders import new_file, recording_folder
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.settings import SPEEDS
 from gv_engine.frontend.sprites import pygame
@@ -111,7 +111,7 @@ class ExportScreen(Menu):
         if self._suffix == ".png":
             steps = range(shown.position, shown.position + 1)
         self._all = len(steps)
-        file = self._screen.file_in(recording_folder(), self._suffix)
+        file = new_file(recording_folder(), game, self._suffix)
         recorder = Recorder(file, game.scenario, self._view, self._cell, self._speed)
         try:
             for step in steps:

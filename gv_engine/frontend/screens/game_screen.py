@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gv_engine.frontend.bindings import GROUPS
-from gv_engine.frontend.folders import new_file
 from gv_engine.frontend.hud import Layout, arrange, draw_panel, is_tight
 from gv_engine.frontend.lettering import wrapped
 from gv_engine.frontend.screens.screen import Screen
@@ -123,13 +121,18 @@ class GameScreen(Screen):
         at = self._at = arrange(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
         self.stage.line = pen.line
         progress = (now - self._glides_since) / GLIDE if self._glides else 1.0
-        self.stage.draw(pen.surface, at.stage, max(0.0, min(1.0, progress)))
+        try:
+            self.stage.draw(pen.surface, at.stage, max(0.0, min(1.0, progress)))
+        except ValueError as error:  # a drawing of the author's that cannot be read
+            pen.lines(at.stage, str(error), "loss")
         self._draw_header(pen, at.header)
         told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts())
         if self.stage.inspecting and self.stage.inspector:
             self.stage.inspector.draw(pen.surface, at.inspector, pen.line)
         self.draw_controls(pen, at.controls)
-        for number, hint in enumerate(hints if told else [self.frame.message]):
+        if not told:
+            hints = [f"{self.frame.message} · {self.hints()[-1]}"]
+        for number, hint in enumerate(hints):
             slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
             pen.text(slot, hint, "muted" if told else "accent", "center", 0.9)
 
@@ -207,11 +210,3 @@ class GameScreen(Screen):
         self.stage.begin(None, self.frame)
         self.stage.inspecting = inspecting
         self._choose_view(view)
-
-    def file_in(self, folder: Path, suffix: str) -> Path:
-        """A new file named after the level and the time.
-
-        Raises:
-            OSError: the folder cannot be made.
-        """
-        return new_file(folder, self.game, suffix)

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS
-from gv_engine.frontend.folders import recording_folder, replay_folder
+from gv_engine.frontend.folders import new_file, recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.screens.prompt import Prompt
@@ -68,15 +67,15 @@ class PlayScreen(GameScreen):
             super().command(name)
 
     def take(self, action: str) -> None:
-        """Let the game take an action; an error of a rule is shown, and play goes on."""
+        """Let the game take an action.
+
+        Raises:
+            RuleError: a rule failed; the game is as it was before.
+        """
         if not action or self.frame.outcome:
             return
         before = self.game.position
-        try:
-            self.game.step(action)
-        except GVEngineError as error:
-            self.app.say(str(error), stays=20)
-            return
+        self.game.step(action)
         stepped = self.game.position == before + 1
         self.show(glide=stepped)
         if stepped:
@@ -134,20 +133,17 @@ class PlayScreen(GameScreen):
         self.app.stale = True
 
     def _enter_seed(self) -> None:
-        def accept(text: str) -> str:
+        def accept(text: str) -> None:
             self.game.reset(int(text))
             self.show(glide=False)
-            return ""
 
-        words = "Equal seeds are equal levels."
-        self.app.push(
-            Prompt(self.app, "Which seed?", words, str(self.game.seed), accept, "0123456789")
-        )
+        words, seed = "Equal seeds are equal levels.", str(self.game.seed)
+        self.app.push(Prompt(self.app, "Which seed?", words, seed, accept, "0123456789"))
 
     def save_replay(self) -> None:
         """Keep the episode so far as a file."""
         try:
-            file = self.file_in(replay_folder(), SUFFIX)
+            file = new_file(replay_folder(), self.game, SUFFIX)
             self.game.replay().save(file)
         except (OSError, ReplayError) as error:
             self.app.say(f"The replay is not saved: {error}")
@@ -198,7 +194,7 @@ class PlayScreen(GameScreen):
             self.app.say(f"Saved {recorder.path}")
 
     def _recorder_of(self, suffix: str) -> Recorder:
-        file = self.file_in(recording_folder(), suffix)
+        file = new_file(recording_folder(), self.game, suffix)
         view = self.stage.view if self.stage.view in VIEWS else next(iter(VIEWS))
         return Recorder(file, self.game.scenario, view, fps=self.app.settings.speed)
 
@@ -227,7 +223,10 @@ class PlayScreen(GameScreen):
     def draw(self, pen: Pen, now: float) -> None:
         super().draw(pen, now)
         if self.frame.outcome and self._at:
-            self._draw_end(pen, self._at.stage)
+            at = self._at
+            # over the lower part of the stage; where that is small, over the panel below it
+            small = at.stage.h < 14 * pen.line and at.panel.y > at.stage.bottom
+            self._draw_end(pen, at.stage.union(at.panel) if small else at.stage)
 
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
         """Say how it ended and what to press now."""

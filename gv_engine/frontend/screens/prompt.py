@@ -24,7 +24,7 @@ class Prompt(Screen):
         title: the question.
         words: more about it.
         text: what stands there already; the first letter typed takes its place.
-        accept: takes the text; returns what is wrong with it, empty if the prompt is done.
+        accept: takes the text; an error that it raises leaves the prompt open.
         letters: the only ones that can be typed; all if empty.
     """
 
@@ -36,14 +36,13 @@ class Prompt(Screen):
         title: str,
         words: str,
         text: str,
-        accept: Callable[[str], str],
+        accept: Callable[[str], None],
         letters: str = "",
     ) -> None:
         super().__init__(app)
         self._title, self._words, self._text = title, words, text
         self._accept, self._letters = accept, letters
         self._untouched = True
-        self._wrong = ""
 
     def typed(self, text: str) -> None:
         fitting = "".join(
@@ -51,7 +50,7 @@ class Prompt(Screen):
         )
         if fitting:
             self._text = ("" if self._untouched else self._text)[:LONGEST] + fitting
-            self._untouched, self._wrong = False, ""
+            self._untouched = False
             self.app.stale = True
 
     def command(self, name: str) -> None:
@@ -59,32 +58,28 @@ class Prompt(Screen):
             self._done()
         elif name == "erase":
             self._text = self._text[:-1]
-            self._untouched, self._wrong = False, ""
+            self._untouched = False
         elif name == "paste":
             self.typed(pasted())
         elif name == "leave":
             self.app.pop()
 
     def _done(self) -> None:
-        if not self._text:
-            self.app.pop()
-            return
-        self._wrong = self._accept(self._text)
-        if not self._wrong:
-            self.app.pop()
+        if self._text:
+            self._accept(self._text)
+        self.app.pop()
 
     def draw(self, pen: Pen, now: float) -> None:
         line = pen.line
         width = min(pen.area.w - line, 30 * line)
-        words = wrap(self._wrong or self._words, line, width - 2 * line, 3)
+        words = wrap(self._words, line, width - 2 * line, 3)
         card = pygame.Rect(0, 0, width, (8 + len(words)) * line)
         card.center = pen.area.center
         pen.card(card)
         rest = card.inflate(-2 * line, -line)
         pen.text(pygame.Rect(rest.x, rest.y, rest.w, 2 * line), self._title, size=1.4)
         slot = pygame.Rect(rest.x, rest.y + 2 * line, rest.w, len(words) * line)
-        ink = "loss" if self._wrong else "muted"
-        pen.lines(slot, self._wrong or self._words, ink)
+        pen.lines(slot, self._words, "muted")
         field = pygame.Rect(rest.x, slot.bottom + line // 2, rest.w, 2 * line)
         pen.card(field, "well")
         pen.frame(field)

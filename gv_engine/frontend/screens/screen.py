@@ -36,7 +36,11 @@ class Screen:
         return None
 
     def command(self, name: str) -> None:
-        """A key of one of its groups was pressed."""
+        """A key of one of its groups was pressed.
+
+        Raises:
+            GVEngineError, OSError: it cannot be done; the app says why.
+        """
         if name == "leave":
             self.app.pop()
         elif name == "help":
@@ -55,7 +59,7 @@ class Screen:
         """The mouse did something that was not about a button of the pen."""
 
     def dropped(self, file: Path) -> None:
-        """A file was dropped on the window."""
+        """A file was dropped on the window; see `command` for what may go wrong."""
 
     def uncovered(self) -> None:
         """It is on top again."""
