@@ -24,12 +24,12 @@ check: .venv/test-$(KEY)  ## lint, format, types
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
 
-bench: .venv/play-$(KEY)  ## measure the speed
-	$(PYTHON) -m benchmarks
+bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
+	$(PYTHON) -m benchmarks $(ARGS)
 	$(PYTHON) -m benchmarks.pictures
 
 clean:  ## remove all that was made here, .venv included
-	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/play-$(KEY):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -52,7 +53,7 @@ def gv_default(seconds: float) -> float:
 
 def of_minigrid(seconds: float, **options: Any) -> float:
     import gymnasium
-    import minigrid  # type: ignore[import-not-found]  # noqa: F401  # in its own environment
+    import minigrid  # noqa: F401  # in its own environment
 
     name = "MiniGrid-DoorKey-8x8-v0"
     return pictures(gymnasium.make(name, render_mode="rgb_array", **options), seconds)
@@ -131,7 +132,8 @@ def window(steps: int) -> tuple[tuple[int, int], list[float]]:
 
 def main() -> None:
     """Measure, print tables."""
-    from benchmarks.__main__ import output, python_of
+    from benchmarks.peers import python_for
+    from benchmarks.roster import ROSTER
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
@@ -140,9 +142,10 @@ def main() -> None:
     figures: dict[str, list[float]] = {name: [] for name in WORKERS}
     for _ in range(arguments.rounds):
         for name in WORKERS:
-            python = python_of("minigrid" if name.startswith("minigrid") else name)
-            command = [python, str(Path(__file__)), name, str(arguments.seconds)]
-            figures[name].append(json.loads(output(command).splitlines()[-1]))
+            packages = ROSTER["minigrid"].packages if name.startswith("minigrid") else ()
+            command = [python_for(packages), str(Path(__file__)), name, str(arguments.seconds)]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            figures[name].append(json.loads(done.stdout.splitlines()[-1]))
     print(f"Pictures per CPU second, median of {arguments.rounds} (lowest to highest)")
     for name, values in figures.items():
         ratios = [a / b for a, b in zip(values, figures["minigrid"], strict=True)]

@@ -1,7 +1,7 @@
 """What there is to play: the built-in scenarios and those in a folder, to be listed and searched.
 
->>> [entry.title for entry in built_in() if entry.group == "Keydoor"]
-['keydoor-5x5', 'keydoor-7x7', 'keydoor-9x9']
+>>> [entry.title for entry in built_in() if entry.group == "Four rooms"]
+['four-rooms-7x7', 'four-rooms-9x9']
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import pytest
 from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.game import Game, Played
 from gv_engine.geometry import ACTIONS
+from gv_engine.replay import ReplayError
 
 
 def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:
@@ -229,3 +230,25 @@ def test_the_mask_says_what_would_do_something():
     assert list(played.mask()) == list(played.actions)
     assert played.mask()["TURN_LEFT"]
     assert not all(played.mask().values())
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7"])
+def test_a_game_can_begin_with_a_row(name: str):
+    source, played = game(name, seed=4), game(name, seed=9)
+    for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
+        source.step(action)
+    played.restore(source.row())
+    assert (played.position, played.length, source.length) == (0, 0, 3)
+    assert played.state() == source.state()
+    played.step("TURN_LEFT")
+    source.step("TURN_LEFT")
+    assert played.state() == source.state()
+    with pytest.raises(ReplayError, match="began with a snapshot"):
+        played.replay()
+    played.again()
+    source.undo()
+    assert played.state() == source.state()
+    played.reset()
+    assert played.replay().start == game(name, seed=10).replay().start
+    with pytest.raises(ValueError, match="other maximum sizes"):
+        played.restore(game("nine-rooms-13x13").row())

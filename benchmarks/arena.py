@@ -1,0 +1,168 @@
+"""The contest: a process for every contestant, and rounds in which they take turns."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.peers import ROOT, PeerError, python_for
+from benchmarks.roster import ROSTER, Entry
+
+TEN_MILLION = 10_000_000
+OWN = ("numba", "numpy")
+"""Packages of the engine's own environment that its speed depends on."""
+
+STARTS = 3
+"""Rounds of starts at most; some peers take ten seconds."""
+
+
+class Worker:
+    """The process of a contestant, see `benchmarks.worker`.
+
+    Args:
+        entry: the contestant.
+        settings: of its function.
+        cores: so many it may use; 0 for all.
+        variables: of its environment.
+
+    Attributes:
+        started: seconds from the start of the process to the end of its first step, by the clock
+            and of CPU time.
+
+    Raises:
+        PeerError: it cannot be set up.
+    """
+
+    def __init__(
+        self,
+        entry: Entry,
+        settings: dict[str, Any],
+        cores: int = 0,
+        variables: dict[str, str] | None = None,
+    ) -> None:
+        python = python_for(entry.packages)
+        task = (entry.function, json.dumps(settings), str(cores))
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed with the process
+        before = time.perf_counter()
+        self._process = subprocess.Popen(
+            [python, "-m", "benchmarks.worker", *task],
+            cwd=ROOT,
+            env=os.environ | (variables or {}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+        )
+        cpu = self._answer()
+        self.started = time.perf_counter() - before, cpu
+
+    def ask(self, *question: object) -> Any:
+        """What it measures.
+
+        Raises:
+            PeerError: it has failed; the last line that it printed.
+        """
+        assert self._process.stdin
+        with contextlib.suppress(BrokenPipeError):  # the lack of an answer says why
+            print(json.dumps(question), file=self._process.stdin, flush=True)
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        if not line:
+            raise PeerError(self.close())
+        return json.loads(line)
+
+    def close(self) -> str:
+        """End the process; the last line that it printed."""
+        self._process.communicate()
+        self._errors.seek(0)
+        lines = [line for line in self._errors if line.strip()]
+        self._errors.close()
+        return lines[-1].strip() if lines else "it ended without a word"
+
+
+class Arena:
+    """Contestants that take turns.
+
+    Args:
+        names: of the contestants, in `ROSTER`.
+        rounds: how often everything is measured.
+        seconds: CPU time of one measurement.
+
+    Attributes:
+        results: for every name what it is ("task", "worlds", "versions") and what was measured:
+            "step" and "reset", a pair for every round: times in a second of CPU time and in one of
+            the clock; "start" and "cold", seconds by the clock and of CPU time; "memory", bytes of
+            the process and of one more world; "growth", bytes. Or "failed", the reason.
+    """
+
+    def __init__(self, names: list[str], rounds: int, seconds: float) -> None:
+        self.results: dict[str, Any] = {name: {} for name in names}
+        self._rounds = rounds
+        self._seconds = seconds
+        self._settings: dict[str, dict[str, Any]] = {}
+        self._workers: dict[str, Worker] = {}
+
+    def run(self, steps_only: bool = False) -> None:
+        """Measure all there is, or only steps."""
+        for name in self.results:
+            with self._turn(name, "set-up"):
+                self._set_up(name)
+        self._measure("step", self._rounds, self._seconds)
+        if not steps_only:
+            self._measure("reset", self._rounds, self._seconds)
+            self._measure("memory", 1)
+            self._measure("growth", 1, TEN_MILLION)
+        for worker in self._workers.values():
+            worker.close()
+        if not steps_only:
+            self._measure("start", min(self._rounds, STARTS))
+            self._measure("cold", 1)
+
+    @contextlib.contextmanager
+    def _turn(self, name: str, what: str) -> Iterator[None]:
+        """From its first failure on a contestant is out."""
+        if sys.stderr.isatty():
+            print(f"\r\033[K{what}: {name} ", end="", file=sys.stderr, flush=True)
+        try:
+            yield
+        except PeerError as error:
+            self.results[name] = {"failed": str(error)}
+
+    def _set_up(self, name: str) -> None:
+        entry = ROSTER[name]
+        speeds = {}
+        for worlds in entry.batches:
+            worker = Worker(entry, {**entry.settings, "worlds": worlds}, entry.cores)
+            worker.ask("step", self._seconds / 2)
+            speeds[worlds] = worker.ask("step", self._seconds / 2)
+            worker.close()
+        best = {"worlds": max(speeds, key=lambda worlds: speeds[worlds])} if speeds else {}
+        self._settings[name] = entry.settings | best
+        self._workers[name] = Worker(entry, self._settings[name], entry.cores)
+        self.results[name] |= self._workers[name].ask("about", entry.packages or OWN)
+
+    def _measure(self, what: str, rounds: int, *arguments: object) -> None:
+        for _ in range(rounds):
+            for name, found in self.results.items():
+                if what in ROSTER[name].measures and "failed" not in found:
+                    with self._turn(name, what):
+                        found.setdefault(what, []).append(self._value(name, what, *arguments))
+
+    def _value(self, name: str, what: str, *arguments: object) -> Any:
+        if what not in ("start", "cold"):
+            return self._workers[name].ask(what, *arguments)
+        with tempfile.TemporaryDirectory() as empty:
+            variables = {"GV_ENGINE_CACHE_DIR": empty} if what == "cold" else {}
+            worker = Worker(ROSTER[name], self._settings[name], variables=variables)
+            worker.close()
+            return worker.started

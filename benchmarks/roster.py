@@ -1,0 +1,81 @@
+"""Who takes part, and what of each is measured."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from benchmarks.peers import PUFFERLIB
+
+
+class Entry(NamedTuple):
+    """One contestant.
+
+    Attributes:
+        label: its name in tables.
+        function: of `benchmarks.contestants`.
+        settings: what the function is given.
+        measures: "step", "reset", "start", "memory"; "cold" (a start with an empty compile cache)
+            and "growth" (of the process, within ten million steps).
+        packages: what is installed for it, the first one being the peer itself; nothing for what
+            runs in the engine's own environment.
+        batches: numbers of worlds to choose the fastest from.
+        cores: so many it may use.
+    """
+
+    label: str
+    function: str
+    settings: dict[str, Any] = {}  # noqa: RUF012  # never changed
+    measures: tuple[str, ...] = ("step",)
+    packages: tuple[str, ...] = ()
+    batches: tuple[int, ...] = ()
+    cores: int = 1
+
+
+_ALL = ("step", "reset", "start", "memory")
+
+ROSTER = {
+    "gv-engine": Entry("GV Engine", "gv_vector", {}, (*_ALL, "cold", "growth")),
+    "floor": Entry("hand-fused kernel", "floor", {}, ("step", "reset")),
+    "gv-single": Entry("GV Engine, gymnasium.make", "gv_single", {}, _ALL),
+    "gv-object": Entry("GV Engine, object world", "gv_single", {"world": "object"}, _ALL),
+    "gv-raytracing": Entry("raytracing", "gv_vector", {"view": "raytracing"}),
+    "gv-endless-9x9": Entry("9x9, resets aside", "gv_vector", {"resets": False}),
+    "gv-endless-65x65": Entry("65x65, resets aside", "gv_vector", {"resets": False, "size": 65}),
+    "gv-256": Entry("256 worlds", "gv_vector", {"worlds": 256}),
+    "gv-16384": Entry("16,384 worlds", "gv_vector", {"worlds": 16384}, ("step", "memory")),
+    "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),
+    "gv-2-threads": Entry("two threads", "gv_vector", {"threads": 2}, cores=2),
+    "minigrid": Entry("MiniGrid", "minigrid", {}, _ALL, ("minigrid",)),
+    "gym-gridverse": Entry(
+        "gym-gridverse", "gym_gridverse", {}, _ALL, ("gym-gridverse", "numpy<2", "setuptools<80")
+    ),
+    "griddly": Entry("Griddly", "griddly", {}, _ALL, ("griddly", "numpy<2")),
+    "envpool": Entry("EnvPool", "envpool", {}, _ALL, ("envpool",), (64, 256, 1024)),
+    "navix": Entry(
+        "NAVIX, whole grid",
+        "navix",
+        {"view": "categorical"},
+        _ALL,
+        ("navix", "jax[cpu]"),
+        (1024, 4096),
+    ),
+    "navix-7x7": Entry(
+        "NAVIX, 7x7 view",
+        "navix",
+        {"view": "categorical_first_person", "worlds": 1024},
+        _ALL,
+        ("navix", "jax[cpu]"),
+    ),
+    "xland-minigrid": Entry(
+        "XLand-MiniGrid", "xland_minigrid", {}, _ALL, ("xminigrid", "jax[cpu]"), (1024, 4096)
+    ),
+    "pufferlib": Entry(
+        "PufferLib, C grid", "pufferlib", {}, _ALL, (PUFFERLIB, "numpy"), (1024, 4096)
+    ),
+}
+
+GROUPS = {
+    "peers": [name for name, entry in ROSTER.items() if entry.packages],
+    "must-show": [name for name, entry in ROSTER.items() if not entry.packages] + ["minigrid"],
+}
+"""Several names at once, for `--only`."""

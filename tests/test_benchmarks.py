@@ -1,0 +1,170 @@
+"""The benchmark's own parts; no figure is judged here."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gv_engine
+from benchmarks import __main__ as command
+from benchmarks import arena, claims, contestants, floor, report, roster
+from benchmarks.arena import Arena, Worker
+from benchmarks.peers import PeerError
+from benchmarks.roster import Entry
+from gv_engine.world import AGENT
+
+SMALL = Entry("small", "gv_vector", {"worlds": 3}, ("step", "reset", "memory", "start"))
+
+
+def test_floor_plays_the_scenario():
+    count, steps = 512, 400
+    env = gv_engine.GridVectorEnv("keydoor-9x9", count)
+    env.reset(seed=5)
+    arrays = floor.make(count)
+    floor.reset(*arrays)
+    worlds, grid, item, rewards, terminated, truncated = arrays
+    for i in range(count):
+        become(worlds[i], env.snapshot(i))
+    going = np.ones(count, np.bool_)
+    rng = np.random.default_rng(5)
+    opened = finished = 0
+    for _ in range(steps):
+        actions = rng.choice(8, size=count, p=(0.3, 0, 0, 0, 0.15, 0.15, 0.2, 0.2))
+        shown, value, over, _, info = env.step(actions)
+        floor.step(actions, *arrays)
+        np.testing.assert_array_equal(grid[going], shown["grid"][going])
+        np.testing.assert_array_equal(item[going], shown["item"][going])
+        np.testing.assert_allclose(rewards[going], value[going])
+        np.testing.assert_array_equal(terminated[going], over[going])
+        opened += int((info["reward_terms"]["actuate_door"][going] > 0).sum())
+        finished += int(over[going].sum())
+        going &= ~over
+    assert opened
+    assert finished
+    assert not truncated.any()
+
+
+def become(world: Any, row: Any) -> None:
+    """Give the hand-fused kernel the level of the engine."""
+    e = row["at"][: floor.SIZE, : floor.SIZE]
+    world["cells"][:, :, 0] = row["kind"]["value"][e]
+    world["cells"][:, :, 1] = row["door"]["status"][e]
+    world["cells"][:, :, 2] = row["color"]["value"][e]
+    world["y"], world["x"] = row["position"]["y"][AGENT], row["position"]["x"][AGENT]
+    world["facing"] = row["agent"]["facing"][AGENT]
+    world["held"], world["steps"] = 0, 0
+
+
+def test_floor_begins_anew():
+    arrays = floor.make(8)
+    floor.reset(*arrays)
+    worlds, _, _, rewards, _, truncated = arrays
+    worlds["steps"][:4] = floor.MAX_STEPS - 1
+    turn_left = np.full(8, 4)
+    floor.step(turn_left, *arrays)
+    assert truncated.tolist() == [True] * 4 + [False] * 4
+    floor.step(turn_left, *arrays)
+    assert not truncated.any()
+    assert worlds["steps"].tolist() == [0] * 4 + [2] * 4
+    assert (rewards[:4] == 0).all()
+
+
+def test_workers_answer():
+    worker = Worker(SMALL, SMALL.settings, cores=1)
+    assert all(seconds > 0 for seconds in worker.started)
+    about = worker.ask("about", ["numpy", "nothing-like-it==1.2"])
+    assert about["worlds"] == 3
+    assert about["versions"] == {"numpy": np.__version__, "nothing-like-it": "1.2"}
+    assert all(rate > 0 for rate in worker.ask("step", 0.001))
+    assert all(rate > 0 for rate in worker.ask("reset", 0.001))
+    worker.close()
+
+
+def test_workers_that_fail_say_why():
+    with pytest.raises(PeerError, match="nowhere"):
+        Worker(SMALL, {"view": "nowhere"})
+
+
+def test_who_fails_is_out(monkeypatch: pytest.MonkeyPatch):
+    entries = {"good": SMALL._replace(measures=("step",)), "bad": SMALL._replace(function="none")}
+    monkeypatch.setattr(arena, "ROSTER", entries)
+    contest = Arena(["bad", "good"], rounds=2, seconds=0.001)
+    contest.run()
+    assert "none" in contest.results["bad"]["failed"]
+    assert len(contest.results["good"]["step"]) == 2
+
+
+def test_names_fit_together():
+    assert all(hasattr(contestants, entry.function) for entry in roster.ROSTER.values())
+    for claim in claims.CLAIMS:
+        for name in filter(None, (claim.of, claim.over)):
+            assert claim.what in roster.ROSTER[name].measures, claim.text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--only nobody", "nobody"),
+        ("--write --only floor", "--write wants everything measured"),
+        ("--package nothing=here", "expected the name of a package"),
+        ("--package minigrid", "expected the name of a package"),
+    ],
+)
+def test_wrong_arguments(
+    arguments: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setattr("sys.argv", ["benchmarks", *arguments.split()])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def results() -> dict[str, Any]:
+    engine = {"task": "key-door", "worlds": 4096, "versions": {"numba": "0.60"}}
+    peer = {"task": "DoorKey", "worlds": 1, "versions": {"minigrid": "3.2"}}
+    return {
+        "gv-engine": engine
+        | {
+            "step": [[2e6, 2e6], [3e6, 3e6], [9e6, 9e6]],
+            "reset": [[900, 900]],
+            "growth": [3 * 2**20],
+        },
+        "gv-2-threads": engine | {"step": [[2e6, 4e6]]},
+        "minigrid": peer | {"reset": [[10, 10]], "step": [[1e4, 1e4], [1e4, 1e4], [1e4, 1e4]]},
+        "griddly": {"failed": "no wheel"},
+    }
+
+
+def test_claims_are_ratios_of_rounds(results: dict[str, Any]):
+    found = {text: rest for text, *rest in claims.claims(results)}
+    assert found == {
+        "resets, of MiniGrid": ["at least 100 x", "90 x", "", "NO"],
+        "two threads to one": ["at least 1.7 x", "2 x", "", "yes"],
+        "growth in ten million steps": ["at most 1 MiB", "3 MiB", "", "NO"],
+    }
+
+
+def test_page_is_renewed_between_its_markers(results: dict[str, Any], tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{report.BEGIN}outdated\n{report.END}after\n", "utf-8")
+    for _ in range(2):
+        report.write(results, page)
+        text = page.read_text("utf-8")
+        assert text.startswith(f"before\n{report.BEGIN}")
+        assert text.endswith(f"{report.END}after\n")
+        assert "outdated" not in text
+        assert text.count("| MiniGrid | DoorKey | 1 | 10,000/s | 300x | 10/s |") == 1
+        assert "| Griddly | not here: no wheel |" in text
+    page.write_text("no markers\n", "utf-8")
+    with pytest.raises(ValueError, match="measured"):
+        report.write(results, page)
+
+
+def test_tables_are_shown(results: dict[str, Any], capsys: pytest.CaptureFixture[str]):
+    report.show(results)
+    assert "MiniGrid" in capsys.readouterr().out
