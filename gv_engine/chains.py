@@ -57,16 +57,16 @@ def parameters(scenario: Scenario, number: int = 0, masks: bool = True) -> NDArr
     to look through.
     """
     member = scenario.members[number]
-    actions = np.zeros(8, np.int16)
+    actions = np.zeros(8, np.int64)
     actions[: len(member.actions)] = member.actions
     values: dict[str, NDArray[Any]] = {
         "actions": actions,
         "num_actions": np.asarray(len(member.actions) if masks else 0),
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
         "mine": np.asarray(1, np.uint8),
-        "mixed": np.asarray(len(scenario.members) > 1, np.uint8),
-        "share": np.asarray(0.0),
     }
+    if len(scenario.members) > 1:
+        values["share"] = np.asarray(0.0)
     for prefix, call in _all_parts(member):
         for name, value in call.arguments.items():
             if _is_data(value):
@@ -75,7 +75,8 @@ def parameters(scenario: Scenario, number: int = 0, masks: bool = True) -> NDArr
     records = np.zeros(len(scenario.members), dtype)
     for name, value in values.items():
         records[number][name] = value
-    records["share"] = scenario.shares
+    if len(scenario.members) > 1:
+        records["share"] = scenario.shares
     return records
 
 
@@ -140,30 +141,23 @@ class _Past:
         return self.length - 1
 
 
-def _function(function: Any, values: Any) -> Any:
+def _as_it_is(function: Any, values: Any) -> Any:
     def run(w: Any, p: Any, was: Any) -> Any:
         return function(w, AGENT, *values(w, p, was))
 
     return run
 
 
-def _function_with_past(function: Any, values: Any, number: int) -> Any:
-    def run(w: Any, p: Any, was: Any) -> Any:
-        return function(w, AGENT, was[number], *values(w, p, was))
-
-    return run
-
-
-def _as_number(run: Any) -> Any:
+def _as_number(function: Any, values: Any) -> Any:
     def number(w: Any, p: Any, was: Any) -> Any:
-        return 1.0 * run(w, p, was)
+        return 1.0 * function(w, AGENT, *values(w, p, was))
 
     return number
 
 
-def _as_truth(run: Any) -> Any:
+def _as_truth(function: Any, values: Any) -> Any:
     def truth(w: Any, p: Any, was: Any) -> Any:
-        return bool(run(w, p, was))
+        return bool(function(w, AGENT, *values(w, p, was)))
 
     return truth
 
@@ -175,12 +169,16 @@ _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
 def _arguments(
     prefix: str, call: Call, past: _Past, helper: Callable[..., Any] | None = None
 ) -> Any:
-    """`(w, p, was)` → arguments of a call, or of a helper."""
+    """`(w, p, was)` → what follows `w` and the agent in a call of the function, or of a helper."""
     values: Any = None
+    number = None
+    if helper is None and (remember := call.system.remember) is not None:
+        number = past.remember(remember, _arguments(prefix, call, past, remember))
     names = list(call.names(helper))
     while names or values is None:
         data = list(takewhile(lambda name: _is_data(call.arguments[name]), names))
-        picked = fields([f"{prefix}_{name}" for name in data])
+        picked = fields([f"{prefix}_{name}" for name in data], number)
+        number = None
         if values is None:
             values = picked
         elif data:
@@ -206,22 +204,9 @@ def _several(prefix: str, calls: tuple[Call, ...], past: _Past) -> Any:
 
 
 def _nested(prefix: str, call: Call, past: _Past) -> Any:
-    result = _RESULTS.get(call.system.phase)
-    run = _call(prefix, call, past)
-    return result(run) if result else run
-
-
-def _call(prefix: str, call: Call, past: _Past) -> Any:
     """`(w, p, was)` → result of a call."""
-    system = call.system
-    number = None
-    if system.remember is not None:
-        asked = _arguments(prefix, call, past, system.remember)
-        number = past.remember(system.remember, asked)
-    values = _arguments(prefix, call, past)
-    if number is None:
-        return _function(system.function, values)
-    return _function_with_past(system.function, values, number)
+    result = _RESULTS.get(call.system.phase, _as_it_is)
+    return result(call.system.function, _arguments(prefix, call, past))
 
 
 # ---- chains ----------------------------------------------------------------------------------
@@ -231,12 +216,12 @@ def _nothing(w: Any, p: Any) -> None:
     pass
 
 
-def _then(before: Any, measure: Any, run: Any) -> Any:
+def _then(before: Any, measure: Any, function: Any, values: Any) -> Any:
     """RESET and TRANSITION: one system after the other."""
 
     def both(w: Any, p: Any) -> None:
         before(w, p)
-        run(w, p, measure(w, p))
+        function(w, AGENT, *values(w, p, measure(w, p)))
 
     return both
 
@@ -245,12 +230,12 @@ def _no_reward(w: Any, p: Any, was: Any, terms: Any) -> float:
     return 0.0
 
 
-def _add(before: Any, number: int, run: Any) -> Any:
+def _add(before: Any, number: int, function: Any, values: Any) -> Any:
     """REWARD: the terms from left to right."""
 
     def total(w: Any, p: Any, was: Any, terms: Any) -> float:
         reward = before(w, p, was, terms)
-        term = 1.0 * run(w, p, was)
+        term = 1.0 * function(w, AGENT, *values(w, p, was))
         terms[number] = term
         return reward + term  # type: ignore[no-any-return]
 
@@ -261,12 +246,12 @@ def _never(w: Any, p: Any, was: Any) -> bool:
     return False
 
 
-def _or(before: Any, run: Any) -> Any:
+def _or(before: Any, function: Any, values: Any) -> Any:
     """TERMINATING: whether any test is true; all of them run."""
 
     def over(w: Any, p: Any, was: Any) -> bool:
         earlier = before(w, p, was)
-        return bool(run(w, p, was)) or earlier
+        return bool(function(w, AGENT, *values(w, p, was))) or earlier
 
     return over
 
@@ -312,24 +297,26 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     begin: Any = _nothing
     for number, call in enumerate(scenario.calls(RESET)):
         past = _Past()
-        run = _call(f"RESET_{number}", call, past)
-        begin = _then(begin, past.measure, run)
+        values = _arguments(f"RESET_{number}", call, past)
+        begin = _then(begin, past.measure, call.system.function, values)
     move: Any = _nothing
     valid: Any = _no_action
     for number, call in enumerate(scenario.calls(TRANSITION)):
         past = _Past()
-        run = _call(f"TRANSITION_{number}", call, past)
-        move = _then(move, past.measure, run)
+        values = _arguments(f"TRANSITION_{number}", call, past)
+        move = _then(move, past.measure, call.system.function, values)
         for prefix, part in _parts(f"TRANSITION_{number}", call):
             helper = part.system.valid
             valid = _or_valid(valid, helper, helper and _arguments(prefix, part, _Past(), helper))
     past = _Past()
     score: Any = _no_reward
     for number, call in enumerate(scenario.calls(REWARD)):
-        score = _add(score, slots[number], _call(f"REWARD_{number}", call, past))
+        values = _arguments(f"REWARD_{number}", call, past)
+        score = _add(score, slots[number], call.system.function, values)
     over: Any = _never
     for number, call in enumerate(scenario.calls(TERMINATING)):
-        over = _or(over, _call(f"TERMINATING_{number}", call, past))
+        values = _arguments(f"TERMINATING_{number}", call, past)
+        over = _or(over, call.system.function, values)
     measure = past.measure
     visibility = scenario.visibility
     see = _see(visibility.system.function, _arguments("VISIBILITY_0", visibility, _Past()))
@@ -338,9 +325,12 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
         for e in range(1, w.capacity):
             if w.alive[e]:
                 w.remove(e)
-        w.at.fill(NOTHING)
-        w.placed.fill(0)
-        w.recent.fill(NOTHING)
+        for y in range(w.at.shape[0]):  # loops, as `fill` would be compiled for each of these
+            for x in range(w.at.shape[1]):
+                w.at[y, x] = NOTHING
+        for kind in range(len(w.placed)):
+            w.placed[kind] = 0
+            w.recent[kind] = NOTHING
         w.alive[AGENT] = 1
         w.become_agent(AGENT)
         w.free = AGENT + 1
@@ -356,6 +346,7 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     row, parameter, view, action, grid, item, masked, term, count, reward, flag = dtypes[:11]
 
     large = row.itemsize > SMALL_ROW
+    mixed = "share" in (parameter.names or ())
 
     def foresee(w: Any, view: Any) -> None:
         y, x = w.position.y[AGENT], w.position.x[AGENT]
@@ -410,7 +401,7 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                 shown = True
                 if chosen == RESTART:
                     chosen = BEGIN
-                    if p.mixed:
+                    if mixed:
                         w.member = draw_member(w.rng, parameters)
                         p = parameters[w.member]
                         if not p.mine:
@@ -418,7 +409,8 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                             break
                 if chosen == BEGIN:
                     restart(w, p)
-                    terms[i].row.fill(0.0)
+                    for k in range(len(terms[i].row)):
+                        terms[i].row[k] = 0.0
                 elif chosen >= 0:
                     w.action = p.actions[chosen]
                     w.terminated = 0

@@ -101,14 +101,17 @@ def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
     return types.none(w, types.intp, types.intp), generate
 
 
-def fields(names: Sequence[str]) -> Callable[[Any, Any, Any], Any]:
-    """`(w, p, was)`: these fields of a record `p`, as a tuple."""
+def fields(names: Sequence[str], past: int | None = None) -> Callable[[Any, Any, Any], Any]:
+    """`(w, p, was)`: the number `past` of a tuple `was`, if one is asked for, and these fields of a
+    record `p`, all as one tuple."""
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
-        kind = _types.Tuple([typing_context.resolve_getattr(p, name) for name in names])
+        before = [] if past is None else [was[past]]
+        kind = _types.Tuple([*before, *(typing_context.resolve_getattr(p, name) for name in names)])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            values = [
+            values = [] if past is None else [builder.extract_value(arguments[2], past)]
+            values += [
                 context.get_getattr(p, name)(context, builder, p, arguments[1], name)
                 for name in names
             ]
@@ -116,7 +119,7 @@ def fields(names: Sequence[str]) -> Callable[[Any, Any, Any], Any]:
 
         return kind(w, p, was), generate
 
-    pick.__name__ = f"fields {' '.join(names)}"  # so that programs can be told apart
+    pick.__name__ = f"fields {past} {' '.join(names)}"  # so that programs can be told apart
     return intrinsic(pick)
 
 

@@ -134,7 +134,7 @@ class Layout:
                 ("total", np.float64),
                 ("steps", np.int32),
                 ("error", np.uint32),
-                ("action", np.int16),
+                ("action", np.int64),
                 ("member", np.int16),
                 ("height", np.int16),
                 ("width", np.int16),

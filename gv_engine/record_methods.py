@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 from zlib import crc32
 
@@ -294,21 +294,19 @@ def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
 
 @_method("state_of")
 def _state_of(w: Any, e: Any) -> Any:
-    def first(w: Any, e: Any) -> Any:
-        return 0
-
-    state = register_jitable(first)
-    for column, field in _LAYOUTS[w].states:
-        state = _add_state(state, column, field)
-    return lambda w, e: state(w, e)
+    if not _LAYOUTS[w].states:
+        return lambda w, e: 0
+    # an absent component reads 0, so that the sum is the one state that the object has
+    return reduce(_add_state, (_state(*names) for names in _LAYOUTS[w].states))
 
 
-def _add_state(before: Any, column: str, field: str) -> Any:
-    def state(w: Any, e: Any) -> Any:
-        # an absent component reads 0, so that the sum is the one state that the object has
-        return before(w, e) + w[column][field][e]
+def _state(column: str, field: str) -> Any:
+    return lambda w, e: 0 + w[column][field][e]
 
-    return register_jitable(state)
+
+def _add_state(first: Any, second: Any) -> Any:
+    first, second = register_jitable(first), register_jitable(second)
+    return lambda w, e: first(w, e) + second(w, e)
 
 
 @_method("set_state")
