@@ -15,11 +15,11 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks import __main__ as bench
 from benchmarks.algebra_workers import WORKERS
+from benchmarks.peers import ROOT, python_for
 
 PROBLEMS = 200
-bench.PEERS["mathy_envs"] = "mathy_envs==0.12.5"
+PEER = "mathy_envs==0.12.5"
 
 
 def main() -> None:
@@ -58,8 +58,8 @@ def problems() -> list[tuple[str, int]]:
 def measured(name: str, seconds: float, problems: Path) -> float:
     """Steps per CPU second of one contestant."""
     here = name == "gv_engine" or importlib.util.find_spec(name) is not None
-    python = sys.executable if here else bench.python_of(name)
-    worker = bench.ROOT / "benchmarks" / "algebra_workers.py"
+    python = sys.executable if here else python_for((PEER,))
+    worker = ROOT / "benchmarks" / "algebra_workers.py"
     command = [python, str(worker), name, str(seconds), str(problems)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     figure: float = json.loads(done.stdout)["steps_per_cpu_second"]
