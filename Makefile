@@ -1,6 +1,6 @@
 # `make play` is the only command that a fresh clone needs.
 
-SCENARIO := keydoor-9x9
+SCENARIO :=
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
@@ -14,7 +14,7 @@ help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
 
 play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
-	.venv/bin/gv-engine play "$(SCENARIO)"
+	.venv/bin/gv-engine play $(SCENARIO)
 
 test: check  ## make check, then every test
 	$(PYTHON) -m pytest
@@ -26,6 +26,7 @@ check: .venv/test-$(KEY)  ## lint, format, types
 
 bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 	$(PYTHON) -m benchmarks $(ARGS)
+	$(PYTHON) -m benchmarks.pictures
 
 clean:  ## remove all that was made here, .venv included
 	rm -rf .venv .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

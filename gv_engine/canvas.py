@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from gv_engine.frame import Frame
 
 if TYPE_CHECKING:
-    from gv_engine.simulation import Simulation
+    from gv_engine.scenario import Scenario
+    from gv_engine.view import View
 
 
 @dataclass
@@ -21,12 +22,16 @@ class Canvas:
 
     Attributes:
         show: takes the finished frame: a window, an array, a text.
-        simulation: whose world is drawn; rendering systems only read it.
+        scenario: what is played.
+        view: what cuts the agent's view out of the grid.
         observation: (h, w, 3) uint8, what the agent was shown last.
+        terms: the reward of the last step, function by function in the scenario's order.
         message: a note for the player.
     """
 
     show: Callable[[Frame], None]
-    simulation: Simulation
+    scenario: Scenario
+    view: View
     observation: NDArray[np.uint8]
+    terms: Sequence[float]
     message: str = ""

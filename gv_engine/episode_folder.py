@@ -2,8 +2,10 @@
 
 Over the T steps of all episodes, one after the other:
 
-- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8: the observation before each action;
-- `action.npy` (T,) uint8, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
+- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8: the observation before each action; in
+  algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8,
+  `time.npy` (T, 1) float32;
+- `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
 - `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with this step, and how.
 
 Over the E episodes:
@@ -11,30 +13,27 @@ Over the E episodes:
 - `episode_start.npy` (E,) int64: the number of its first step;
 - `episode_seed.npy` (E,) int64: its level is that of `reset(seed=…)`;
 - `episode_member.npy` (E,) int64: which member of a mixture it played;
-- `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8: the observation at its end.
+- `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
+  its end.
 
 And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`,
-`action_names`, `reward_names`, the `scenario` as `gv_engine.snapshots.identity` tells it, and what
-else was to be kept. It is written last, so whatever happens, what it counts is there.
+`action_names` (in algebra `rule_names`), `reward_names`, the `scenario`, as its family identifies
+it, and what else was to be kept. It is written last, so whatever happens, what it counts is there.
 """
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.errors import GVEngineError
+from gv_engine.families import hooks_of
 from gv_engine.files import replacing
-from gv_engine.geometry import ACTIONS
-from gv_engine.scenario import Scenario
-from gv_engine.snapshots import identity
-
-if TYPE_CHECKING:
-    from gv_engine.rollout import Episode
+from gv_engine.rollout import Episode, VectorWorlds, num_actions, recorded_spaces
 
 _ABOUT = "rollout.json"
 _CHUNK = 2**14
@@ -85,7 +84,7 @@ class EpisodeFolder:
 
     Args:
         path: a new folder, or an empty one.
-        scenario: what was played.
+        env: what is played.
         more: what else `rollout.json` is to hold.
 
     Attributes:
@@ -95,7 +94,7 @@ class EpisodeFolder:
         OSError: the folder cannot be written, or is not empty.
     """
 
-    def __init__(self, path: Path, scenario: Scenario, more: dict[str, Any]) -> None:
+    def __init__(self, path: Path, env: VectorWorlds, more: dict[str, Any]) -> None:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileExistsError(f"{path} is there already; give the name of a new folder")
         try:
@@ -106,28 +105,30 @@ class EpisodeFolder:
         self.episodes = self.steps = 0
         self._pending: list[Episode] = []
         self._num_pending = 0
-        view = (*scenario.area.shape, 3)
+        scenario = env.scenario
         terms = (len(scenario.reward_names),)
-        self._of_steps = {
-            "grid": GrowingArray(path / "grid.npy", np.uint8, view),
-            "item": GrowingArray(path / "item.npy", np.uint8, (3,)),
-            "action": GrowingArray(path / "action.npy", np.uint8),
-            "reward": GrowingArray(path / "reward.npy", np.float64),
-            "reward_terms": GrowingArray(path / "reward_terms.npy", np.float64, terms),
-            "terminated": GrowingArray(path / "terminated.npy", np.bool_),
-            "truncated": GrowingArray(path / "truncated.npy", np.bool_),
+        seen = {name: (space.dtype, space.shape) for name, space in recorded_spaces(env).items()}
+        of_steps = seen | {
+            "action": (np.min_scalar_type(num_actions(env) - 1), ()),
+            "reward": (np.float64, ()),
+            "reward_terms": (np.float64, terms),
+            "terminated": (np.bool_, ()),
+            "truncated": (np.bool_, ()),
         }
-        self._of_episodes = {
-            "episode_start": GrowingArray(path / "episode_start.npy", np.int64),
-            "episode_seed": GrowingArray(path / "episode_seed.npy", np.int64),
-            "episode_member": GrowingArray(path / "episode_member.npy", np.int64),
-            "last_grid": GrowingArray(path / "last_grid.npy", np.uint8, view),
-            "last_item": GrowingArray(path / "last_item.npy", np.uint8, (3,)),
+        of_episodes = {
+            "episode_start": (np.int64, ()),
+            "episode_seed": (np.int64, ()),
+            "episode_member": (np.int64, ()),
+            **{f"last_{name}": kind for name, kind in seen.items()},
         }
+        self._of_steps, self._of_episodes = (
+            {name: GrowingArray(path / f"{name}.npy", *kind) for name, kind in arrays.items()}
+            for arrays in (of_steps, of_episodes)
+        )
         self._about = {
             "format": 1,
-            "scenario": identity(scenario),
-            "action_names": [ACTIONS[action] for action in scenario.actions],
+            "scenario": hooks_of(scenario).identity(scenario),
+            **env.labels,
             "reward_names": list(scenario.reward_names),
             **more,
         }
@@ -159,8 +160,7 @@ class EpisodeFolder:
         assert kept is not None
         ends = np.arange(episode.length) == episode.length - 1
         steps: dict[str, Any] = {
-            "grid": kept.grid,
-            "item": kept.item,
+            **kept.seen,
             "action": kept.action,
             "reward": kept.reward,
             "reward_terms": kept.terms,
@@ -171,8 +171,7 @@ class EpisodeFolder:
             "episode_start": start,
             "episode_seed": episode.seed,
             "episode_member": episode.member,
-            "last_grid": episode.last["grid"],
-            "last_item": episode.last["item"],
+            **{f"last_{name}": episode.last[name] for name in kept.seen},
         }
         for name, rows in steps.items():
             self._of_steps[name].write(start, rows)

@@ -22,6 +22,10 @@ class DoesNotCompileError(GVEngineError, RuntimeError):
     """A rule that runs in the object world cannot be compiled for a batch."""
 
 
+class MissingExtraError(GVEngineError, ModuleNotFoundError):
+    """A library that only some worlds need is not installed."""
+
+
 class ScenarioError(GVEngineError, ValueError):
     """A scenario with mistakes; `problems` lists all of them, one located line each."""
 

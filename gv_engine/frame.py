@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.geometry import RIGHT, step_x, step_y, turned
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -38,3 +40,23 @@ class Frame:
     """Empty, `terminated` or `truncated`."""
     message: str = ""
     """A note for the player."""
+
+    def in_view(self, y: int, x: int) -> tuple[int, int] | None:
+        """The cell of the observation that shows a cell of the grid; None if none does."""
+        facing = self.agent[2]
+        aside = turned(facing, RIGHT)
+        dy, dx = y - self.agent[0], x - self.agent[1]
+        i = self.observer[0] - dy * step_y(facing) - dx * step_x(facing)
+        j = self.observer[1] + dy * step_y(aside) + dx * step_x(aside)
+        height, width = self.observation.shape[:2]
+        return (i, j) if 0 <= i < height and 0 <= j < width else None
+
+    def on_grid(self, i: int, j: int) -> tuple[int, int] | None:
+        """The cell of the grid that a cell of the observation shows; None beyond the grid."""
+        facing = self.agent[2]
+        aside = turned(facing, RIGHT)
+        ahead, right = self.observer[0] - i, j - self.observer[1]
+        y = self.agent[0] + ahead * step_y(facing) + right * step_y(aside)
+        x = self.agent[1] + ahead * step_x(facing) + right * step_x(aside)
+        height, width = self.grid.shape[:2]
+        return (y, x) if 0 <= y < height and 0 <= x < width else None

@@ -30,6 +30,13 @@ ACTIONS = (
     "ACTUATE",
     "PICK_N_DROP",
 )
+WAIT = len(ACTIONS)
+"""No action of an agent: rules see that nothing was done. For people who play in real time."""
+
+
+def action_name(action: int) -> str:
+    """The name of an action, `WAIT` among them."""
+    return "WAIT" if action == WAIT else ACTIONS[action]
 
 
 def step_y(orientation: int) -> int:

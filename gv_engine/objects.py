@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -87,6 +88,16 @@ class ObjectTypes:
             self._types[new.index] = new
         else:
             self._types.append(new)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """An error in the block takes back what it has declared."""
+        before = self._types.copy()
+        try:
+            yield
+        except BaseException:
+            self._types = before
+            raise
 
     def index_for(self, name: str, module: str) -> int:
         for known in self._types:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gv_engine.batch import Batch, ObjectBatch
+from gv_engine.canvas import Canvas
 from gv_engine.frame import Frame
 from gv_engine.objects import OBJECT_TYPES
+from gv_engine.row_world import RowWorld
 from gv_engine.simulation import Simulation
+from gv_engine.system import RENDERING
 from gv_engine.text import describe
+from gv_engine.view import View
+from gv_engine.world import AGENT
+from systems.rendering import draw_state_and_observation
 
 if TYPE_CHECKING:
+    from gv_engine.episode import Playable
     from gv_engine.scenario import Scenario
 
 
@@ -51,15 +59,14 @@ class Pixels:
     result: Any = None
 
     def __init__(self, scenario: Scenario) -> None:
-        from gv_engine.frontend.drawing import draw_views
         from gv_engine.frontend.sprites import SpriteSheet
+        from gv_engine.frontend.views import Views
 
-        self._draw = draw_views
-        self._sheet = SpriteSheet(sprite_folders(scenario))
+        self._views = Views(SpriteSheet(sprite_folders(scenario)), sprite_name)
 
     def show(self, frame: Frame) -> None:
         """Draw a frame."""
-        self.result = self._draw(frame, self._sheet, sprite_name)
+        self.result = self._views.draw(frame)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -93,21 +100,29 @@ class Renderer:
     def __init__(self, mode: str, batch: Batch | ObjectBatch) -> None:
         self._batch = batch
         self._picture = RENDER_MODES[mode](batch.scenario)
+        self._view = View(batch.scenario.area)
         self._mirror: Simulation | None = None
 
     def draw(self, i: int) -> Any:
         """World i as the render mode has it: (H, W, 3) uint8, str or None."""
-        self._simulation(i).render(self._picture.show, self._batch.outputs.grid[i])
+        batch, shown = self._batch, self._batch.outputs.grid[i]
+        if isinstance(batch, ObjectBatch):
+            batch.simulations[i].render(self._picture.show, shown)
+        elif batch.scenario.calls(RENDERING):  # an author's, who may want any part of a world
+            self._copy(batch, i).render(self._picture.show, shown)
+        else:
+            terms = batch.outputs.terms[i].tolist()
+            canvas = Canvas(self._picture.show, batch.scenario, self._view, shown, terms)
+            world = RowWorld(batch.scenario.layout, batch.rows[i : i + 1].reshape(()))
+            draw_state_and_observation(world, AGENT, canvas)
         return self._picture.result
 
-    def _simulation(self, i: int) -> Simulation:
-        """World i as an object world: its own one, or a copy of a compiled row."""
-        if isinstance(self._batch, ObjectBatch):
-            return self._batch.simulations[i]
+    def _copy(self, batch: Batch, i: int) -> Simulation:
+        """World i as an object world."""
         if self._mirror is None:
-            self._mirror = Simulation(self._batch.scenario)
-        self._mirror.world.restore(self._batch.snapshot(i))
-        self._mirror.terms = self._batch.outputs.terms[i].tolist()
+            self._mirror = Simulation(batch.scenario)
+        self._mirror.world.restore(batch.snapshot(i))
+        self._mirror.terms = batch.outputs.terms[i].tolist()
         return self._mirror
 
     def close(self) -> None:
@@ -120,8 +135,9 @@ def sprite_name(kind: int, state: int) -> str:
     return OBJECT_TYPES[kind].sprite_of(state)
 
 
-def sprite_folders(scenario: Scenario) -> tuple[Path, ...]:
+def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     """Where an author's own drawings are: beside the scenario file and in `sprites/` there."""
-    sources = dict.fromkeys(member.source for member in scenario.members)
+    members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
+    sources = dict.fromkeys(member.source for member in members)
     folders = [source.parent for source in sources if source is not None]
     return tuple(each for folder in folders for each in (folder, folder / "sprites"))

@@ -8,26 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from gv_engine.environment import Observation
+from gv_engine.families import AnyScenario
 from gv_engine.policy import Policy
-from gv_engine.vector_environment import GridVectorEnv
 
 _SHORT = 64
 """Steps for which there is room at first."""
 
 
+class VectorWorlds(Protocol):
+    """What rollouts need of a vector environment, whatever the family of its worlds.
+
+    Attributes:
+        scenario: what is played.
+        num_envs: N.
+        single_observation_space, single_action_space: of one world.
+        recorded: the names of the arrays in an observation that are worth keeping.
+        labels: what numbers in the data stand for, as `rollout.json` says it.
+    """
+
+    @property
+    def scenario(self) -> AnyScenario: ...
+    @property
+    def num_envs(self) -> int: ...
+    @property
+    def single_observation_space(self) -> spaces.Space[Any]: ...
+    @property
+    def single_action_space(self) -> spaces.Space[Any]: ...
+    @property
+    def recorded(self) -> tuple[str, ...]: ...
+    @property
+    def labels(self) -> dict[str, list[str]]: ...
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]: ...
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[Observation, Any, Any, Any, dict[str, Any]]: ...
+
+
 class Steps(NamedTuple):
     """What was seen, done and got, step by step."""
 
-    grid: NDArray[np.uint8]
-    """(T, h, w, 3) before each action."""
-    item: NDArray[np.uint8]
-    """(T, 3) before each action."""
+    seen: dict[str, NDArray[Any]]
+    """(T, …) by name: before each action."""
     action: NDArray[np.int64]
     """(T,) of the action space."""
     reward: NDArray[np.float64]
@@ -63,7 +95,7 @@ class Episode:
 
 
 def rollout(
-    env: GridVectorEnv, policy: Policy, episodes: int, seed: int, keep: bool = False
+    env: VectorWorlds, policy: Policy, episodes: int, seed: int, keep: bool = False
 ) -> Iterator[Episode]:
     """Play episodes, and yield them in order of their numbers.
 
@@ -139,34 +171,59 @@ def rollout(
 class _History:
     """The steps of the present episode of every world, in arrays that grow to the longest one."""
 
-    def __init__(self, env: GridVectorEnv) -> None:
-        n, view = env.num_envs, env.scenario.area.shape
+    def __init__(self, env: VectorWorlds) -> None:
+        n = env.num_envs
         self._worlds = np.arange(n)
-        self._steps = Steps(
-            np.zeros((n, _SHORT, *view, 3), np.uint8),
-            np.zeros((n, _SHORT, 3), np.uint8),
-            np.zeros((n, _SHORT), np.int64),
-            np.zeros((n, _SHORT)),
-            np.zeros((n, _SHORT, len(env.scenario.reward_names))),
-        )
+        self._seen = {
+            name: np.zeros((n, _SHORT, *space.shape), space.dtype)
+            for name, space in recorded_spaces(env).items()
+        }
+        self._action = np.zeros((n, _SHORT), np.int64)
+        self._reward = np.zeros((n, _SHORT))
+        self._terms = np.zeros((n, _SHORT, len(env.scenario.reward_names)))
 
     def look(
         self, step: NDArray[np.int64], observation: Observation, action: NDArray[np.int64]
     ) -> None:
-        if step.max() >= self._steps.action.shape[1]:
-            longer: list[Any] = [np.concatenate([a, np.zeros_like(a)], 1) for a in self._steps]
-            self._steps = Steps(*longer)
+        if step.max() >= self._action.shape[1]:
+            self._seen = {name: _longer(array) for name, array in self._seen.items()}
+            self._action, self._reward = _longer(self._action), _longer(self._reward)
+            self._terms = _longer(self._terms)
         at = self._worlds, step
-        self._steps.grid[at] = observation["grid"]
-        self._steps.item[at] = observation["item"]
-        self._steps.action[at] = action
+        for name, array in self._seen.items():
+            array[at] = observation[name]
+        self._action[at] = action
 
     def gain(
         self, step: NDArray[np.int64], reward: NDArray[np.float64], terms: NDArray[np.float64]
     ) -> None:
-        self._steps.reward[self._worlds, step] = reward
-        self._steps.terms[self._worlds, step] = terms
+        self._reward[self._worlds, step] = reward
+        self._terms[self._worlds, step] = terms
 
     def of(self, world: int, length: int) -> Steps:
-        kept: list[Any] = [array[world, :length].copy() for array in self._steps]
-        return Steps(*kept)
+        return Steps(
+            {name: array[world, :length].copy() for name, array in self._seen.items()},
+            self._action[world, :length].copy(),
+            self._reward[world, :length].copy(),
+            self._terms[world, :length].copy(),
+        )
+
+
+def _longer(array: NDArray[Any]) -> NDArray[Any]:
+    """With room for twice as many steps."""
+    return np.concatenate([array, np.zeros_like(array)], 1)
+
+
+def num_actions(env: VectorWorlds) -> int:
+    """How many actions there are in a world."""
+    space = env.single_action_space
+    assert isinstance(space, spaces.Discrete)
+    return int(space.n)
+
+
+def recorded_spaces(env: VectorWorlds) -> dict[str, spaces.Box]:
+    """The spaces of the arrays that are worth keeping, by name."""
+    space = env.single_observation_space
+    assert isinstance(space, spaces.Dict)
+    found = {name: space[name] for name in env.recorded}
+    return {name: box for name, box in found.items() if isinstance(box, spaces.Box)}

@@ -11,14 +11,17 @@ No bytecode is kept: after two changes within a second it would be taken for cur
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -26,18 +29,47 @@ from urllib.parse import unquote
 
 import esper
 
-from gv_engine.errors import nearest
+from gv_engine.errors import GVEngineError, RuleError, nearest
 from gv_engine.system import Parameter, Phase, System
 
 # a module with a path, even an empty one, can have modules below it
 __path__: list[str] = []
 
 _PREFIX = __name__ + "."
-_loaded: dict[str, tuple[Path, tuple[int, int]]] = {}
+_OWN = {"components", "gv_engine", "systems"}
 
 
 class RuleFileError(Exception):
     """A rule file that cannot be imported; says where and why."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A Python file as it was when it was loaded.
+
+    Attributes:
+        path: where it is.
+        digest: of its bytes, but for the kind of its line breaks; empty if it was not there.
+    """
+
+    path: Path
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path) -> SourceFile:
+        """The file as it is now."""
+        try:
+            return cls(path, digest(path.read_bytes()))
+        except OSError:
+            return cls(path, "")
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file is still the same."""
+        return self == SourceFile.of(self.path)
+
+
+_loaded: dict[str, SourceFile] = {}
 
 
 class _Loader(SourceFileLoader):
@@ -46,11 +78,14 @@ class _Loader(SourceFileLoader):
     def path_stats(self, path: Any) -> Any:
         raise OSError("no bytecode")
 
+    def get_data(self, path: str) -> bytes:
+        data = super().get_data(path)
+        self._read = SourceFile(Path(path), digest(data))
+        return data
+
     def exec_module(self, module: ModuleType) -> None:
-        file = Path(self.path)
-        stamp = _stamp(file)
         super().exec_module(module)
-        _loaded[module.__name__] = file, stamp
+        _loaded[module.__name__] = self._read
 
 
 class _Finder(MetaPathFinder):
@@ -93,7 +128,7 @@ def load(file: Path) -> ModuleType:
         raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")
     package = _PREFIX + _escaped(str(file.parent))
     old = {name: seen for name, seen in _loaded.items() if name.startswith(package + ".")}
-    if all(_stamp(path) == stamp for path, stamp in old.values()):
+    if all(seen.is_current for seen in old.values()):
         old = {}
     modules = {name: sys.modules.pop(name) for name in old if name in sys.modules}
     for name in old:
@@ -108,27 +143,73 @@ def load(file: Path) -> ModuleType:
 
 
 def import_module(name: str) -> ModuleType:
-    """Import a module by name.
+    """Import a module by name, again if its file has changed.
 
     Raises:
         RuleFileError: the import fails.
     """
+    seen = _loaded.get(name)
     try:
-        return importlib.import_module(name)
+        if seen is None or seen.is_current:
+            module = importlib.import_module(name)
+        else:
+            module = _imported_again(name, seen.path)
     except (Exception, SystemExit) as error:  # whatever an author's file may raise
         raise RuleFileError(_cause(error)) from None
+    file = getattr(module, "__file__", None)
+    if file and name not in _loaded and name.partition(".")[0] not in _OWN:
+        _loaded[name] = SourceFile.of(Path(file))
+    return module
+
+
+def _imported_again(name: str, file: Path) -> ModuleType:
+    spec = spec_from_file_location(name, file, loader=_Loader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    before = sys.modules[name]
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules[name] = before
+        raise
+    return module
+
+
+def sources(modules: Iterable[ModuleType]) -> list[SourceFile]:
+    """The files of modules, and of those beside them that they import."""
+    found: dict[str, SourceFile] = {}
+    waiting = [module.__name__ for module in modules]
+    while waiting:
+        name = waiting.pop()
+        if name in _loaded and name not in found:
+            found[name] = _loaded[name]
+            if is_rule_module(name):
+                folder = name.rpartition(".")[0]
+                waiting += [f"{folder}.{_escaped(near)}" for near in _neighbours(found[name].path)]
+    return list(found.values())
+
+
+def _neighbours(file: Path) -> Iterator[str]:
+    """What a file imports by `from .name import …` or `from . import name`."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):  # it has changed since it was loaded
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            yield from (name.partition(".")[0] for name in names)
+
+
+def digest(data: bytes) -> str:
+    """Hexadecimal digits that stand for a text, whichever line breaks a checkout gave it."""
+    return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _escaped(part: str) -> str:
     return part.replace("%", "%25").replace(".", "%2E")
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    try:
-        stat = file.stat()
-    except OSError:
-        return 0, 0
-    return stat.st_mtime_ns, stat.st_size
 
 
 def _cause(error: BaseException) -> str:
@@ -144,6 +225,30 @@ def _cause(error: BaseException) -> str:
     # the author's line, not the engine's that it called
     own = [frame for frame in frames if Path(frame.filename).parent != Path(__file__).parent]
     return f"{own[-1].filename}:{own[-1].lineno}: {what}" if own else what
+
+
+def place_of(error: BaseException) -> str:
+    """`file:line` of an author's code where an error comes from, or empty."""
+    frames = [
+        f"{frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if is_rule_module(name := frame.f_globals.get("__name__", "")) or name in _loaded
+    ]
+    return frames[-1] if frames else ""
+
+
+def failure(error: Exception) -> RuleError:
+    """What to say about an error that came out of a rule.
+
+    Raises:
+        Exception: the error itself, if it came from no rule.
+    """
+    place = place_of(error)
+    if isinstance(error, GVEngineError):
+        return RuleError(f"{place}: {error}" if place else str(error))
+    if not place:
+        raise error
+    return RuleError(f"{place}: {type(error).__name__}: {error}")
 
 
 def defined_in(module: ModuleType) -> list[str]:

@@ -10,31 +10,36 @@ from __future__ import annotations
 import dataclasses
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.area import Area
+from gv_engine.episode import Identity, watched
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
 from gv_engine.mixture import is_mixture, read_mixture
+from gv_engine.objects import OBJECT_TYPES
 from gv_engine.resources import SCENARIOS
+from gv_engine.rules import SourceFile
 from gv_engine.scenario_file import Document, read_file, read_mapping
 from gv_engine.scenario_reader import read_document
 from gv_engine.scenario_values import instead
 from gv_engine.system import VISIBILITY, Call, Phase
 
 if TYPE_CHECKING:
+    from gv_engine.grid_episode import GridEpisode
     from gv_engine.gridverse.envs.gridworld import GridWorld
 
 _SUFFIXES = (".yaml", ".yml")
 _IN_FOLDER = "scenario.yaml"
-_SIZE = re.compile(r"\d+x\d+")
+_SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,12 +62,15 @@ class Scenario:
         source: the file; None if the scenario came as a mapping.
         reward_names: one for each reward function, unique.
         warnings: what was ignored, one located line each.
+        code: the Python files of its own that it uses, as they were when they were loaded.
         schedule: see `calls`.
         document: what was read, to be read again in another process.
         changes: attributes that differ from the document.
         mixture: the scenarios of which each reset draws one, see `gv_engine.mixture`; mostly ().
         weights: one for each of these.
     """
+
+    family: ClassVar[str] = "grid"
 
     name: str
     description: str
@@ -82,6 +90,7 @@ class Scenario:
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
+    code: tuple[SourceFile, ...] = ()
 
     @classmethod
     def load(
@@ -104,9 +113,21 @@ class Scenario:
             document = read_mapping(source, Path(folder or "."))
         else:
             document = read_file(find(source))
+        return cls.read(document)
+
+    @classmethod
+    def read(cls, document: Document) -> Scenario:
+        """The scenario that a document describes.
+
+        Raises:
+            ScenarioError: all that is wrong with it.
+
+        Warns:
+            UserWarning: something in it is ignored.
+        """
         scenario = _understood(document, {})
         for line in scenario.warnings:
-            warnings.warn(line, UserWarning, stacklevel=2)
+            warnings.warn(line, UserWarning, stacklevel=3)
         return scenario
 
     def calls(self, phase: Phase) -> tuple[Call, ...]:
@@ -157,6 +178,33 @@ class Scenario:
 
         return GridWorld.from_scenario(self)
 
+    def episode(self) -> GridEpisode:
+        """Something to play it in, for games and replays."""
+        from gv_engine.grid_episode import GridEpisode  # which plays scenarios
+
+        return GridEpisode(self)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What replays keep of it; equal for equal content, wherever the files are."""
+        members = [member.identity.digest for member in self.mixture]
+        return Identity.of("grid", self.name, self.document, self.changes, self.code, members)
+
+    def watched(self) -> tuple[Path, ...]:
+        """The files that it was made of, and all Python files that it might come to use."""
+        own = watched(self.source, self.code)
+        return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched())}))
+
+    def loaded_again(self) -> Scenario:
+        """The same scenario as its files say it now.
+
+        Raises:
+            ScenarioError: all that is wrong with them.
+        """
+        document = read_file(self.source) if self.source else self.document
+        with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
+            return _understood(document, self.changes)
+
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`.
 
@@ -204,10 +252,11 @@ def _member(document: Document | str | Path) -> Scenario:
 
 def names() -> list[str]:
     """Names of the built-in scenarios, sorted; none is read for it."""
-    return sorted(_built_in())
+    return sorted(built_in())
 
 
-def _built_in() -> dict[str, Path]:
+def built_in() -> dict[str, Path]:
+    """The file of each built-in scenario, by name."""
     files = {path.stem: path for path in SCENARIOS.glob("*.yaml")}
     return files | {path.parent.name: path for path in SCENARIOS.glob(f"*/{_IN_FOLDER}")}
 
@@ -224,17 +273,21 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
-def find(source: str | Path) -> Path:
+def find(source: str | Path, known: Iterable[str] = ()) -> Path:
     """The file of a scenario.
+
+    Args:
+        source: a name, a Gymnasium id, a file or a folder.
+        known: names for the message, if they are others than those of grids.
 
     Raises:
         ScenarioError: there is none; the message names the nearest.
     """
     if isinstance(source, str):
-        files = _built_in()
-        known = files | {gym_id(name): file for name, file in files.items()}
-        if source in known:
-            return known[source]
+        files = built_in()
+        own = files | {gym_id(name): file for name, file in files.items()}
+        if source in own:
+            return own[source]
     path = Path(source)
     try:
         is_folder, is_file = path.is_dir(), path.is_file()
@@ -248,7 +301,7 @@ def find(source: str | Path) -> Path:
         return path
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    raise ScenarioError([f"{path}: no scenario of this name{instead(path.name, names())}"])
+    raise ScenarioError([f"{path}: no scenario of this name{instead(path.name, known or names())}"])
 
 
 def _instead(folder: Path, name: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,15 @@ class Document:
     source: Path | None = None
     problems: Problems | None = None
     """Keys that stand there twice, which keep nobody from reading the rest."""
+    text: str = ""
+    """What the file says."""
+
+    @property
+    def family(self) -> str:
+        """The family of worlds that it says it belongs to, see `gv_engine.families`."""
+        entries = self.root.value
+        named = entries.get("family") if isinstance(entries, dict) else None
+        return "grid" if named is None else named.text
 
 
 def read_file(path: Path) -> Document:
@@ -46,19 +56,21 @@ def read_file(path: Path) -> Document:
     label = str(path)
     problems = Problems(label)
     root = Node(None, line=1)
+    text = ""
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise ScenarioError([f"{label}: cannot be read: {error.strerror}"]) from None
     builder = _Builder(problems)
     with problems.collect():
-        tree = _composed(_decoded(raw))
+        text = _decoded(raw)
+        tree = _composed(text)
         if tree is not None:
             root = builder.from_yaml(tree, root)
         mapping(root)
     if len(problems) > builder.repeated:
         problems.raise_if_any()
-    return Document(root, label, path.absolute().parent, path.absolute(), problems)
+    return Document(root, label, path.absolute().parent, path.absolute(), problems, text)
 
 
 def _decoded(raw: bytes) -> str:
@@ -100,7 +112,7 @@ def read_mapping(data: Mapping[str, Any], folder: Path) -> Document:
         root = _Builder(problems).from_python(data, Node(None))
         mapping(root)
     problems.raise_if_any()
-    return Document(root, label, folder.absolute())
+    return Document(root, label, folder.absolute(), text=json.dumps(root.plain, indent=2))
 
 
 class _Builder:

@@ -80,9 +80,13 @@ class Names:
             raise Wrong(node, f"found {node.found}, expected ./rules.py:name or module:name")
         self._import(where)
         if where in self._failed:
-            message, self._failed[where] = self._failed[where], ""
-            raise Wrong(node, message)
+            raise self._failure(node, where)
         return where, name
+
+    def _failure(self, node: Node, where: str) -> Wrong:
+        """That a module cannot be imported; without a message if that has been said before."""
+        message, self._failed[where] = self._failed[where], ""
+        return Wrong(node, message)
 
     def thing(self, node: Node) -> Any:
         """What a reference names."""
@@ -198,6 +202,8 @@ class Names:
             home = self.modules[where].__name__
             types |= {t.name: t.index for t in OBJECT_TYPES if t.module == home}
         if name not in types:
+            for module in self._failed:  # which may declare it
+                raise self._failure(node, module)
             raise Wrong(node, f"no object type {name!r}{instead(name, types)}")
         return types[name]
 

@@ -12,6 +12,7 @@ from gv_engine.component import column_name, is_component
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout, rounded
 from gv_engine.objects import COLORS, OBJECT_TYPES, ObjectType
+from gv_engine.rules import sources
 from gv_engine.scenario_calls import Calls, is_complete
 from gv_engine.scenario_file import Document
 from gv_engine.scenario_map import Legend, read_legend, read_map
@@ -46,6 +47,7 @@ from gv_engine.system import (
 )
 
 _OPTIONAL = (
+    "family",
     "name",
     "description",
     "max_steps",
@@ -92,6 +94,10 @@ class _Reader:
         self.entries: dict[str, Node] = {}
 
     def fields(self) -> dict[str, Any]:
+        if self.document.family != "grid":
+            other = mapping(self.root)["family"]
+            self.problems.add(other, f"found {other.found}; load_scenario() loads all families")
+            self.problems.raise_if_any()
         self.entries = check_keys(self.problems, self.root, (*_OPTIONAL, *_REQUIRED))
         for key in _REQUIRED:
             if key not in self.entries:
@@ -131,6 +137,7 @@ class _Reader:
             "source": self.document.source,
             "reward_names": _unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.warnings()),
+            "code": tuple(sources(self.names.modules.values())),
             "schedule": calls,
         }
         self.problems.raise_if_any()

@@ -43,6 +43,15 @@ class Node:
     folded: bool = False
 
     @property
+    def plain(self) -> Any:
+        """The value without its places: a dict, a list or a scalar."""
+        if isinstance(self.value, dict):
+            return {key: node.plain for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain for node in self.value]
+        return self.value
+
+    @property
     def found(self) -> str:
         """The value, in short, for a message."""
         if isinstance(self.value, dict):

@@ -152,7 +152,7 @@ class Simulation:
             observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
             self.observe(observation, np.zeros(3, np.uint8))
         playing = self._playing
-        canvas = Canvas(show, self, observation, message)
+        canvas = Canvas(show, self.scenario, self.view, observation, self.terms, message)
         with self.world.context:
             for processor in playing.rendering:
                 processor.canvas = canvas

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from components.objects import HIDDEN
+from gv_engine.component import snake_case
 from gv_engine.frame import Frame
 from gv_engine.objects import COLORS, OBJECT_TYPES
 from gv_engine.scenario_map import LEGEND
@@ -53,3 +56,34 @@ def describe(frame: Frame) -> str:
     if frame.outcome:
         line += f", {frame.outcome}"
     return "\n".join([*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line])
+
+
+def words(kind: int, state: int, color: int) -> str:
+    """What people call an object.
+
+    >>> words(5, 2, 4)
+    'locked yellow door'
+    """
+    shown = OBJECT_TYPES[kind]
+    state_name = shown.states[state].lower() if shown.states else ""
+    color_name = COLORS[color].lower() if color else ""
+    name = snake_case(shown.name).replace("_", " ")
+    return " ".join(filter(None, (state_name, color_name, name)))
+
+
+def ending(frame: Any) -> str:
+    """How an episode ended, for people; empty while it goes on.
+
+    Args:
+        frame: of any family of worlds.
+    """
+    if frame.outcome == "win" or (frame.outcome == "terminated" and frame.reward > 0):
+        return "Well done!"
+    if frame.outcome == "lose":
+        return ": ".join(["Lost", *(name.replace("_", " ") for name in frame.terms)])
+    return {"": "", "terminated": "The end", "truncated": "Out of steps"}[frame.outcome]
+
+
+def signed(value: float) -> str:
+    """A reward as text: +1, -0.05, 0."""
+    return f"{value:+.6g}" if value else "0"

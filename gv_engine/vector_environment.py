@@ -18,6 +18,7 @@ from gv_engine import autoreset
 from gv_engine.autoreset import KEEP, RESTART
 from gv_engine.batch import Batch, make_batch
 from gv_engine.environment import GridEnv, Observation, load
+from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import Renderer
 from gv_engine.representations import Representation, agent_id_grid, observer
 from gv_engine.scenario import Scenario
@@ -59,6 +60,9 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         ScenarioError: the scenario has mistakes.
         DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled.
     """
+
+    recorded = ("grid", "item")
+    """What rollouts keep of observations: not the agent's place in them, which never changes."""
 
     def __init__(
         self,
@@ -123,6 +127,11 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
         """What all worlds show."""
         return batch_space(self.single_observation_space, self.num_envs)
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """What the numbers of actions stand for."""
+        return {"action_names": [ACTIONS[number] for number in self.scenario.actions]}
 
     def reset(
         self,

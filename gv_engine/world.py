@@ -286,11 +286,11 @@ class World:
 
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of every cell."""
-        grid = np.zeros((self.height, self.width, 3), np.uint8)
-        for y in range(self.height):
-            for x in range(self.width):
-                grid[y, x] = self.appearance(self.at[y, x])
-        return grid
+        shown = self.appearance
+        floor = bytes(shown(NOTHING))
+        cells = self.at[: self.height, : self.width].ravel().tolist()
+        flat = bytearray().join([bytes(shown(e)) if e else floor for e in cells])
+        return np.frombuffer(flat, np.uint8).reshape(self.height, self.width, 3)
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
@@ -325,14 +325,21 @@ class World:
         row["at"] = self.at.astype(self.layout.entity)
         for name in ("alive", "placed", "recent"):
             row[name] = getattr(self, name)
-        for columns in self._columns:
-            fields = row[column_name(columns.cls)]
-            fields["has"] = [component is not columns.absent for component in columns.rows]
-            for field in fields_of(columns.cls):
-                try:
-                    fields[field.name] = [getattr(c, field.name) for c in columns.rows]
-                except OverflowError as error:
-                    raise RuleError(f"w.{column_name(columns.cls)}.{field.name}: {error}") from None
+        with self.context:
+            for columns in self._columns:
+                having: list[tuple[int, Any]] = esper.get_component(columns.cls)
+                entities = [e for e, _ in having]
+                fields = row[column_name(columns.cls)]
+                fields["has"][entities] = 1
+                for field in fields_of(columns.cls):
+                    column = fields[field.name]
+                    values = [getattr(component, field.name) for _, component in having]
+                    try:
+                        column[entities] = np.array(values, column.dtype)
+                    except OverflowError as error:
+                        raise RuleError(
+                            f"w.{column_name(columns.cls)}.{field.name}: {error}"
+                        ) from None
         return row
 
     def restore(self, row: NDArray[Any]) -> None:

@@ -4,31 +4,32 @@ from typing import Any
 
 from components.objects import HIDDEN
 from gv_engine.frame import Frame
-from gv_engine.geometry import ACTIONS
+from gv_engine.geometry import action_name
 from gv_engine.system import RENDERING, system
 
 
 @system(RENDERING)
 def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
     """Show the whole grid, lit where the agent sees it, and beside it what the agent sees."""
-    simulation, observation = canvas.simulation, canvas.observation
-    scenario = simulation.scenario
+    scenario, observation = canvas.scenario, canvas.observation
+    member = scenario.members[w.member]
     outcome = "terminated" if w.terminated else "truncated" if w.truncated else ""
+    holding = w.agent.holding[agent]
     canvas.show(
         Frame(
-            title=simulation.member.name,
+            title=member.name,
             grid=w.cells(),
-            agent=(w.position.y[agent], w.position.x[agent], w.agent.facing[agent]),
-            item=w.appearance(w.agent.holding[agent]) if w.agent.holding[agent] else (0, 0, 0),
-            seen=simulation.view.on_grid(w, agent, observation[..., 0] != HIDDEN),
+            agent=(int(w.position.y[agent]), int(w.position.x[agent]), int(w.agent.facing[agent])),
+            item=w.appearance(holding) if holding else (0, 0, 0),
+            seen=canvas.view.on_grid(w, agent, observation[..., 0] != HIDDEN),
             observation=observation,
             observer=scenario.area.observer,
-            action=ACTIONS[w.action] if w.steps else "",
+            action=action_name(w.action) if w.steps else "",
             reward=w.reward,
-            terms=dict(zip(scenario.reward_names, simulation.terms, strict=True)),
+            terms=dict(zip(scenario.reward_names, canvas.terms, strict=True)),
             total=w.total,
             steps=w.steps,
-            max_steps=simulation.member.max_steps,
+            max_steps=member.max_steps,
             outcome=outcome,
             message=canvas.message,
         )

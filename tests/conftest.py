@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.boards import Game, scenario
+from tests.desk import home
 from tests.screen import Screen, virtual_screen
 
 # compiling is slow once, and no test looks at the clock
@@ -45,3 +46,12 @@ def play(world: str) -> Any:
 def screen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Screen]:
     """One virtual screen for all windows."""
     yield from virtual_screen(tmp_path_factory.mktemp("screen"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a player of the real game is; this process keeps what is the player's elsewhere."""
+    (tmp_path / "twin").mkdir()
+    home(tmp_path / "twin", monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -79,6 +79,7 @@ def virtual_screen(folder: Path) -> Iterator[Screen]:
         "-screen",
         "0",
         "1400x1000x24",
+        "-noreset",  # whoever comes while it starts anew, as the last one has left, is turned away
         "-nolisten",
         "tcp",
     ]

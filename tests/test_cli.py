@@ -14,8 +14,9 @@ import pytest
 from gv_engine import GridVectorEnv, __version__, episode_folder
 from gv_engine.commands import COMMANDS, bench, main
 from gv_engine.episode_folder import RolloutError
+from gv_engine.families import names
 from gv_engine.files import replacing
-from gv_engine.scenario import gym_id, names
+from gv_engine.scenario import gym_id
 
 ROOT = Path(__file__).parent.parent
 SCENARIO = """
@@ -68,13 +69,14 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out == f"gv-engine {__version__}\n"
-    for words in ([], ["play"], ["list"], ["new"], ["check"], ["rollout"], ["record"], ["bench"]):
+    named = ("play", "replay", "list", "new", "check", "rollout", "record", "bench")
+    for words in ([], *([name] for name in named)):
         with pytest.raises(SystemExit, match="0"):
             main([*words, "--help"])
         said = capsys.readouterr().out
         assert f"gv-engine {' '.join(words)}" in said
         assert "examples:\n" in said
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == len(named)
 
 
 @pytest.mark.parametrize("words", [["rollout"], ["record"], ["play"], ["check"]])

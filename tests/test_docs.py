@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gv_engine.frontend import window
+from gv_engine.frontend.bindings import Bindings
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -98,7 +98,12 @@ def test_links_lead_somewhere(page: Path):
         assert (page.parent / target).exists(), target
 
 
-def test_keys_are_those_of_the_window():
-    page = (ROOT / "docs" / "players.md").read_text("utf-8")
-    rows = re.findall(r"^\| (.+?) \| (.+?) \|$", page, re.MULTILINE)
-    assert rows == [(keys.label, keys.meaning) for keys in window.KEYS]
+def test_keys_are_those_of_the_bindings():
+    row = re.compile(r"^\| (.+?) \| (.+?) \|$", re.MULTILINE)
+    rows = row.findall((ROOT / "docs" / "players.md").read_text("utf-8"))
+    keys = Bindings()
+    algebra = row.findall((ROOT / "docs" / "mathy.md").read_text("utf-8"))
+    for pair in keys.help(("algebra",)):
+        assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
+    told = [keys.help((group,)) for group in ("grid", "play", "view", "replay", "window")]
+    assert rows == [pair for pairs in told for pair in pairs]

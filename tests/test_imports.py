@@ -36,6 +36,22 @@ env.close()
 import pygame
 assert not pygame.display.get_init()
 """
+GAME = """
+import gv_engine
+from gv_engine.game import Game
+from gv_engine.replay import Replay
+game = Game(gv_engine.Scenario.load("keydoor-5x5"), 0)
+game.step("TURN_LEFT")
+game.undo()
+replay = Replay.from_bytes(game.replay().to_bytes())
+assert not Game.of(replay, replay.find()).difference
+assert not game.changed()
+"""
+TERMINAL = """
+import gv_engine.terminal.play
+from gv_engine.commands import main
+assert main(["play", "--terminal"]) == 1
+"""
 LOADING = """
 import gv_engine
 from gv_engine.scenario import names
@@ -61,9 +77,15 @@ def modules_after(program):
     return set(done.stdout.split("\n")[-2].split())
 
 
-@pytest.mark.parametrize("program", [OBJECT, TEXT, LOADING], ids=["object", "ansi", "load"])
+@pytest.mark.parametrize(
+    "program", [OBJECT, TEXT, LOADING, GAME], ids=["object", "ansi", "load", "game"]
+)
 def test_objects_need_neither_a_compiler_nor_a_window(program):
     assert not modules_after(program) & {"numba", "llvmlite", "pygame", "imageio", "rich"}
+
+
+def test_a_terminal_needs_neither_a_compiler_nor_a_window():
+    assert not modules_after(TERMINAL) & {"numba", "llvmlite", "pygame", "imageio"}
 
 
 def test_compiled_worlds_need_no_window():

@@ -1,27 +1,25 @@
-"""Whole games, played for real: the command, a window under a virtual screen, pressed keys."""
+"""The game for real: the command in its own process, keys from xdotool, a virtual screen.
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+A twin in this process is played with the same keys; the screen has to show what the twin draws.
+"""
+
+import time
 from pathlib import Path
 
+import imageio.v3
 import numpy as np
 import pytest
 
-from gv_engine import Scenario
+from gv_engine.commands import main
 from gv_engine.commands.new import write_starter
-from gv_engine.frontend import window
-from gv_engine.frontend.drawing import draw_frame
-from gv_engine.frontend.sprites import SpriteSheet, pygame
+from gv_engine.frontend.screens.start import StartScreen
 from gv_engine.game import Game
 from gv_engine.geometry import ACTIONS
-from tests.screen import PATIENCE, Screen, until
+from gv_engine.replay import SUFFIX, Replay
+from tests.player import playing, started
+from tests.screen import Screen, until
 
 SOLVED = Path(__file__).parent / "data" / "conformance" / "gv_keydoor.5x5.solved200.npz"
-ROOT = Path(__file__).parent.parent
-NAMED = {"up": "Up", "down": "Down", "left": "Left", "right": "Right", "escape": "Escape"}
 
 GO, HIT, TURN, ASIDE = "MOVE_FORWARD", "ACTUATE", "TURN_RIGHT", "MOVE_RIGHT"
 CAVE = [GO] * 3 + [HIT, HIT, GO, GO, ASIDE, ASIDE]
@@ -64,111 +62,129 @@ terminating_function: {name: reach_exit}
 """
 
 
-def keys_for(actions: Iterable[str]) -> list[str]:
-    """What to press, in xdotool's words."""
-    pressed: dict[str, str] = {}
-    for group in window.KEYS:
-        for key, action in group.actions.items():
-            name = pygame.key.name(key)
-            shift = "shift+" if group.shift else ""
-            pressed.setdefault(action, shift + NAMED.get(name, name))
-    return [pressed[action] for action in actions]
-
-
-class Player:
-    """Somebody with a keyboard in front of a game, who plays the same game in the head."""
-
-    def __init__(self, screen: Screen, process: subprocess.Popen[str], game: Game) -> None:
-        self.screen, self.process, self.game = screen, process, game
-        self.window = screen.find(process)
-        screen.xdotool("windowfocus", "--sync", self.window)
-        self.sheet = SpriteSheet(game.sprite_folders)
-
-    def does(self, *actions: str) -> None:
-        for action in actions:
-            if action == window.RESET:
-                self.game.reset()
-            else:
-                self.game.step(action)
-        self.screen.xdotool("key", "--delay", "30", *keys_for(actions))
-
-    def sees_the_same(self) -> bool:
-        words = self.screen.xdotool("getwindowgeometry", "--shell", self.window).split()
-        values = {name: int(value) for name, value in (word.split("=") for word in words)}
-        x, y, width, height = (values[name] for name in ("X", "Y", "WIDTH", "HEIGHT"))
-        picture = draw_frame(
-            self.game.frame(),
-            (width, height),
-            self.sheet,
-            self.game.names,
-            keys=window.HELP,
-            again=window.AGAIN,
-        )
-        expected = pygame.surfarray.array3d(picture).swapaxes(0, 1)
-        return np.array_equal(self.screen.pixels()[y : y + height, x : x + width], expected)
-
-    def leaves(self) -> str:
-        """Press Escape; returns what the game says at the end."""
-        self.screen.xdotool("key", *keys_for([window.LEAVE]))
-        said, _ = self.process.communicate(timeout=PATIENCE)
-        assert self.process.returncode == 0
-        return said
-
-
-@contextmanager
-def playing(screen: Screen, scenario: str | Path, seed: int) -> Iterator[Player]:
-    """Play with the real command, started in another process."""
-    environment = {**os.environ, "DISPLAY": screen.display, "PYTHONPATH": str(ROOT)}
-    for name in ("SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER", "WAYLAND_DISPLAY"):
-        environment.pop(name, None)
-    command = [sys.executable, "-m", "gv_engine", "play", str(scenario), "--seed", str(seed)]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield Player(screen, process, Game(Scenario.load(scenario), seed))
-        finally:
-            process.kill()
-
-
-def test_key_taken_door_opened_exit_reached(screen: Screen):
+def test_key_taken_door_opened_exit_reached(screen: Screen, folder: Path):
     with np.load(SOLVED) as recorded:
         actions = [ACTIONS[number] for number in recorded["action"]]
         total = sum(recorded["reward"].tolist())
     assert {"PICK_N_DROP", "ACTUATE"} <= set(actions)
-    with playing(screen, "keydoor-5x5", 200) as player:
+    with playing(screen, folder, "keydoor-5x5", 200) as player:
         until(player.sees_the_same, "the level")
         player.does(*actions)
         until(player.sees_the_same, "the end")
-        frame = player.game.frame()
-        assert frame.outcome == "terminated"
-        assert frame.total == total
         said = player.leaves()
     assert said == f"keydoor-5x5: seed 200, return {total:+.6g} in {len(actions)} steps\n"
 
 
-def test_another_round_and_an_action_that_the_level_lacks(screen: Screen):
-    with playing(screen, "empty-4x4", 0) as player:
+# imageio leaves the pipes open through which it reads a video
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_from_the_start_screen_to_a_video(screen: Screen, folder: Path):
+    """Search, play, undo three steps, finish, save the replay, check it, watch it, export it."""
+    with started(screen, folder, "play") as player:
+        player.desk.app.push(StartScreen(player.desk.app))
+        until(lambda: len(np.unique(player.picture())) > 50, "the start screen")
+        player.types("empty 4")
+        player.presses("Return")
+        game: Game = player.desk.app.top.game  # type: ignore[attr-defined]
+        player.presses("G")
+        player.types("3")
+        player.presses("Return")
+        assert game.seed == 3
+        until(player.sees_the_same, "the level of that seed")
+        player.presses("Left", "Left", "Up")
+        player.presses("Z", "Z", "Z")
+        assert (game.position, game.length) == (0, 3)
+        until(player.sees_the_same, "the beginning once more")
+        player.presses("Right", "Up")
+        assert game.frame().outcome == "terminated"
+        until(player.sees_the_same, "the end")
+        player.presses("Ctrl+S")
+        until(lambda: len(player.files(f"replays/*{SUFFIX}")) == 1, "the replay")
+        (file,) = player.files(f"replays/*{SUFFIX}")
+        replay = Replay.load(file)
+        assert [taken.action for taken in replay.steps] == ["TURN_RIGHT", "MOVE_FORWARD"]
+        assert main(["replay", str(file), "--verify"]) == 0
+        player.presses("Escape")
+        menu = player.desk.app.top
+        leave = next(n for n, row in enumerate(menu.rows()) if row.label == "Leave this level")  # type: ignore[attr-defined]
+        player.presses(*["Down"] * leave, "Return")
+        player.types("seed3")  # the replay is named after it
+        player.presses("Return", "Space")
+        time.sleep(0.2)
+        player.presses("End", "E", "Return")
+        until(lambda: len(player.files("recordings/[!.]*.mp4")) == 1, "the video")
+        (video,) = player.files("recordings/[!.]*.mp4")
+        assert player.leaves().startswith("empty-4x4: seed 3, return +5.1 in 2 steps")
+    pictures = imageio.v3.imread(video)
+    assert len(pictures) >= len(replay.steps) + 1
+    assert (pictures[0] != pictures[-1]).any()
+
+
+def test_algebra_hint_by_hint(screen: Screen, folder: Path):
+    """Search, take hints to the goal, undo, save the replay, check it."""
+    with started(screen, folder, "play") as player:
+        player.desk.app.push(StartScreen(player.desk.app))
+        until(lambda: len(np.unique(player.picture())) > 50, "the start screen")
+        player.types("poly-simplify-easy")
+        player.presses("Return", "G")
+        player.types("1")
+        player.presses("Return")
+        game: Game = player.desk.app.top.game  # type: ignore[attr-defined]
+        assert (game.title, game.seed) == ("mathy-poly-simplify-easy", 1)
+        until(player.sees_the_same, "the problem")
+        while not game.frame().outcome:
+            player.presses("F")
+            until(player.sees_the_same, "the hint")
+            player.presses("Space")
+        assert game.frame().outcome == "win"
+        until(player.sees_the_same, "the goal")
+        player.presses("Z", "Ctrl+S")
+        until(lambda: len(player.files(f"replays/*{SUFFIX}")) == 1, "the replay")
+        (file,) = player.files(f"replays/*{SUFFIX}")
+        assert main(["replay", str(file), "--verify"]) == 0
+        assert player.leaves().startswith("mathy-poly-simplify-easy: seed 1, ")
+
+
+def test_another_round_and_an_action_that_the_level_lacks(screen: Screen, folder: Path):
+    with playing(screen, folder, "empty-4x4", 0) as player:
         player.does("TURN_LEFT", "PICK_N_DROP")
-        assert player.game.message == "Pick n drop: not in this level"
+        game: Game = player.desk.app.top.game  # type: ignore[attr-defined]
+        assert game.message == "Pick n drop: not in this level"
         until(player.sees_the_same, "the message")
-        player.does(window.RESET)
-        assert player.game.seed == 1
+        player.presses("N")
+        assert game.seed == 1
         until(player.sees_the_same, "the next level")
         assert player.leaves() == "empty-4x4: seed 0, left, return -0.05 in 1 step\n"
 
 
 @pytest.mark.parametrize("kind", ["columns", "processor"])
-def test_a_rule_of_ones_own(screen: Screen, tmp_path: Path, kind: str):
-    folder = tmp_path / "cave"
+def test_a_rule_of_ones_own(screen: Screen, folder: Path, kind: str):
+    cave = folder / "cave"
     actions = CAVE
     if kind == "columns":
-        write_starter(folder)
+        write_starter(cave)
     else:
-        folder.mkdir()
-        (folder / "scenario.yaml").write_text(TUNNEL)
-        (folder / "rules.py").write_text(PROCESSOR)
+        cave.mkdir()
+        (cave / "scenario.yaml").write_text(TUNNEL)
+        (cave / "rules.py").write_text(PROCESSOR)
         actions = [GO, HIT, GO, GO]
-    with playing(screen, folder, 0) as player:
+    with playing(screen, folder, cave, 0) as player:
         player.does(*actions)
-        assert player.game.frame().outcome == "terminated"
         until(player.sees_the_same, "the exit")
         assert "left" not in player.leaves()
+
+
+def test_a_level_is_changed_while_it_is_played(screen: Screen, folder: Path):
+    cave = folder / "cave"
+    write_starter(cave)
+    file = cave / "scenario.yaml"
+    with playing(screen, folder, cave, 0) as player:
+        player.does(GO, TURN)
+        until(player.sees_the_same, "the level")
+        before = player.picture().copy()
+        text = file.read_text("utf-8")
+        file.write_text(text.replace("#...#...#\n  #####", "#..##...#\n  #####"), "utf-8")
+        until(lambda: not np.array_equal(player.picture(), before), "the change")
+        file.write_text("map: [\n", "utf-8")
+        time.sleep(0.6)
+        player.does(TURN)
+        assert "left, return" in player.leaves()

@@ -8,23 +8,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from gv_engine import __version__
-from gv_engine.commands import bench, check, listing, new, play, record, rollout
+from gv_engine.commands import bench, check, listing, new, play, record, replay, rollout
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
 from gv_engine.errors import GVEngineError, ScenarioError
 from gv_engine.policy import PolicyError
-from gv_engine.rules import is_rule_module
+from gv_engine.rules import place_of
 
-COMMANDS = (play, listing, new, check, rollout, record, bench)
+COMMANDS = (play, replay, listing, new, check, rollout, record, bench)
 
 _EXAMPLES = """\
 examples:
-  gv-engine play                      the key-door world, in a window
+  gv-engine play                      choose a level in a window, and play
   gv-engine list                      what else there is
   gv-engine new cave                  a folder with a level and a rule of your own
   gv-engine check cave                is it sound, and does it compile?
@@ -93,20 +92,10 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except Exception as error:
         # python -X dev shows it all
-        if sys.flags.dev_mode or not (place := _place_in_rules(error)):
+        if sys.flags.dev_mode or not (place := place_of(error)):
             raise
         complain(f"{place}: {type(error).__name__}: {error}")
         return 1
-
-
-def _place_in_rules(error: BaseException) -> str:
-    """File and line of an author's code where an error comes from, or empty."""
-    frames = [
-        f"{frame.f_code.co_filename}:{line}"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if is_rule_module(frame.f_globals.get("__name__", ""))
-    ]
-    return frames[-1] if frames else ""
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -90,8 +90,3 @@ def _at_least(least: int, text: str) -> int:
 def complain(message: object) -> None:
     """Say something to whoever reads the errors."""
     print(f"gv-engine: {message}", file=sys.stderr)
-
-
-def signed(value: float) -> str:
-    """A reward as text: +1, -0.05, 0."""
-    return f"{value:+.6g}" if value else "0"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-import numpy as np
-
 from gv_engine.commands import tables
-from gv_engine.commands.arguments import Commands, add_command
-from gv_engine.scenario import Scenario, gym_id, names
-from gv_engine.simulation import Simulation
+from gv_engine.commands.arguments import Commands, add_command, complain
+from gv_engine.errors import MissingExtraError
+from gv_engine.families import FAMILIES, load_scenario
+from gv_engine.scenario import gym_id
 
 _EXAMPLES = """\
 gv-engine list
@@ -22,20 +21,16 @@ def add(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print name, Gymnasium id, height × width and description of each."""
-    scenarios = {name: Scenario.load(name) for name in names()}
-    tables.show(
-        ("name", "Gymnasium id", "size", "description"),
-        [(name, gym_id(name), size(it), it.description) for name, it in scenarios.items()],
-    )
+    """Print name, Gymnasium id, size and description of each."""
+    rows = []
+    for family in FAMILIES.values():
+        try:
+            hooks = family.hooks
+        except MissingExtraError as error:
+            complain(error)
+            continue
+        for name in family.built_in():
+            scenario = load_scenario(name)
+            rows.append((name, gym_id(name), hooks.size(scenario), scenario.description))
+    tables.show(("name", "Gymnasium id", "size", "description"), rows)
     return 0
-
-
-def size(scenario: Scenario) -> str:
-    """Height × width of the scenario's first level; of a mixture, those of all its members."""
-    found: dict[str, None] = {}
-    for member in scenario.members:
-        simulation = Simulation(member)
-        simulation.reset(np.random.default_rng(0))
-        found[f"{simulation.world.height}×{simulation.world.width}"] = None
-    return ", ".join(found)

@@ -1,40 +1,35 @@
-"""`gv-engine play`: a scenario in a window."""
+"""`gv-engine play`: the start screen, or a scenario in a window or a terminal."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 
 from gv_engine import snapshots
-from gv_engine.commands.arguments import (
-    Commands,
-    UsageError,
-    add_command,
-    complain,
-    natural,
-    signed,
-)
+from gv_engine.catalogue import load
+from gv_engine.commands.arguments import Commands, UsageError, add_command, complain, natural
 from gv_engine.game import Game, Played
 from gv_engine.scenario import Scenario
+from gv_engine.text import signed
 
-_DEFAULT = "keydoor-9x9"
+_FIRST = "keydoor-9x9"
 _EXAMPLES = """\
 gv-engine play
 gv-engine play empty-8x8 --seed 7
 gv-engine play caves/first.yaml
-gv-engine play --from worlds.npz --row 5"""
+gv-engine play --from worlds.npz --row 5
+gv-engine play keydoor-9x9 --terminal"""
 
 
 def add(commands: Commands) -> None:
     """Describe the command."""
-    parser = add_command(
-        commands, run, "play", "Play a scenario in a window; the keys stand below it", _EXAMPLES
-    )
+    parser = add_command(commands, run, "play", "Play in a window", _EXAMPLES)
     parser.add_argument(
         "scenario",
         metavar="SCENARIO",
         nargs="?",
         help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml (default: "
-        f"{_DEFAULT}, or that of FILE)",
+        f"that of --from, else choose in the window; {_FIRST} in a terminal)",
     )
     parser.add_argument(
         "--seed",
@@ -51,21 +46,56 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--row", metavar="N", type=natural, default=0, help="which world of FILE (default: 0)"
     )
+    parser.add_argument(
+        "--terminal", action="store_true", help="in this terminal, over ssh for instance"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Open the window; when it is closed, say how it went."""
-    game = begin(options)
+    if options.terminal:
+        return _in_terminal(options)
+    # what is wrong with it is said before a window opens
+    game = begin(options) if options.scenario or options.snapshot else None
     # here, so that no other command imports pygame
-    from gv_engine.frontend import window
+    from gv_engine.frontend.app import App
+    from gv_engine.frontend.screens.start import StartScreen
+    from gv_engine.frontend.window import NoDisplay
 
+    def first(app: App) -> None:
+        app.push(StartScreen(app))
+        if game is not None:
+            app.begin(game)
+
+    app = App.load()
     try:
-        window.play(game)
-    except window.NoDisplay as error:
+        app.run(first)
+    except NoDisplay as error:
         complain(error)
         return 1
-    if game.played:
-        print(f"{game.title}: {'; '.join(map(told, game.played))}")
+    _say(app.told)
+    return 0
+
+
+def _in_terminal(options: argparse.Namespace) -> int:
+    game = begin(options)
+    # here, as rich takes a tenth of a second
+    from gv_engine.frontend.bindings import Bindings
+    from gv_engine.frontend.settings import Settings
+    from gv_engine.terminal.play import play
+    from gv_engine.terminal.tty import NoTerminal
+
+    settings, wrong = Settings.load()
+    bindings, broken = Bindings.load()
+    for trouble in filter(None, (wrong, broken)):
+        complain(trouble)
+    try:
+        play(game, settings, bindings)
+    except NoTerminal as error:
+        complain(error)
+        return 1
+    finally:
+        _say([game])
     return 0
 
 
@@ -76,7 +106,7 @@ def begin(options: argparse.Namespace) -> Game:
         UsageError: FILE has no such row.
     """
     if options.snapshot is None:
-        return Game(Scenario.load(options.scenario or _DEFAULT), options.seed)
+        return Game(load(options.scenario or _FIRST), options.seed)
     named = options.scenario and Scenario.load(options.scenario)
     scenario, rows = snapshots.load(options.snapshot, named or None)
     if options.row >= len(rows):
@@ -86,6 +116,12 @@ def begin(options: argparse.Namespace) -> Game:
     game = Game(scenario, options.seed)
     game.restore(rows[options.row : options.row + 1].reshape(()))
     return game
+
+
+def _say(games: Iterable[Game]) -> None:
+    for game in games:
+        if game.played:
+            print(f"{game.title}: {'; '.join(map(told, game.played))}")
 
 
 def told(played: Played) -> str:

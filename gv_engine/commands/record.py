@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from itertools import islice
 from pathlib import Path
 
+from gv_engine.catalogue import load
 from gv_engine.commands.arguments import (
     Commands,
     UsageError,
@@ -12,19 +14,19 @@ from gv_engine.commands.arguments import (
     add_policy,
     add_scenario,
     natural,
-    positive,
 )
-from gv_engine.errors import nearest
-from gv_engine.files import replacing
-from gv_engine.policy import load_policy
-from gv_engine.scenario import Scenario
-from gv_engine.vector_environment import GridVectorEnv
+from gv_engine.commands.pictures import add_pictures, check_name, draw
+from gv_engine.commands.replay import verified
+from gv_engine.families import FAMILIES
+from gv_engine.picture_files import FORMATS
+from gv_engine.replay import SUFFIX
 
-_STEPS = {".gif": 100, ".mp4": 100, ".png": 0}
+_STEPS = 100
 _EXAMPLES = """\
 gv-engine record keydoor-9x9 keydoor.png --view window
 gv-engine record keydoor-9x9 keydoor.gif --seed 3 --policy valid --steps 60
-gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state"""
+gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state
+gv-engine record first.gvreplay first.mp4"""
 
 
 def add(commands: Commands) -> None:
@@ -37,7 +39,7 @@ def add(commands: Commands) -> None:
         "out",
         metavar="OUT",
         type=Path,
-        help=f"a name that ends with {', '.join(_STEPS)}: the last is one picture, after --steps",
+        help=f"a name that ends with {', '.join(FORMATS)}: the last is one picture, after --steps",
     )
     parser.add_argument(
         "--seed", metavar="S", type=natural, default=0, help="of the level (default: 0)"
@@ -46,41 +48,34 @@ def add(commands: Commands) -> None:
         "--steps",
         metavar="N",
         type=natural,
-        help="at most so many, the episode may end before (default: 100; 0 for a PNG)",
+        help=f"at most so many, the episode may end before (default: {_STEPS}; 0 for a PNG; all of "
+        f"a replay)",
     )
     add_policy(parser)
-    parser.add_argument(
-        "--view",
-        metavar="V",
-        default="both",
-        help="state, observation, both, or window: what a player sees (default: both)",
-    )
-    parser.add_argument(
-        "--fps", metavar="F", type=positive, default=8, help="steps a second (default: 8)"
-    )
-    parser.add_argument(
-        "--cell", metavar="PX", type=positive, default=48, help="a cell's side (default: 48)"
-    )
+    add_pictures(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play at most one episode and draw every step of it."""
+    """Play at most one episode, or a replay, and draw every step of it."""
     out: Path = options.out
-    suffix = out.suffix.lower()
-    if suffix not in _STEPS:
-        raise UsageError(f"{out}: the name must end with {', '.join(_STEPS)}")
-    scenario = Scenario.load(options.scenario)
-    policy = load_policy(options.policy, 1, len(scenario.actions))
-    steps = _STEPS[suffix] if options.steps is None else options.steps
-    # here, so that no other command imports pygame
-    from gv_engine import recording
-
-    if options.view not in recording.VIEWS:
-        raise UsageError(f"--view {options.view}: {nearest(options.view, recording.VIEWS)}")
-    env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    artist = recording.Artist(env, options.view, options.cell)
-    frames = recording.frames(env, policy, options.seed, steps)
-    with replacing(out) as draft:
-        shown = recording.WRITERS[suffix](draft, map(artist.draw, frames), options.fps)
+    check_name(out)
+    if options.scenario.endswith(SUFFIX):
+        return _replay(options)
+    scenario = load(options.scenario)
+    still = out.suffix.lower() == ".png"
+    steps = (0 if still else _STEPS) if options.steps is None else options.steps
+    hooks = FAMILIES[scenario.identity.family].hooks
+    frames = hooks.frames(scenario, options.policy, options.seed, steps)
+    shown = draw(frames, scenario, out, options)
     print(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
+    return 0
+
+
+def _replay(options: argparse.Namespace) -> int:
+    if options.seed or options.policy != "random":
+        raise UsageError(f"{options.scenario} is a replay: it takes neither --seed nor --policy")
+    game = verified(Path(options.scenario))
+    frames = islice(game.frames(), None if options.steps is None else options.steps + 1)
+    shown = draw(frames, game.scenario, options.out, options)
+    print(f"{options.out}: {game.title}, seed {game.seed}, {shown - 1} steps")
     return 0

@@ -22,11 +22,10 @@ from gv_engine.commands.arguments import (
     natural,
     positive,
 )
-from gv_engine.environment import load
 from gv_engine.episode_folder import EpisodeFolder
+from gv_engine.families import hooks_of, load_scenario
 from gv_engine.policy import load_policy
-from gv_engine.rollout import Episode, rollout
-from gv_engine.vector_environment import GridVectorEnv
+from gv_engine.rollout import Episode, num_actions, rollout
 
 _MOST_WORLDS = 256
 _EXAMPLES = """\
@@ -40,11 +39,13 @@ reset(seed=S + k), and its policy draws from numpy.random.default_rng([S, k]).
 
 A policy of your own is a function (observation, info, rngs) -> actions, over N worlds at once:
 observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
+in algebra observation["nodes"] (N, L), observation["values"] (N, L) and so on;
 rngs is a list of N generators; actions are (N,) integers.
 
-FOLDER gets one .npy for each array, which grow while episodes are played: grid, item, action,
-reward, reward_terms, terminated and truncated over all steps; episode_start, episode_seed,
-episode_member, last_grid and last_item over all episodes; and rollout.json, which counts them.
+FOLDER gets one .npy for each array, which grow while episodes are played: grid and item (in
+algebra nodes, values, mask and time), action, reward, reward_terms, terminated and truncated over
+all steps; episode_start, episode_seed, episode_member, last_grid and last_item (or last_nodes …)
+over all episodes; and rollout.json, which counts them.
 """
 
 
@@ -75,7 +76,7 @@ def add(commands: Commands) -> None:
         metavar="T",
         type=positive,
         default=1,
-        help="that share the worlds; the episodes are the same (default: 1)",
+        help="that share the worlds, in algebra processes; the episodes are the same (default: 1)",
     )
     parser.add_argument(
         "--out", metavar="FOLDER", type=Path, help="where to keep every step; a new folder"
@@ -84,18 +85,20 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Play the episodes, write them down, and print what came of them."""
-    scenario = load(options.scenario, options.max_steps)
-    if scenario.max_steps is None:
-        raise UsageError(
-            f"{scenario.name} has no max_steps, so that an episode may go on for ever; give "
-            f"--max-steps"
-        )
+    loaded = load_scenario(options.scenario)
+    hooks = hooks_of(loaded)
+    try:
+        scenario = hooks.limited(loaded, options.max_steps)
+    except ValueError as error:
+        raise UsageError(f"{error}; give --max-steps") from None
     num_envs = min(options.num_envs, options.episodes)
-    policy = load_policy(options.policy, num_envs, len(scenario.actions))
-    env = GridVectorEnv(scenario, num_envs, autoreset_mode="Disabled", num_threads=options.threads)
+    env = hooks.make_vector_env(
+        scenario, num_envs, workers=options.threads, autoreset_mode="Disabled"
+    )
+    policy = load_policy(options.policy, num_envs, num_actions(env))
     out: Path | None = options.out
     more = {"seed": options.seed, "policy": options.policy}
-    folder = EpisodeFolder(out, scenario, more) if out else None
+    folder = EpisodeFolder(out, env, more) if out else None
     tally = Tally()
     began = time.perf_counter()
     try:
@@ -112,6 +115,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if folder:
             folder.close(complete=tally.episodes == options.episodes)
+        env.close()
     took = time.perf_counter() - began
     tables.show(("", ">"), tally.rows(scenario.reward_names, took), scenario.name)
     if tally.episodes < options.episodes:

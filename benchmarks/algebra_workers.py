@@ -1,0 +1,89 @@
+"""Algebra that is measured, each contestant in a process of its own.
+
+`python algebra_workers.py NAME SECONDS PROBLEMS.json` prints one line of JSON: steps per CPU second
+of mask, uniform valid action and step, from the same problems, the garbage collector on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Problems = list[tuple[str, int]]
+
+
+def mathy_envs(problems: Problems) -> Callable[[int], int]:
+    """mathy_envs 0.12.5, PolySimplify."""
+    import numpy as np
+
+    PolySimplify = import_module("mathy_envs.envs").PolySimplify
+    MathyEnvState = import_module("mathy_envs.state").MathyEnvState
+
+    env = PolySimplify()
+    rng = np.random.default_rng(0)
+
+    def episode(number: int) -> int:
+        text, moves = problems[number % len(problems)]
+        state: Any = MathyEnvState(problem=text, max_moves=moves, num_rules=len(env.rules))
+        for step in range(1, moves + 1):
+            mask = np.array(env.get_valid_moves(state))
+            valid = np.flatnonzero(mask)
+            if not len(valid):
+                return step
+            rule, node = divmod(int(valid[rng.integers(len(valid))]), mask.shape[1])
+            state, timestep, _ = env.get_next_state(state, (rule, node))
+            if timestep.step_type[0] == 2:
+                return step
+        return moves
+
+    return episode
+
+
+def gv_engine(problems: Problems) -> Callable[[int], int]:
+    """gv_engine.mathy, PolySimplify."""
+    import numpy as np
+
+    from gv_engine.mathy import MathyEnvState, PolySimplify, is_terminal_transition
+
+    env = PolySimplify()
+    rng = np.random.default_rng(0)
+
+    def episode(number: int) -> int:
+        text, moves = problems[number % len(problems)]
+        state = MathyEnvState(problem=text, max_moves=moves)
+        for step in range(1, moves + 1):
+            valid = np.flatnonzero(env.mask(state))
+            if not len(valid):
+                return step
+            action = int(valid[rng.integers(len(valid))])
+            state, timestep, _ = env.get_next_state(state, action)
+            if is_terminal_transition(timestep):
+                return step
+        return moves
+
+    return episode
+
+
+WORKERS = {worker.__name__: worker for worker in (mathy_envs, gv_engine)}
+
+
+def main(name: str, seconds: float, file: str) -> None:
+    """Measure, print."""
+    play = WORKERS[name](json.loads(Path(file).read_text("utf-8")))
+    number = steps = 0
+    for warm in range(10):
+        play(warm)
+    start = time.process_time()
+    while (spent := time.process_time() - start) < seconds:
+        steps += play(number)
+        number += 1
+    print(json.dumps({"steps_per_cpu_second": steps / spent}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]), sys.argv[3])

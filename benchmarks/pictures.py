@@ -1,0 +1,166 @@
+"""`python -m benchmarks.pictures`: pictures of environments beside MiniGrid's, and the window's.
+
+Contestants take turns, round by round, so that a machine that slows down slows all of them down.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+GLIDE = 8  # pictures of each movement
+CROWD: dict[str, Any] = {
+    "name": "crowd",
+    "state_space": {"objects": ["Wall", "Floor", "Exit", "MovingObstacle"], "colors": ["NONE"]},
+    "observation_space": {
+        "objects": ["Wall", "Floor", "Exit", "MovingObstacle"],
+        "colors": ["NONE"],
+    },
+    "reset_function": {"name": "dynamic_obstacles", "shape": [64, 64], "num_obstacles": 40},
+    "transition_functions": ["move_agent", "turn_agent", "move_obstacles"],
+    "reward_functions": ["living_reward"],
+    "observation_function": {"name": "partially_occluded", "area": [[-6, 0], [-3, 3]]},
+    "terminating_function": "reach_exit",
+}
+"""A large grid in which much moves."""
+
+
+def minigrid(seconds: float) -> float:
+    """MiniGrid-DoorKey-8x8-v0 as it comes, 256 × 256"""
+    return of_minigrid(seconds)
+
+
+def minigrid_large(seconds: float) -> float:
+    """MiniGrid-DoorKey-8x8-v0 with as many pixels as below, 392 × 392"""
+    return of_minigrid(seconds, tile_size=49)
+
+
+def gv_object(seconds: float) -> float:
+    """GV-Keydoor-9x9-v0, object world, state and observation, 528 × 288"""
+    return of_gv(seconds, world="object")
+
+
+def gv_default(seconds: float) -> float:
+    """GV-Keydoor-9x9-v0 as it comes, state and observation, 528 × 288"""
+    return of_gv(seconds)
+
+
+def of_minigrid(seconds: float, **options: Any) -> float:
+    import gymnasium
+    import minigrid  # noqa: F401  # in its own environment
+
+    name = "MiniGrid-DoorKey-8x8-v0"
+    return pictures(gymnasium.make(name, render_mode="rgb_array", **options), seconds)
+
+
+def of_gv(seconds: float, **options: Any) -> float:
+    import gymnasium
+
+    import gv_engine  # noqa: F401  # registers its environments
+
+    name = "GV-Keydoor-9x9-v0"
+    return pictures(gymnasium.make(name, render_mode="rgb_array", **options), seconds)
+
+
+def pictures(env: Any, seconds: float) -> float:
+    """Pictures per CPU second of `env.render()`, each after a step by chance."""
+    import numpy as np
+
+    env.reset(seed=0)
+    chance = np.random.default_rng(0)
+
+    def spent(count: int) -> float:
+        total = 0.0
+        for action in chance.integers(0, env.action_space.n, count).tolist():
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+            start = time.process_time()
+            env.render()
+            total += time.process_time() - start
+        return total
+
+    spent(200)  # loads the drawings
+    count, total = 0, 0.0
+    while total < seconds:
+        count, total = count + 200, total + spent(200)
+    return count / total
+
+
+WORKERS = {worker.__name__: worker for worker in (minigrid, minigrid_large, gv_object, gv_default)}
+
+
+def window(steps: int) -> tuple[tuple[int, int], list[float]]:
+    """Size of the window, and seconds that every picture took of a large grid that moves."""
+    from gv_engine import Scenario
+    from gv_engine.frontend.grid_stage import GridStage
+    from gv_engine.frontend.sprites import pygame
+    from gv_engine.frontend.theme import DARK
+    from gv_engine.frontend.window import NoDisplay, is_open, open_window
+    from gv_engine.game import Game
+
+    try:
+        surface = open_window("64 × 64", full_screen=True)
+    except NoDisplay:
+        surface = pygame.Surface((1920, 1080), 0, 32)
+    game = Game(Scenario.load(CROWD), seed=0)
+    stage = GridStage(game, DARK)
+    stage.line = 24
+    taken = []
+    for step in range(steps):
+        before = game.frame()
+        game.step("TURN_RIGHT" if step % 20 == 0 else "MOVE_FORWARD")
+        start = time.perf_counter()
+        stage.begin(before, game.frame())
+        for part in range(1, GLIDE + 1):
+            stage.draw(surface, surface.get_rect(), part / GLIDE)
+            if is_open():
+                pygame.display.flip()
+                pygame.event.pump()
+            taken.append(time.perf_counter() - start)
+            start = time.perf_counter()
+    size = surface.get_size()
+    pygame.display.quit()
+    return size, taken[GLIDE:]  # the first ones load the drawings
+
+
+def main() -> None:
+    """Measure, print tables."""
+    from benchmarks.peers import python_for
+    from benchmarks.roster import ROSTER
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.0, help="CPU time of one measurement")
+    arguments = parser.parse_args()
+    figures: dict[str, list[float]] = {name: [] for name in WORKERS}
+    for _ in range(arguments.rounds):
+        for name in WORKERS:
+            packages = ROSTER["minigrid"].packages if name.startswith("minigrid") else ()
+            command = [python_for(packages), str(Path(__file__)), name, str(arguments.seconds)]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            figures[name].append(json.loads(done.stdout.splitlines()[-1]))
+    print(f"Pictures per CPU second, median of {arguments.rounds} (lowest to highest)")
+    for name, values in figures.items():
+        ratios = [a / b for a, b in zip(values, figures["minigrid"], strict=True)]
+        print(
+            f"  {WORKERS[name].__doc__:<72} {median(values):>9,.0f}"
+            f"  ({min(values):,.0f} to {max(values):,.0f})  {median(ratios):8.2f}x"
+        )
+    (width, height), taken = window(60)
+    slow = quantiles(taken, n=10)[-1]
+    print(f"Pictures per second of a window of {width} × {height}, 64 × 64 cells, much moving")
+    print(f"  median {1 / median(taken):,.0f}, nine of ten above {1 / slow:,.0f}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] in WORKERS:
+        print(json.dumps(WORKERS[sys.argv[1]](float(sys.argv[2]))))
+    else:
+        main()

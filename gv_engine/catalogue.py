@@ -1,0 +1,115 @@
+"""What there is to play: the built-in scenarios and those in a folder, to be listed and searched.
+
+>>> [entry.title for entry in built_in() if entry.group == "Four rooms"]
+['four-rooms-7x7', 'four-rooms-9x9']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import cast
+
+from gv_engine.episode import Playable
+from gv_engine.errors import ScenarioError
+from gv_engine.families import FAMILIES, load_scenario, names
+from gv_engine.resources import SCENARIOS
+
+_SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
+_SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)
+_MOST = 200  # files of a folder that are looked into
+
+
+class Entry:
+    """One scenario that can be played; read when it is asked for more than its name.
+
+    Args:
+        source: what `load` takes.
+        group: what it stands under.
+
+    Attributes:
+        title: what it is called.
+    """
+
+    def __init__(self, source: str, group: str) -> None:
+        self.source, self.group = source, group
+        path = Path(source)
+        file = path.stem if path.name != "scenario.yaml" else path.parent.name
+        self.title = file if path.suffix else path.name
+
+    @cached_property
+    def scenario(self) -> Playable:
+        """The scenario.
+
+        Raises:
+            ScenarioError: all that is wrong with it.
+        """
+        return load(self.source)
+
+
+def load(source: str | Path) -> Playable:
+    """A scenario of any family of worlds, by name or file.
+
+    Raises:
+        ScenarioError: all that is wrong with it, there is no such scenario, or a library that
+            its family needs is missing.
+    """
+    try:
+        return cast(Playable, load_scenario(source))
+    except ModuleNotFoundError as error:
+        raise ScenarioError([str(error)]) from None
+
+
+def source_of(scenario: Playable) -> str:
+    """What `load` takes to get a scenario again, wherever Python is started."""
+    file = scenario.source
+    if file is None or file.is_relative_to(SCENARIOS):
+        return scenario.name
+    return str(file.absolute())
+
+
+def built_in() -> list[Entry]:
+    """The scenarios that come with the engine, kind by kind."""
+    entries: list[Entry] = []
+    for family in FAMILIES.values():
+        found = list(family.built_in())
+        kinds = {_SIZE.sub("", name) for name in found}
+        of_family = [Entry(name, _group(name, kinds)) for name in found]
+        entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
+    return entries
+
+
+def kin(name: str) -> list[str]:
+    """The built-in scenarios that differ from one of them in size or difficulty only, with itself.
+
+    >>> kin("empty-8x8")
+    ['empty-4x4', 'empty-8x8']
+    """
+    kind, known = _SIZE.sub("", name), names()
+    return [other for other in known if _SIZE.sub("", other) == kind] if name in known else []
+
+
+def _group(name: str, families: Iterable[str]) -> str:
+    """The shortest family that the name belongs to: memory-four-rooms is a kind of memory."""
+    own = _SIZE.sub("", name)
+    family = min((f for f in families if own == f or own.startswith(f"{f}-")), key=len)
+    return family.replace("-", " ").capitalize()
+
+
+def in_folder(folder: Path) -> list[Entry]:
+    """Scenario files in a folder, and in the folders in it that hold a `scenario.yaml`."""
+    try:
+        files = [file for file in sorted(folder.glob("*.y*ml")) if _is_scenario(file)]
+        files += sorted(folder.glob("*/scenario.yaml"))[:_MOST]
+    except OSError:
+        return []
+    return [Entry(str(file), "In this folder") for file in files[:_MOST]]
+
+
+def _is_scenario(file: Path) -> bool:
+    try:
+        return file.suffix in (".yaml", ".yml") and bool(_SCENARIO.search(file.read_text("utf-8")))
+    except (OSError, UnicodeDecodeError):
+        return False

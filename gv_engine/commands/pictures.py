@@ -1,0 +1,64 @@
+"""What commands that draw ask for, and how they draw."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gv_engine.commands.arguments import UsageError, positive
+from gv_engine.errors import nearest
+from gv_engine.picture_files import FORMATS
+
+if TYPE_CHECKING:
+    from gv_engine.episode import Playable
+
+
+def add_pictures(parser: Any) -> None:
+    """The options --view, --fps and --cell."""
+    parser.add_argument(
+        "--view",
+        metavar="V",
+        default="both",
+        help="state, observation, both, or window: what a player sees; of algebra tree, "
+        "expression, both, or window (default: both)",
+    )
+    parser.add_argument(
+        "--fps", metavar="F", type=positive, default=8, help="steps a second (default: 8)"
+    )
+    parser.add_argument(
+        "--cell", metavar="PX", type=positive, default=48, help="a cell's side (default: 48)"
+    )
+
+
+def check_name(out: Path) -> None:
+    """Make sure that pictures can go into a file of this name.
+
+    Raises:
+        UsageError: there is no such kind of file.
+    """
+    if out.suffix.lower() not in FORMATS:
+        raise UsageError(f"{out}: the name must end with {', '.join(FORMATS)}")
+
+
+def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace) -> int:
+    """Draw frames into a file.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        UsageError: there is no such view.
+        OSError: the file cannot be written.
+    """
+    # here, so that no other command imports pygame
+    from gv_engine import recording
+
+    views = recording.views_of(scenario)
+    if options.view not in views:
+        raise UsageError(f"--view {options.view}: {nearest(options.view, views)}")
+    with recording.Recorder(out, scenario, options.view, options.cell, options.fps) as recorder:
+        for frame in frames:
+            recorder.add(frame)
+    return recorder.shown

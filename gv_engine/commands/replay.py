@@ -1,0 +1,102 @@
+"""`gv-engine replay`: an episode that was saved, watched, checked, or drawn into a file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gv_engine.catalogue import load
+from gv_engine.commands.arguments import Commands, add_command, complain
+from gv_engine.commands.pictures import add_pictures, check_name, draw
+from gv_engine.episode import Playable
+from gv_engine.game import Game
+from gv_engine.replay import Replay, ReplayError
+from gv_engine.text import signed
+
+_EXAMPLES = """\
+gv-engine replay first.gvreplay
+gv-engine replay first.gvreplay --verify
+gv-engine replay first.gvreplay --scenario cave --record first.mp4 --view state"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands, run, "replay", "Watch a replay in a window, check it, or record it", _EXAMPLES
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, help="what was saved from play")
+    parser.add_argument(
+        "--verify", action="store_true", help="play it again and compare every state; no window"
+    )
+    parser.add_argument(
+        "--record", metavar="OUT", type=Path, help="draw it into a .gif, .mp4 or .png; no window"
+    )
+    parser.add_argument(
+        "--scenario",
+        metavar="SCENARIO",
+        help="what was played, where that is no built-in scenario: its file or folder",
+    )
+    add_pictures(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what was asked for; 1 if the episode does not go as the replay says."""
+    given = load(options.scenario) if options.scenario else None
+    if not (options.verify or options.record):
+        return _watch(options.file, given)
+    out: Path | None = options.record
+    if out:
+        check_name(out)
+    game = verified(options.file, given)
+    if out:
+        draw(game.frames(), game.scenario, out, options)
+    print(f"{out or options.file}: {_described(game.replay())}, every state as it was")
+    return 0
+
+
+def verified(file: Path, given: Playable | None = None) -> Game:
+    """The game of a replay file, in which every state is as it was.
+
+    Args:
+        file: what was saved.
+        given: the scenario that it was played in, if that is no built-in one.
+
+    Raises:
+        ReplayError: it cannot be played again, or goes another way.
+        OSError: it cannot be read.
+    """
+    replay = Replay.load(file)
+    try:
+        game = Game.of(replay, given or replay.find())
+        if game.difference:
+            raise ReplayError(game.difference.message)
+    except ReplayError as error:
+        raise ReplayError(f"{file}: {error}") from None
+    return game
+
+
+def _described(replay: Replay) -> str:
+    """What a replay is of, and how it went."""
+    steps = len(replay.steps)
+    told = [
+        replay.scenario.name,
+        f"seed {replay.seed}",
+        "1 step" if steps == 1 else f"{steps} steps",
+        f"return {signed(replay.total)}",
+        replay.outcome,
+    ]
+    return ", ".join(filter(None, told))
+
+
+def _watch(file: Path, given: Playable | None) -> int:
+    # here, so that no other command imports pygame
+    from gv_engine.frontend.app import App
+    from gv_engine.frontend.window import NoDisplay
+
+    app = App.load()
+    try:
+        app.run(lambda app: app.watch(file, given))
+    except NoDisplay as error:
+        complain(error)
+        return 1
+    return 0

@@ -1,0 +1,165 @@
+"""What a game plays: the seam between what people do with an episode and the family of worlds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from gv_engine.rules import SourceFile, digest
+
+if TYPE_CHECKING:
+    from gv_engine.scenario_file import Document
+
+
+class Identity(NamedTuple):
+    """Which scenario it is, so that a replay finds it again.
+
+    Attributes:
+        family: of worlds, such as `grid`.
+        name: of the scenario.
+        digest: hexadecimal digits that stand for all it says, the Python files it names included.
+        text: what it says, for people; never loaded.
+    """
+
+    family: str
+    name: str
+    digest: str
+    text: str
+
+    @classmethod
+    def of(
+        cls,
+        family: str,
+        name: str,
+        document: Document,
+        changes: Mapping[str, Any],
+        code: Iterable[SourceFile],
+        members: Sequence[str] = (),
+    ) -> Identity:
+        """The identity of a scenario; equal for equal content, wherever the files are.
+
+        Args:
+            family, name: see the attributes.
+            document: what was read.
+            changes: what was changed in it.
+            code: the Python files that it uses.
+            members: digests of the scenarios that it is a mixture of.
+        """
+        files = sorted((_label(file.path, document.folder), file.digest) for file in code)
+        said = [name, document.root.plain, dict(changes), files, members]
+        content = json.dumps(said, sort_keys=True, default=str)
+        return cls(family, name, digest(content.encode()), document.text)
+
+
+def _label(path: Path, folder: Path) -> str:
+    """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
+    return path.name if path.parent != folder.resolve() else f"./{path.name}"
+
+
+def watched(source: Path | None, code: Iterable[SourceFile]) -> tuple[Path, ...]:
+    """The files that a scenario was made of, and all Python files that it might come to use."""
+    own = {file.path for file in code}
+    if source:
+        own.update((source, *source.parent.glob("*.py")))
+    return tuple(sorted(own))
+
+
+class Episode(Protocol):
+    """One episode at a time of one scenario, without a window.
+
+    Actions are texts: names in a grid, a rule and a node in algebra. What a snapshot holds is the
+    family's own business; it stays within the process.
+    """
+
+    @property
+    def actions(self) -> Sequence[str]:
+        """All actions that there are now, in order."""
+
+    @property
+    def wait(self) -> str:
+        """The action that lets time pass and does nothing itself; empty if there is none."""
+
+    @property
+    def steps(self) -> int:
+        """Since the reset."""
+
+    @property
+    def reward(self) -> float:
+        """Of the last step."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards since the reset."""
+
+    @property
+    def outcome(self) -> str:
+        """Empty, `terminated` or `truncated`."""
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode of a seed, the one that an environment gives for it."""
+
+    def refusal(self, action: str) -> str:
+        """Why an action is none here, as a sentence for the player; empty if it is one."""
+
+    def step(self, action: str) -> None:
+        """Take an action that is not refused."""
+
+    def mask(self) -> Mapping[str, bool]:
+        """Whether each of the actions would do something now."""
+
+    def frame(self, message: str) -> Any:
+        """What is to be seen now, in a grid a `gv_engine.frame.Frame`."""
+
+    def row(self) -> Any:
+        """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""
+
+    def become(self, row: Any) -> None:
+        """Begin with a state that `row` has returned, maybe in another process.
+
+        Raises:
+            ValueError: it is not one of the scenario's.
+        """
+
+    def state(self) -> str:
+        """16 hexadecimal digits that stand for the whole state, equal in every process."""
+
+    def snapshot(self) -> Any:
+        """The whole episode as it is now, small, for `restore`."""
+
+    def restore(self, snapshot: Any) -> None:
+        """Become what a snapshot holds; what follows is what would have followed there."""
+
+
+class Playable(Protocol):
+    """A scenario of any family."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+
+    @property
+    def description(self) -> str:
+        """For people, maybe empty."""
+
+    @property
+    def source(self) -> Path | None:
+        """The file it comes from."""
+
+    @property
+    def identity(self) -> Identity:
+        """What replays keep of it."""
+
+    def episode(self) -> Episode:
+        """Something to play it in, before its first reset."""
+
+    def watched(self) -> Sequence[Path]:
+        """The files that it was made of and those that could become part of it."""
+
+    def loaded_again(self) -> Playable:
+        """The same scenario as its files say it now.
+
+        Raises:
+            ScenarioError: all that is wrong with them.
+        """

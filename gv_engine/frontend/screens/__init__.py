@@ -1,0 +1,1 @@
+"""The screens: what fills the window, one upon the other."""

@@ -1,0 +1,232 @@
+"""What a world is made of, for people: entities, what the agent is given, and what it could see.
+
+A world is looked at as a copy made from its row, so that nothing here changes it or draws from its
+generator.
+
+>>> from gv_engine import Scenario
+>>> scenario = Scenario.load("keydoor-5x5")
+>>> inspection = Inspection(scenario)
+>>> simulation = Simulation(scenario)
+>>> simulation.reset(np.random.default_rng(0))
+>>> inspection.look(simulation.world.snapshot())
+>>> inspection.cell(0, 0)[0].name
+'wall'
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.bound_call import BoundCall
+from gv_engine.component import NOTHING, column_name, fields_of
+from gv_engine.geometry import ACTIONS, ORIENTATIONS
+from gv_engine.objects import COLORS, OBJECT_TYPES
+from gv_engine.representations import NAMES, Arrays, Representation, observer
+from gv_engine.rng import generator_from_row
+from gv_engine.simulation import Simulation
+from gv_engine.system import REGISTRIES, VISIBILITY, Call
+from gv_engine.text import words
+from gv_engine.world import AGENT
+
+if TYPE_CHECKING:
+    from gv_engine.scenario import Scenario
+
+REPRESENTATIONS = NAMES
+
+
+def visibility_functions() -> tuple[str, ...]:
+    """Names of all that are registered."""
+    return tuple(REGISTRIES[VISIBILITY])
+
+
+class Part(NamedTuple):
+    """A component of an entity: its class, and its fields with what their values mean."""
+
+    name: str
+    fields: Mapping[str, str]
+
+
+class Entity(NamedTuple):
+    """One entity.
+
+    Attributes:
+        number: its index in the columns.
+        name: for people, such as `locked yellow door`.
+        parts: its components.
+        holds: the entities that its fields refer to, by `Component.field`.
+    """
+
+    number: int
+    name: str
+    parts: tuple[Part, ...]
+    holds: Mapping[str, Entity]
+
+
+class Sight(NamedTuple):
+    """What a visibility function lets the agent see.
+
+    Attributes:
+        seen: (h, w) bool of the view; nothing where it cannot be told.
+        on_grid: (H, W) bool of the grid.
+        problem: why it cannot be told, in one line; else empty.
+    """
+
+    seen: NDArray[np.bool_]
+    on_grid: NDArray[np.bool_]
+    problem: str = ""
+
+
+class Inspection:
+    """Looks at worlds of a scenario, one at a time.
+
+    Args:
+        scenario: whose worlds they are.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._simulation = Simulation(scenario)
+        self._row = scenario.layout.defaults()
+        self._calls: dict[str, Call | str] = {}
+
+    def look(self, row: NDArray[Any]) -> None:
+        """Look at the world of a row from now on.
+
+        Args:
+            row: a () array of `scenario.layout.dtype`, see `World.snapshot`; left as it is.
+
+        Raises:
+            ValueError: the row has another layout.
+        """
+        self._simulation.world.restore(row)
+        self._row = row
+
+    def cell(self, y: int, x: int) -> tuple[Entity, ...]:
+        """The entities in a cell, the agent first; none on free floor.
+
+        Raises:
+            IndexError: the grid has no such cell.
+        """
+        world = self._simulation.world
+        if not (0 <= y < world.height and 0 <= x < world.width):
+            raise IndexError(
+                f"cell {y}, {x}: the grid has rows 0 to {world.height - 1} and columns 0 to "
+                f"{world.width - 1}"
+            )
+        here = (world.position.y[AGENT], world.position.x[AGENT]) == (y, x)
+        found = (AGENT,) * here + (world.at[y, x],)
+        return tuple(self._entity(e) for e in found if e != NOTHING)
+
+    def agent(self) -> Entity:
+        """The agent."""
+        return self._entity(AGENT)
+
+    def _entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
+        world = self._simulation.world
+        parts, holds = [], {}
+        for cls in self.scenario.layout.components:
+            columns = world[column_name(cls)]
+            if not columns.has[e]:
+                continue
+            fields = {}
+            for field in fields_of(cls):
+                value = columns[field.name][e]
+                fields[field.name] = self._meaning(e, column_name(cls), field.name, value)
+                is_entity = field.is_entity and value not in (NOTHING, e, *above)
+                if is_entity and 0 < value < world.capacity:
+                    holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
+            parts.append(Part(cls.__name__, fields))
+        name = "agent" if e == AGENT else words(*world.appearance(e))
+        return Entity(e, name, tuple(parts), holds)
+
+    def _meaning(self, e: int, column: str, field: str, value: float) -> str:
+        """A value with its name, where it has one."""
+        kind = OBJECT_TYPES[self._simulation.world.kind.value[e]]
+        names = {
+            ("kind", "value"): tuple(kind.name for kind in OBJECT_TYPES),
+            ("color", "value"): COLORS,
+            ("agent", "facing"): ORIENTATIONS,
+            kind.state: kind.states,
+        }.get((column, field), ())
+        known = isinstance(value, int) and 0 <= value < len(names)
+        return f"{value} {names[int(value)]}" if known else f"{value:g}"
+
+    def actions(self) -> dict[str, bool]:
+        """Whether each of the scenario's actions would do something, by name."""
+        mask = np.zeros(len(self.scenario.actions), np.int8)
+        self._simulation.valid_actions(mask)
+        names = (ACTIONS[number] for number in self.scenario.actions)
+        return dict(zip(names, mask.astype(bool).tolist(), strict=True))
+
+    def observation(
+        self, representation: str, grid: NDArray[np.uint8], item: tuple[int, int, int]
+    ) -> Arrays:
+        """The arrays that the agent gets.
+
+        Args:
+            representation: one of `REPRESENTATIONS`.
+            grid: (h, w, 3) what it was shown.
+            item: type, state and colour of what it holds.
+
+        Raises:
+            ValueError: no such representation, or it has no number for something that is shown.
+        """
+        found = Representation.of_observation(self.scenario, representation)
+        return found.encode(grid, np.array(item, np.uint8), observer(self.scenario))
+
+    def _visibility(self, name: str) -> Call | str:
+        """A function with its parameters, or why there are none for this scenario.
+
+        They are the scenario's where it names the function, else as they are by default.
+        """
+        system, own = REGISTRIES[VISIBILITY][name], self.scenario.visibility
+        if own.system is system:
+            return own
+        arguments = {}
+        for parameter in system.parameters:
+            if parameter.name in system.tables:
+                arguments[parameter.name] = system.tables[parameter.name](self.scenario.area)
+            elif parameter.required:
+                return f"it needs {parameter.name!r}, which only a scenario can give"
+            else:
+                arguments[parameter.name] = parameter.default
+        if system.check is None:
+            return Call(system, arguments)
+        given = {"area": self.scenario.area} | arguments
+        asked = inspect.signature(system.check).parameters
+        problem = system.check(**{name: given[name] for name in asked})
+        return problem or Call(system, arguments)
+
+    def sight(self, function: str) -> Sight:
+        """What the agent would see by a registered visibility function.
+
+        One that leaves it to chance draws what it would draw now from the world's generator.
+
+        Raises:
+            KeyError: no such function.
+        """
+        if function not in self._calls:
+            self._calls[function] = self._visibility(function)
+        call = self._calls[function]
+        world, view = self._simulation.world, self._simulation.view
+        nothing = Sight(
+            np.zeros(self.scenario.area.shape, np.bool_),
+            np.zeros((world.height, world.width), np.bool_),
+        )
+        if isinstance(call, str):
+            return nothing._replace(problem=call)
+        try:
+            with world.context:
+                view.look(world, AGENT)
+                BoundCall(call, world).run(view)
+        except Exception as error:  # whatever an author's function may raise
+            return nothing._replace(problem=f"it fails: {type(error).__name__}: {error}")
+        finally:
+            world.rng = generator_from_row(self._row["rng"])
+        seen = view.seen.astype(bool)
+        return Sight(seen, view.on_grid(world, AGENT, seen))

@@ -1,0 +1,72 @@
+"""What a row means, whatever its layout: a digest that is equal in every process.
+
+Rows number entities, columns and types; of these, types of one's own get their number when they are
+loaded, and sizes are rounded up. So types are called by their names, integers are 64 bits wide, and
+only what is alive counts.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.layout import RNG
+from gv_engine.objects import OBJECT_TYPES
+
+_PLAIN = (
+    "reward",
+    "total",
+    "steps",
+    "error",
+    "action",
+    "free",
+    "terminated",
+    "truncated",
+    "member",
+)
+
+
+def digest_of_row(row: NDArray[Any]) -> str:
+    """16 hexadecimal digits that stand for a world.
+
+    Args:
+        row: () array of a `Layout.dtype`.
+    """
+    digest = sha256()
+
+    def say(name: str, values: Any) -> None:
+        array = np.asarray(values)
+        wide = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
+        digest.update(f"{name} {wide.shape} ".encode())
+        digest.update(wide.tobytes())
+
+    for name in RNG.names or ():
+        say(name, row["rng"][name].view(np.int64))
+    for name in _PLAIN:
+        say(name, row[name])
+    say("at", row["at"][: row["height"], : row["width"]])
+    say("alive", np.flatnonzero(row["alive"]))
+    for name in row.dtype.names or ():
+        fields = row[name].dtype.names
+        if fields and "has" in fields:
+            having = np.flatnonzero(row[name]["has"])
+            say(name, having)
+            for field in fields[1:]:
+                values = row[name][field][having]
+                if (name, field) == ("kind", "value"):
+                    digest.update(_names(values).encode())
+                else:
+                    say(field, values)
+    for name in ("placed", "recent"):
+        table = row[name]
+        found = np.flatnonzero(table)
+        order = sorted((OBJECT_TYPES[int(kind)].name, int(table[kind])) for kind in found)
+        digest.update(f"{name} {order}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _names(kinds: NDArray[Any]) -> str:
+    return " ".join(OBJECT_TYPES[kind].name for kind in kinds.tolist())

@@ -1,0 +1,266 @@
+"""Replays: an episode as a file that can be played again and checked, step by step.
+
+The file is JSON, one line for each step, and its last line is a checksum over all bytes before it.
+It runs no code: it names its scenario, and who opens it says where that is.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gv_engine import __version__
+from gv_engine.catalogue import built_in, load
+from gv_engine.episode import Identity, Playable
+from gv_engine.errors import GVEngineError
+from gv_engine.files import replacing
+
+SUFFIX = ".gvreplay"
+OUTCOMES = ("", "terminated", "truncated")
+
+_FORMAT = "GV Engine replay 1"
+_CHECKSUM = b',\n "checksum": '
+_LARGEST = 2**26
+"""Bytes of a file, about half a million steps."""
+
+
+class ReplayError(GVEngineError):
+    """A file that is no replay, is damaged, or belongs to another scenario; one line says it."""
+
+
+class Taken(NamedTuple):
+    """A step that was taken."""
+
+    action: str
+    reward: float
+    outcome: str
+    """Empty, `terminated` or `truncated`."""
+    state: str
+    """Stands for the whole state after it, see `Episode.state`."""
+
+
+class Difference(NamedTuple):
+    """Where an episode went another way than its replay says."""
+
+    step: int
+    """0 for the beginning."""
+    message: str
+    """What is different, in one line."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One episode.
+
+    Attributes:
+        scenario: which one it was played in.
+        seed: of its level.
+        start: stands for the state before the first step.
+        steps: all of them.
+        engine: version of GV Engine that played it.
+    """
+
+    scenario: Identity
+    seed: int
+    start: str
+    steps: tuple[Taken, ...]
+    engine: str
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards."""
+        return sum(taken.reward for taken in self.steps)
+
+    @property
+    def outcome(self) -> str:
+        """How it ended: `terminated`, `truncated`, or empty if it was left."""
+        return self.steps[-1].outcome if self.steps else ""
+
+    # ---- files ---------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        """Write it, whole or not at all.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        with replacing(path) as draft:
+            draft.write_bytes(self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """What the file holds."""
+        head = {
+            "format": _FORMAT,
+            "engine": self.engine,
+            "scenario": self.scenario._asdict(),
+            "seed": self.seed,
+            "outcome": self.outcome,
+            "start": self.start,
+        }
+        steps = ",\n".join(
+            "  " + json.dumps([taken.action, _written(taken.reward), taken.state])
+            for taken in self.steps
+        )
+        body = json.dumps(head, indent=1)[:-2] + f',\n "steps": [\n{steps}\n ]'
+        return _sealed(body.encode())
+
+    @classmethod
+    def load(cls, path: Path) -> Replay:
+        """Read a file.
+
+        Raises:
+            ReplayError: it is none, or any byte of it is not as it was written.
+            OSError: it cannot be read.
+        """
+        try:
+            with path.open("rb") as file:
+                data = file.read(_LARGEST + 1)
+        except OSError as error:
+            raise OSError(f"{path} cannot be read: {error.strerror}") from None
+        try:
+            return cls.from_bytes(data)
+        except ReplayError as error:
+            raise ReplayError(f"{path}: {error}") from None
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Replay:
+        """The replay that a file holds.
+
+        Raises:
+            ReplayError: it is none, or any byte of it is not as it was written.
+        """
+        if len(data) > _LARGEST:
+            raise ReplayError(f"larger than {_LARGEST >> 20} MiB, which no replay is")
+        # before anything in it is believed
+        if _sealed(data.rpartition(_CHECKSUM)[0]) != data:
+            raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
+        try:
+            return _understood(json.loads(data))
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise ReplayError(
+                f"not a replay as GV Engine {__version__} writes it: {_short(error)}"
+            ) from None
+
+    # ---- playing it again ----------------------------------------------------------------
+
+    def find(self, among: Iterable[Playable] = ()) -> Playable:
+        """The scenario that it was played in: a built-in one, or one of those given.
+
+        Raises:
+            ReplayError: there is none, or it has changed since.
+        """
+        name = self.scenario.name
+        known = [load(name)] if name in (entry.source for entry in built_in()) else []
+        changed: Playable | None = None
+        for candidate in chain(known, among):
+            if candidate.identity.digest == self.scenario.digest:
+                return candidate
+            if candidate.name == name:
+                changed = changed or candidate
+        if changed:
+            self.check(changed)
+        raise ReplayError(
+            f"a replay of {name!r}, which is no built-in scenario; say which file or folder it is: "
+            f"gv-engine replay … --scenario SCENARIO"
+        )
+
+    def check(self, scenario: Playable) -> None:
+        """Make sure that it was played in a scenario.
+
+        Raises:
+            ReplayError: it was another one, or that has changed since.
+        """
+        if scenario.identity.digest == self.scenario.digest:
+            return
+        if scenario.name != self.scenario.name:
+            raise ReplayError(f"a replay of {self.scenario.name!r}, not of {scenario.name!r}")
+        raise ReplayError(
+            f"a replay of {scenario.name!r}, which has changed since{self._other_engine()}"
+        )
+
+    def difference(self, step: int, found: Taken | str, said: Taken | str) -> Difference | None:
+        """What is different after a step, None if nothing is.
+
+        Args:
+            step: its number; 0 for the beginning.
+            found: the step, or why there is none; for the beginning, the state.
+            said: what the replay says.
+        """
+        if isinstance(said, str):
+            if found == said:
+                return None
+            what = "another level"
+        elif isinstance(found, str):
+            what = f"{said.action}: {found}"
+        elif found.outcome != said.outcome:
+            what = f"{_end(found.outcome)}, where the replay {_end(said.outcome)}"
+        elif _written(found.reward) != _written(said.reward):
+            what = f"the reward is {found.reward:g}, the replay has {said.reward:g}"
+        elif found.state != said.state:
+            what = "another state than the replay has"
+        else:
+            return None
+        return Difference(step, f"step {step}: {what}{self._other_engine()}")
+
+    def _other_engine(self) -> str:
+        if self.engine == __version__:
+            return ""
+        return f" (played with GV Engine {self.engine}, this is {__version__})"
+
+
+def _sealed(body: bytes) -> bytes:
+    """A text and its checksum."""
+    return body + _CHECKSUM + b'"%s"\n}\n' % sha256(body).hexdigest().encode()
+
+
+def _written(reward: float) -> float | str:
+    return reward if math.isfinite(reward) else str(reward)
+
+
+def _end(outcome: str) -> str:
+    return f"is {outcome}" if outcome else "goes on"
+
+
+def _short(error: Exception) -> str:
+    missing = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+    return " ".join(missing.split())[:120]
+
+
+def _understood(content: Any) -> Replay:
+    """A replay out of values that may be anything.
+
+    Raises:
+        KeyError, TypeError, ValueError: they are no replay.
+    """
+    if content["format"] != _FORMAT:
+        raise ValueError(f"its format is {_text(content, 'format')!r}, expected {_FORMAT!r}")
+    said = content["scenario"]
+    steps = [_step(*entry) for entry in content["steps"]]
+    outcome = _text(content, "outcome")
+    if outcome not in OUTCOMES:
+        raise ValueError(f"its outcome is {outcome!r}")
+    if steps:
+        steps[-1] = steps[-1]._replace(outcome=outcome)
+    seed = content["seed"]
+    if type(seed) is not int or seed < 0:
+        raise ValueError(f"its seed is {seed!r}")
+    identity = Identity(*(_text(said, name) for name in Identity._fields))
+    return Replay(identity, seed, _text(content, "start"), tuple(steps), _text(content, "engine"))
+
+
+def _step(action: Any, reward: Any, state: Any) -> Taken:
+    if not isinstance(action, str) or not isinstance(state, str):
+        raise TypeError("a step is an action, a reward and a state")
+    return Taken(action, float(reward), "", state)
+
+
+def _text(content: Any, name: str) -> str:
+    if not isinstance(content[name], str):
+        raise TypeError(f"{name!r} is no text")
+    return str(content[name])

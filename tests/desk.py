@@ -1,0 +1,89 @@
+"""Somebody at a desk: the front end driven by events in this process, without a window."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import platformdirs
+import pytest
+
+from gv_engine.frontend.app import App
+from gv_engine.frontend.bindings import MODIFIERS, PAD, SCANCODES, Bindings
+from gv_engine.frontend.settings import Settings
+from gv_engine.frontend.sprites import pygame
+
+FLAGS = {"Ctrl": pygame.KMOD_LCTRL, "Alt": pygame.KMOD_LALT, "Shift": pygame.KMOD_LSHIFT}
+
+
+class Desk:
+    """An app, and hands that press its keys."""
+
+    def __init__(self, size: tuple[int, int] = (800, 600), app: App | None = None) -> None:
+        self.app = app or App(Settings(animation=False), Bindings())
+        self.surface = pygame.Surface(size, 0, 32)
+        self.now = 1000.0
+
+    def press(self, *keys: str) -> None:
+        """Press and release keys, as bindings name them."""
+        for key in keys:
+            for down in (True, False):
+                self.app.take([_event(key, down)])
+            self.look()
+
+    def hold(self, key: str, times: int) -> None:
+        """Hold a key until it has repeated so many times, one look each, and let go."""
+        for _ in range(times + 1):
+            self.app.take([_event(key, True)])
+        self.app.take([_event(key, False)])
+
+    def type(self, text: str) -> None:
+        for letter in text:
+            self.app.take([pygame.event.Event(pygame.TEXTINPUT, text=letter)])
+        self.look()
+
+    def click(self, at: tuple[int, int], button: int = 1) -> None:
+        for kind in (pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
+            self.app.take([pygame.event.Event(kind, pos=at, button=button)])
+        self.look()
+
+    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
+        self.app.take([pygame.event.Event(pygame.MOUSEBUTTONDOWN, pos=start, button=1)])
+        self.app.take(
+            [pygame.event.Event(pygame.MOUSEMOTION, pos=end, rel=(0, 0), buttons=(1, 0, 0))]
+        )
+        self.app.take([pygame.event.Event(pygame.MOUSEBUTTONUP, pos=end, button=1)])
+        self.look()
+
+    def look(self) -> np.ndarray:
+        """(height, width, 3) what is to be seen."""
+        if self.app.screens:
+            self.app.draw_on(self.surface, time.monotonic())
+        return pygame.surfarray.array3d(self.surface).swapaxes(0, 1)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass for the screen on top."""
+        self.now += seconds
+        if self.app.screens:
+            self.app.top.tick(self.now)
+
+
+def _event(key: str, down: bool) -> pygame.event.Event:
+    *modifiers, name = key.split("+")
+    if name in PAD:
+        kind = pygame.CONTROLLERBUTTONDOWN if down else pygame.CONTROLLERBUTTONUP
+        return pygame.event.Event(kind, button=PAD.index(name), instance_id=0)
+    assert set(modifiers) <= set(MODIFIERS)
+    mod = sum(FLAGS[modifier] for modifier in modifiers)
+    kind = pygame.KEYDOWN if down else pygame.KEYUP
+    return pygame.event.Event(kind, scancode=SCANCODES[name], key=0, mod=mod, unicode="")
+
+
+def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let the player's own folders be in this one."""
+    for name in ("config", "data"):
+        monkeypatch.setattr(
+            platformdirs, f"user_{name}_dir", lambda *_, name=name, **__: str(folder / name)
+        )
+    return folder

@@ -1,0 +1,41 @@
+"""What there is to play."""
+
+import doctest
+import itertools
+from pathlib import Path
+
+from gv_engine import Scenario, catalogue
+from gv_engine.commands.new import write_starter
+from gv_engine.families import names
+
+
+def test_the_example_in_its_docstring():
+    assert doctest.testmod(catalogue).failed == 0
+
+
+def test_every_built_in_scenario_is_there_once_beside_its_family():
+    entries = catalogue.built_in()
+    assert sorted(entry.source for entry in entries) == sorted(names())
+    groups = [entry.group for entry in entries]
+    assert [group for group, _ in itertools.groupby(groups)] == list(dict.fromkeys(groups))
+    of = {entry.source: entry.group for entry in entries}
+    assert of["memory-four-rooms-7x7"] == of["memory-5x5"] == "Memory"
+    assert of["four-rooms-7x7"] == "Four rooms"
+
+
+def test_scenarios_in_a_folder(tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    (tmp_path / "level.yaml").write_text("map: |\n  ###\n")
+    (tmp_path / "other.yaml").write_text("servers: []\n")
+    (tmp_path / "bytes.yaml").write_bytes(b"map:\xff\n")
+    assert [entry.title for entry in catalogue.in_folder(tmp_path)] == ["level", "cave"]
+    assert catalogue.in_folder(tmp_path / "none") == []
+
+
+def test_scenarios_are_found_again(tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    for source in ("empty-4x4", str(tmp_path / "cave" / "scenario.yaml")):
+        scenario = catalogue.load(source)
+        assert catalogue.source_of(scenario) == source
+        assert catalogue.load(catalogue.source_of(scenario)).name == scenario.name
+    assert catalogue.source_of(Scenario.load("GV-Empty-4x4-v0")) == "empty-4x4"

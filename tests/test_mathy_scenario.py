@@ -1,0 +1,288 @@
+"""Scenario files of mathy worlds, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.commands import main
+from gv_engine.errors import ScenarioError
+from gv_engine.families import FAMILIES, load_scenario, names
+from gv_engine.mathy import ExpressionEnv, MathyScenario
+from gv_engine.mathy.gym_env import load
+
+OWN = '''
+from gv_engine.mathy import MathyEnvProblem, PolySimplify
+from mathy_core.rule import BaseRule
+
+
+class Nothing(BaseRule):
+    """Leaves a letter as it is."""
+
+    def __init__(self, letter: str = "x") -> None:
+        self.letter = letter
+
+    @property
+    def name(self):
+        return "Nothing"
+
+    @property
+    def code(self):
+        return "NO"
+
+    def can_apply_to(self, node):
+        return node.name == self.letter
+
+    def apply_to(self, node):
+        return super().apply_to(node).done(node)
+
+
+def squares(params, rng):
+    return " + ".join(f"{rng.integers(1, 9)}x^2" for _ in range(3))
+
+
+class Mine(PolySimplify):
+    """Won like the original. Drawn elsewhere."""
+
+    def problem_fn(self, params):
+        return MathyEnvProblem(squares(params, self.rng), 3, "own.mine")
+'''
+FILE = """\
+family: mathy
+description: Three squares.
+environment: ./own.py:Mine
+difficulty: hard
+rules:
+  - distributive_factoring
+  - constant_arithmetic
+  - {name: commutative_swap, preferred: true}
+  - {name: ./own.py:Nothing, letter: x}
+rewards:
+  helpful: 0.25
+max_moves: 6
+max_steps: 9
+max_seq_len: 32
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "own.py").write_text(OWN)
+    made = tmp_path / "squares.yaml"
+    made.write_text(FILE)
+    return made
+
+
+def test_all_that_a_file_may_say(file):
+    scenario = load(str(file))
+    assert (scenario.name, scenario.description) == ("squares", "Three squares.")
+    env = ExpressionEnv(scenario)
+    _, info = env.reset(seed=0)
+    assert env.num_actions == 32 * 4
+    assert [rule.code for rule in env.env.rules] == ["DF", "CA", "CS", "NO"]
+    assert info["text"].count("x^2") == 3
+    assert info["moves_remaining"] == 6
+    assert env.step(5 * 4)[1] == 0.25
+    assert env.world.max_steps == 9
+    assert env.step(env.num_actions - 1)[1] == -0.5
+    again = pickle.loads(pickle.dumps(scenario))
+    assert ExpressionEnv(again).reset(seed=0)[1]["text"] == info["text"]
+
+
+def test_it_is_loaded_again_with_the_files_as_they_are(file):
+    scenario = load(str(file)).with_(difficulty="easy")
+    assert set(scenario.watched()) == {file, file.parent / "own.py"}
+    (file.parent / "own.py").write_text(OWN.replace("x^2", "z^3"))
+    file.write_text(FILE.replace("max_moves: 6", "max_moves: 5"))
+    again = scenario.loaded_again()
+    assert (again.max_moves, again.difficulty) == (5, "easy")
+    assert "z^3" in ExpressionEnv(again).reset(seed=0)[1]["text"]
+    assert "z^3" not in ExpressionEnv(scenario).reset(seed=0)[1]["text"]
+
+
+def test_a_problem_function(file):
+    config = {"family": "mathy", "environment": "PolySimplify"}
+    own = {**config, "problem_function": "./own.py:squares"}
+    scenario = load_scenario(own, folder=file.parent)
+    assert isinstance(scenario, MathyScenario)
+    env = ExpressionEnv(scenario)
+    _, info = env.reset(seed=1)
+    assert info["text"].count("x^2") == 3
+    assert info["moves_remaining"] == 12  # four for each term
+    assert ExpressionEnv(scenario).reset(seed=1)[1]["text"] == info["text"]
+
+
+def test_what_is_no_problem_is_said_in_one_line(file, capsys):
+    for text, said in [
+        ("problem: 6x^2\n", "'6x^2' is solved already"),
+        ("problem_function: ./own.py:Nothing\n", "Nothing"),
+        ("problem_function: ./own.py:junk\n", "returned 5: expected a text or (text, complexity)"),
+    ]:
+        (file.parent / "own.py").write_text(OWN + "\ndef junk(params, rng):\n    return 5\n")
+        file.write_text(FILE + text)
+        assert main(["rollout", str(file), "--episodes", "2"]) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+
+
+def test_names():
+    built_in = FAMILIES["mathy"].built_in()
+    assert set(built_in) <= set(names())
+    for name in built_in:
+        scenario = load(name)
+        assert scenario.name == name
+        assert name.endswith(scenario.difficulty)
+        assert scenario.description.endswith(".")
+    assert load("mathy-poly-simplify").name == "mathy-poly-simplify-easy"
+    assert load("GV-MathyPolySimplify-hard-v0").difficulty == "hard"
+    assert load("mathy-poly-simplify").with_(difficulty="normal").difficulty == "normal"
+    # the beginning of a name stands for the shortest, in every family
+    assert load_scenario("keydoor").name == "keydoor-5x5"
+    with pytest.raises(ScenarioError, match="did you mean 'mathy-poly-simplify-easy'"):
+        load_scenario("mathy-poly-simplify-eas")
+
+
+def test_families_do_not_mix():
+    with pytest.raises(ScenarioError, match="family: found 'mathy'; load_scenario"):
+        Scenario.load({"family": "mathy", "environment": "PolySimplify"})
+    with pytest.raises(ValueError, match="of the family 'grid'"):
+        load("keydoor-5x5")
+    with pytest.raises(ScenarioError, match=r"family: no family 'maths'; did you mean 'mathy'"):
+        load_scenario({"family": "maths"})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"environment": "PolySimplfy"},
+            "no environment 'PolySimplfy'; did you mean 'PolySimplify'",
+        ),
+        ({"environment": "./own.py:squares"}, "is no subclass of gv_engine.mathy.MathyEnv"),
+        ({"environment": "./own.py:Nowhere"}, "has no 'Nowhere'"),
+        ({"environment": []}, "expected a text"),
+        ({"difficulty": "harder"}, "no difficulty 'harder'; did you mean 'hard'"),
+        ({"problem": "4x +"}, "'4x \\+' is no expression"),
+        ({"rules": []}, "at least one rule"),
+        ({"rules": ["swap"]}, "rules\\[0\\]: no rule 'swap'"),
+        ({"rules": ["./own.py:Mine"]}, "is no subclass of mathy_core.rule.BaseRule"),
+        (
+            {"rules": [{"name": "commutative_swap", "prefered": True}]},
+            "cannot be made: got an unexp",
+        ),
+        ({"rewards": {"winn": 3}}, "unknown key 'winn'; did you mean 'win'"),
+        ({"rewards": {"win": "much"}}, "expected a number"),
+        ({"max_moves": 0}, "allowed are 1 to"),
+        ({"max_seq_len": 5000}, "allowed are 1 to 1024"),
+        ({"invalid_action_response": "laugh"}, "allowed: penalize, raise, terminal"),
+        ({"problem_function": "squares"}, "expected ./rules.py:name or module:name"),
+        ({"rule": []}, "unknown key 'rule'; did you mean 'rules'"),
+        ({"options": {}}, "unknown key 'options'"),
+    ],
+)
+def test_mistakes_are_said_where_they_are(file, change, said):
+    config: dict[str, Any] = {"family": "mathy", "environment": "PolySimplify", **change}
+    with pytest.raises(ScenarioError, match=said):
+        load_scenario(config, folder=file.parent)
+
+
+def test_all_mistakes_at_once_with_file_and_line(file):
+    file.write_text("family: mathy\ndifficulty: harder\nrules: [swap]\n")
+    with pytest.raises(ScenarioError) as raised:
+        load_scenario(str(file))
+    places = [problem.split(": ")[0].rpartition(":")[2] for problem in raised.value.problems]
+    assert places == ["1", "2", "3"]
+    assert "environment: missing" in raised.value.problems[0]
+
+
+def test_a_problem_that_is_solved_is_said_when_it_is_begun():
+    config = {"family": "mathy", "environment": "PolySimplify", "problem": "6x"}
+    with pytest.raises(ValueError, match="'6x' is solved already"):
+        ExpressionEnv(config).reset(seed=0)
+
+
+# ---- commands ----------------------------------------------------------------------------------
+
+
+def test_check(file, capsys):
+    assert main(["check", str(file), "--episodes", "4"]) == 0
+    said = capsys.readouterr().out
+    assert "TRANSITION\tapply_rule\t" in said
+    assert "systems/algebra.py:" in said
+    assert "found\tnothing wrong" in said
+    file.write_text(FILE + "problem: 6x^2\n")
+    assert main(["check", str(file)]) == 1
+    assert "reset: '6x^2' is solved already" in capsys.readouterr().err
+
+
+def test_rollout(tmp_path, capsys):
+    from gv_engine import episode_folder
+
+    out = tmp_path / "episodes"
+    command = ["rollout", "mathy-poly-simplify-easy", "--episodes", "6", "--policy", "valid"]
+    assert main([*command, "--out", str(out)]) == 0
+    once = capsys.readouterr().out
+    assert "reach_goal, mean sum" in once
+    arrays, about = episode_folder.read(out)
+    assert about["rule_names"][1] == "Commutative Swap"
+    assert about["scenario"]["name"] == "mathy-poly-simplify-easy"
+    assert arrays["nodes"].shape == (about["steps"], 128)
+    assert arrays["last_nodes"].shape == (6, 128)
+    steps = range(about["steps"])
+    offered = arrays["mask"].reshape(len(steps), -1)
+    assert all(offered[step, arrays["action"][step]] for step in steps)
+    assert main([*command, "--num-envs", "2", "--threads", "2"]) == 0
+    twice = capsys.readouterr().out
+    told = [[line for line in said.splitlines() if "second" not in line] for said in (once, twice)]
+    assert told[0] == told[1]
+
+
+MISSING = """
+import sys
+sys.modules["mathy_core"] = None
+import gv_engine
+from gv_engine.commands import main
+assert main(["list"]) == 0
+try:
+    import gv_engine.mathy
+except ModuleNotFoundError as error:
+    assert "pip install 'gv-engine[math]'" in str(error), error
+else:
+    raise SystemExit("it was imported")
+raise SystemExit(main(["check", "mathy-poly-simplify"]))
+"""
+
+
+def test_without_mathy_core_the_extra_is_named():
+    done = subprocess.run(
+        [sys.executable, "-c", MISSING], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "keydoor-5x5" in done.stdout
+    assert "mathy-poly" not in done.stdout
+    said = done.stderr.splitlines()
+    assert len(said) == 2
+    assert all("pip install 'gv-engine[math]'" in line for line in said)
+
+
+CLEAN = """
+import sys
+import gv_engine
+assert not any("mathy" in name for name in sys.modules if "gv_engine" not in name)
+import gv_engine.mathy
+heavy = {"numba", "pygame", "imageio", "rich"} & {name.partition(".")[0] for name in sys.modules}
+assert not heavy, heavy
+env = gv_engine.mathy.ExpressionEnv("mathy-poly-simplify-easy")
+env.reset(seed=0)
+env.step(0)
+"""
+
+
+def test_it_imports_without_a_warning_and_without_a_window():
+    subprocess.run([sys.executable, "-W", "error", "-c", CLEAN], check=True)

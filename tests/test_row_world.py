@@ -1,0 +1,52 @@
+"""Rows read like worlds: they show what the world of objects shows."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.canvas import Canvas
+from gv_engine.frame import Frame
+from gv_engine.row_world import RowWorld
+from gv_engine.scenario import names
+from gv_engine.simulation import Simulation
+from gv_engine.world import AGENT
+from systems.rendering import draw_state_and_observation
+
+
+@pytest.mark.parametrize("name", names())
+def test_frames_of_rows_are_those_of_worlds(name: str):
+    scenario = Scenario.load(name)
+    simulation = Simulation(scenario)
+    chance = np.random.default_rng(7)
+    simulation.reset(np.random.default_rng(7))
+    shown = np.zeros((*scenario.area.shape, 3), np.uint8)
+    for _ in range(25):
+        simulation.observe(shown, np.zeros(3, np.uint8))
+        frames: list[Frame] = []
+        simulation.render(frames.append, shown)
+        row = RowWorld(scenario.layout, simulation.world.snapshot())
+        terms = simulation.terms
+        canvas = Canvas(frames.append, scenario, simulation.view, shown, terms)
+        draw_state_and_observation(row, AGENT, canvas)
+        for field in fields(Frame):
+            one, other = (getattr(frame, field.name) for frame in frames)
+            assert type(one) is type(other), field.name
+            assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+        simulation.step(int(chance.choice(scenario.actions)))
+
+
+def test_what_is_held_shows_in_a_row():
+    scenario = Scenario.load("keydoor-9x9")
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(0))
+    world = simulation.world
+    key = next(e for e in range(2, world.capacity) if world.key.has[e])
+    world.lift(key)
+    world.agent.holding[AGENT] = key
+    row = RowWorld(scenario.layout, world.snapshot())
+    assert row.appearance(key) == world.appearance(key) == (6, 0, 4)
+    assert row.appearance(0) == world.appearance(0) == (2, 0, 0)
+    assert row.key.has[key]
+    assert not row.key.has[AGENT]

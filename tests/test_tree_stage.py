@@ -1,0 +1,453 @@
+import itertools
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.catalogue import kin, load
+from gv_engine.commands import main
+from gv_engine.families import names
+from gv_engine.frontend.advice import Advice
+from gv_engine.frontend.app import App
+from gv_engine.frontend.bindings import Bindings
+from gv_engine.frontend.screens.play import PlayScreen
+from gv_engine.frontend.settings import Settings
+from gv_engine.frontend.sprites import pygame
+from gv_engine.frontend.theme import DARK, LIGHT
+from gv_engine.frontend.tree_cursor import TreeCursor
+from gv_engine.frontend.tree_layout import LEAST, TreeLayout, fit, lay_out
+from gv_engine.frontend.tree_stage import VIEWS, TreeStage, text_width
+from gv_engine.game import Game
+from gv_engine.replay import SUFFIX, Replay
+from gv_engine.terminal.play import TerminalGame
+from tests.desk import Desk, home
+
+WORLDS = [name for name in names() if name.startswith("mathy-")]
+EASY = "mathy-poly-simplify-easy"
+LONG = {"family": "mathy", "environment": "PolySimplify", "name": "long"}
+PINK = (255, 0, 255)
+ROOM = pygame.Rect(10, 20, 780, 420)
+
+
+def game_of(name: str = EASY, seed: int = 1) -> Game:
+    return Game(load(name), seed)
+
+
+def problem(text: str, **more: int) -> Game:
+    from gv_engine.families import load_scenario
+
+    return Game(load_scenario({**LONG, "problem": text, **more}), 0)  # type: ignore[arg-type]  # as it plays
+
+
+def stage_of(game: Game) -> TreeStage:
+    stage = TreeStage(game, DARK)
+    stage.draw(pygame.Surface((800, 600)), ROOM, 1)
+    return stage
+
+
+def play_at_random(game: Game, moves: int) -> None:
+    rng = np.random.default_rng(game.seed)
+    for _ in range(moves):
+        valid = [action for action, applies in game.mask().items() if applies]
+        if not valid or game.frame().outcome:
+            return
+        game.step(valid[rng.integers(len(valid))])
+
+
+def check_no_overlap(layout: TreeLayout) -> None:
+    for number, place in enumerate(layout.places):
+        assert place.collidelistall(layout.places) == [number], (place, layout.line)
+        assert pygame.Rect(0, 0, *layout.size).contains(place)
+
+
+# ---- places ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_no_node_lies_upon_another(name: str):
+    for seed in range(8):
+        game = game_of(name, seed)
+        for moves in (0, 6):
+            play_at_random(game, moves)
+            nodes = game.frame().nodes
+            for size in ((780, 420), (1450, 950), (300, 100)):
+                layout = fit(nodes, size, 30, text_width)
+                check_no_overlap(layout)
+                fits = layout.size[0] <= size[0] and layout.size[1] <= size[1]
+                assert fits or layout.line == LEAST
+            check_no_overlap(lay_out(nodes, 12, text_width))
+
+
+@pytest.mark.parametrize(
+    "text", ["123456789x + x", " + ".join(f"{n}{'abcxyz'[n % 6]}^2" for n in range(1000, 1016))]
+)
+def test_long_numbers_have_room_too(text: str):
+    nodes = problem(text).frame().nodes
+    for line in (LEAST, 9, 20, 40):
+        layout = lay_out(nodes, line, text_width)
+        check_no_overlap(layout)
+        for node, place in zip(nodes, layout.places, strict=True):
+            assert text_width(node.text, line) <= place.w
+
+
+def test_nodes_stand_in_the_order_of_the_text_and_below_their_parents():
+    nodes = game_of("mathy-poly-combine-in-place-hard", 20).frame().nodes
+    assert len(nodes) == 123
+    places = fit(nodes, (1450, 900), 30, text_width).places
+    assert all(a.centerx < b.centerx for a, b in itertools.pairwise(places))
+    for node, place in zip(nodes, places, strict=True):
+        if node.parent >= 0:
+            assert place.top > places[node.parent].bottom
+
+
+def test_the_chosen_node_is_in_sight_however_large_the_tree():
+    game = game_of("mathy-poly-combine-in-place-hard", 20)
+    stage = stage_of(game)
+    surface = pygame.Surface((800, 600))
+    for _ in range(6):
+        stage.command("zoom_in")
+        for node in (0, 60, 122):
+            stage._cursor.choose(node)
+            stage.draw(surface, ROOM, 1)
+            assert stage._layout is not None
+            place = stage._layout.places[node].move(stage._corner).move(stage._room.topleft)
+            assert stage._room.contains(place)
+            assert stage._node_at(place.center) == node
+
+
+# ---- choosing ----------------------------------------------------------------------------
+
+
+def test_every_node_can_be_reached_and_only_valid_rules_are_offered():
+    game = game_of()
+    cursor = TreeCursor(game.frame())
+    mask = game.mask()
+    cursor.choose(0)
+    for node in game.frame().nodes:
+        assert cursor.node == node.x
+        for rule in range(len(game.frame().rules)):
+            action = cursor.command(f"rule_{rule + 1}")
+            valid = mask[f"{game.frame().actions[rule]} {node.x}"]
+            assert bool(action) == valid
+            assert not action or game.actions.index(action) >= 0
+        cursor.command("node_after")
+    assert cursor.command("rule_9") == ""
+    cursor.command("node_above")
+    assert cursor.node == game.frame().nodes[-1].parent
+    cursor.command("node_below")
+    assert game.frame().nodes[cursor.node].parent == game.frame().nodes[-1].parent
+
+
+def test_jumps_lead_round_the_nodes_with_rules():
+    frame = game_of().frame()
+    usable = [node.x for node in frame.nodes if node.rules]
+    cursor = TreeCursor(frame)
+    seen = []
+    for _ in usable:
+        seen.append(cursor.node)
+        cursor.command("next_usable")
+    assert sorted(seen) == usable
+    assert cursor.node == seen[0]
+    cursor.command("previous_usable")
+    assert cursor.node == seen[-1]
+
+
+def test_rules_are_chosen_in_turn():
+    cursor = TreeCursor(game_of().frame())
+    rules = cursor.chosen.rules
+    assert len(rules) == 2
+    seen = [cursor.rule]
+    cursor.command("next_rule")
+    seen.append(cursor.rule)
+    assert tuple(seen) == rules
+    assert cursor.command("apply") == cursor.action(rules[1])
+    cursor.command("previous_rule")
+    assert cursor.rule == rules[0]
+
+
+def test_after_a_move_what_it_has_made_is_chosen():
+    game = problem("4x + 2x")
+    cursor = TreeCursor(game.frame())
+    cursor.choose(3, 3)
+    game.step(cursor.command("apply"))
+    frame = game.frame()
+    assert frame.text == "(4 + 2) * x"
+    cursor.follow(frame)
+    assert cursor.chosen.changed
+    assert not any(node.changed and node.y < cursor.chosen.y for node in frame.nodes)
+    cursor.choose(0)
+    cursor.follow(game.frame())  # the same once more
+    assert cursor.node == 0
+
+
+def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
+    game = problem("4x + 2x")
+    stage = stage_of(game)
+    assert stage._layout is not None
+    assert stage._writing is not None
+    for node, place in enumerate(stage._layout.places):
+        at = place.move(stage._corner).move(stage._room.topleft).center
+        assert stage.click(at, 1) == ""
+        assert stage._cursor.node == node
+        assert stage.hover(at)
+    for node in (0, 2, 3, 4, 6):  # the products have no sign
+        (place,) = stage._writing.places(game.frame().nodes[node].span)
+        assert stage.click(place.center, 1) == ""
+        assert stage._cursor.node == node
+    assert stage.click(place.center, 3) == ""
+    stage._cursor.choose(3)
+    stage.draw(pygame.Surface((800, 600)), ROOM, 1)
+    assert [stage.click(rect.center, 1) for rect, _ in stage._buttons] == [
+        "commutative_swap 3",
+        "distributive_factoring 3",
+    ]
+
+
+# ---- pictures ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("size", [(1, 1), (5, 300), (300, 5), (60, 60), (320, 110), (1900, 1000)])
+def test_any_room_is_kept_to(view: str, size: tuple[int, int]):
+    game = game_of("mathy-poly-simplify-hard", 3)
+    play_at_random(game, 3)
+    stage = TreeStage(game, LIGHT)
+    stage.view = view
+    surface = pygame.Surface((2000, 1100), 0, 32)
+    surface.fill(PINK)
+    rect = pygame.Rect(40, 50, *size)
+    stage.draw(surface, rect, 1)
+    surface.fill(PINK, rect)
+    assert (pygame.surfarray.array2d(surface) == surface.map_rgb(PINK)).all()
+
+
+def test_what_the_last_move_has_changed_looks_different():
+    game = problem("4x + 2x")
+    game.step("commutative_swap 3")
+    assert game.frame().nodes[3].changed
+    marked, plain = pygame.Surface((800, 600)), pygame.Surface((800, 600))
+    stage = TreeStage(game, DARK)
+    stage._cursor.choose(0)
+    stage.draw(marked, ROOM, 1)
+    other = problem("2x + 4x")
+    stage = TreeStage(other, DARK)
+    stage._cursor.choose(0)
+    stage.draw(plain, ROOM, 1)
+    assert (pygame.surfarray.array2d(marked) != pygame.surfarray.array2d(plain)).any()
+
+
+def test_nodes_glide_from_where_they_were():
+    game = problem("4x + 2x")
+    stage = stage_of(game)
+    before = dict(stage._drawn)
+    previous = game.frame()
+    game.step("commutative_swap 3")
+    assert stage.begin(previous, game.frame())
+    surface = pygame.Surface((800, 600))
+    stage.draw(surface, ROOM, 0)
+    staying = set(before) & {node.identity for node in game.frame().nodes}
+    assert len(staying) == 7
+    assert all(stage._drawn[identity] == before[identity] for identity in staying)
+    stage.draw(surface, ROOM, 0.5)
+    between = dict(stage._drawn)
+    stage.draw(surface, ROOM, 1)
+    moved = [identity for identity in staying if stage._drawn[identity] != before[identity]]
+    assert moved
+    assert all(between[i] not in (before[i], stage._drawn[i]) for i in moved)
+    assert not stage.begin(None, game.frame())
+
+
+def test_thumbnails_show_the_tree():
+    surface = pygame.Surface((80, 80), 0, 32)
+    surface.fill(DARK.well)
+    empty = pygame.surfarray.array2d(surface)
+    TreeStage(game_of(), DARK).draw_thumbnail(surface, surface.get_rect())
+    assert (pygame.surfarray.array2d(surface) != empty).mean() > 0.05
+
+
+# ---- hints -------------------------------------------------------------------------------
+
+
+def test_hints_lead_to_the_goal_and_change_nothing():
+    game = problem("4x + 2x")
+    state = game.state()
+    for left in (2, 1):
+        advice = Advice(game)
+        advice.join()
+        hint = advice.hint
+        assert hint is not None
+        assert hint.length == left
+        assert advice.answer.endswith("1 move away" if left == 1 else "2 moves away")
+        game.step(f"{game.frame().actions[hint.rule]} {hint.node}")
+    assert game.frame().outcome == "win"
+    game.seek(0)
+    assert game.state() == state
+
+
+def test_without_a_way_the_hint_says_so():
+    game = problem("4x + 2x", max_moves=1)
+    advice = Advice(game)
+    advice.join()
+    assert advice.hint is None
+    assert advice.answer == "No way to the goal was found in time"
+
+
+def valid_of(game: Game) -> str:
+    return next(action for action, applies in game.mask().items() if applies)
+
+
+# ---- at a desk ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    home(tmp_path, monkeypatch)
+    desk = Desk((800, 600), App(Settings(animation=False), Bindings()))
+    yield desk
+    desk.app.quit()
+
+
+def playing(desk: Desk, name: str = EASY, seed: int = 1) -> PlayScreen:
+    desk.app.play(name, seed)
+    desk.look()
+    screen = desk.app.top
+    assert isinstance(screen, PlayScreen)
+    return screen
+
+
+def ask(desk: Desk, screen: PlayScreen) -> None:
+    desk.press("F")
+    for _ in range(1000):
+        desk.wait(0.05)
+        desk.look()
+        if not screen.stage.busy:
+            break
+        time.sleep(0.01)
+    assert not screen.stage.busy
+    desk.look()
+
+
+def test_hint_by_hint_to_a_win_that_is_kept_and_verified(
+    desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    screen = playing(desk)
+    while not screen.frame.outcome:
+        assert screen.game.length < 16
+        ask(desk, screen)
+        desk.press("Space")
+    assert screen.frame.outcome == "win"
+    steps = screen.game.length
+    desk.press("Z")
+    assert (screen.frame.outcome, screen.game.position) == ("", steps - 1)
+    desk.press("Home")
+    assert screen.frame.text == screen.frame.history[-1].text
+    assert len(screen.frame.history) == 1
+    desk.press("End", "Ctrl+S")
+    (file,) = tmp_path.rglob(f"*{SUFFIX}")
+    replay = Replay.load(file)
+    assert len(replay.steps) == steps
+    assert main(["replay", str(file), "--verify"]) == 0
+    assert main(["replay", str(file), "--record", str(tmp_path / "seen.png"), "--cell", "24"]) == 0
+    assert (tmp_path / "seen.png").stat().st_size > 1000
+    assert "every state as it was" in capsys.readouterr().out
+
+
+def test_a_rule_by_its_number_and_one_that_does_not_apply(desk: Desk):
+    screen = playing(desk)
+    before = screen.frame.text
+    desk.press("1")
+    assert screen.frame.text == before
+    desk.press("2")
+    assert screen.frame.text != before
+    assert screen.frame.action.startswith("Commutative Swap")
+
+
+def test_the_key_of_difficulties_goes_round_them(desk: Desk):
+    playing(desk)
+    seen = []
+    for _ in range(3):
+        desk.press("L")
+        screen = desk.app.top
+        assert isinstance(screen, PlayScreen)
+        assert screen.game.seed == 1
+        seen.append(screen.game.scenario.name.rpartition("-")[2])
+    assert seen == ["normal", "hard", "easy"]
+    assert kin("no such level") == []
+
+
+def test_losing_says_why(desk: Desk):
+    screen = playing(desk, "mathy-poly-combine-in-place-easy", 0)
+    while not screen.frame.outcome:
+        screen.take(valid_of(screen.game))
+    assert screen.frame.outcome == "lose"
+    desk.look()
+    desk.press("R")
+    assert not screen.frame.outcome
+
+
+def test_views_and_the_map_are_switched(desk: Desk):
+    playing(desk, "mathy-poly-combine-in-place-hard", 20)
+    pictures = [desk.look().copy()]
+    for key in ("M", "V", "V", "V", "Equals"):
+        desk.press(key)
+        pictures.append(desk.look().copy())
+    assert all((a != b).any() for a, b in itertools.pairwise(pictures))
+
+
+@pytest.mark.parametrize("size", [(320, 240), (1920, 1080), (600, 900)])
+def test_all_sizes_of_windows_are_drawn(desk: Desk, size: tuple[int, int]):
+    playing(desk, "mathy-poly-simplify-hard", 3)
+    desk.surface = pygame.Surface(size, 0, 32)
+    assert len(np.unique(desk.look())) > 20
+
+
+# ---- in a terminal -----------------------------------------------------------------------
+
+
+def terminal(game: Game) -> TerminalGame:
+    return TerminalGame(game, Settings(), Bindings())
+
+
+def shown(screen: TerminalGame, width: int = 100, height: int = 30) -> str:
+    return "\n".join(line.plain for line in screen.lines(width, height))
+
+
+def test_the_terminal_shows_expression_tree_and_numbered_rules():
+    game = problem("4x + 2x")
+    screen = terminal(game)
+    text = shown(screen)
+    assert "4x + 2x" in text
+    assert "[+]" in text
+    screen.press("Left")
+    assert "[x]" in shown(screen)
+    screen.press("Tab")
+    assert "[+]" in shown(screen)
+    assert "4 Distributive Factoring" in shown(screen)
+    screen.press("4")
+    assert game.frame().text == "(4 + 2) * x"
+    screen.press("F")
+    assert "the goal is 1 move away" in shown(screen)
+    screen.press("Space")
+    assert "Well done!" in shown(screen)
+    screen.press("Z")
+    assert game.frame().text == "(4 + 2) * x"
+
+
+@pytest.mark.parametrize("size", [(1, 1), (20, 8), (60, 24), (200, 60)])
+def test_the_terminal_keeps_to_its_size(size: tuple[int, int]):
+    screen = terminal(game_of("mathy-poly-combine-in-place-hard", 20))
+    for key in ("V", "V", "V", "H"):
+        lines = screen.lines(*size)
+        assert len(lines) <= max(1, size[1])
+        assert all(len(line) <= size[0] for line in lines)
+        screen.press(key)
+
+
+def test_the_terminal_lists_the_keys_of_rules_that_there_are():
+    screen = terminal(game_of())
+    screen.press("H")
+    text = shown(screen, 120, 50)
+    assert "apply rule 7" in text
+    assert "apply rule 8" not in text
