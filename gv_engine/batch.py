@@ -86,7 +86,7 @@ class Batch:
             self._lanes.append([*lane, *lane[:-1]])
         self._masks = masks
         self._team = Team(num_threads)
-        # two pieces for each thread: a quick one helps out, and no more goes into handing them round
+        # two pieces for each thread, so that a quick one can help out
         self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
