@@ -19,7 +19,7 @@ from gv_engine.world import AGENT
 from systems.rendering import draw_state_and_observation
 
 if TYPE_CHECKING:
-    from gv_engine.episode import Playable
+    from gv_engine.playing.episode import Playable
     from gv_engine.scenario import Scenario
 
 

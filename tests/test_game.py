@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
-from gv_engine.game import Game, Played
 from gv_engine.geometry import ACTIONS
-from gv_engine.replay import ReplayError
+from gv_engine.playing.game import Game, Played
+from gv_engine.playing.replay import ReplayError
 
 
 def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:
