@@ -215,7 +215,7 @@ def test_functions_of_states_know_no_waiting(tmp_path: Path):
     (tmp_path / "rules.py").write_text(
         "from gv_engine import transition_function_registry\n"
         "@transition_function_registry.register\n"
-        "def rest(state, action, *, rng=None):\n"
+        "def rest(state, action, *, rng=None):\n    'Nothing.'\n"
         "    pass\n"
     )
     level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:rest"]}
