@@ -17,7 +17,7 @@ play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
 	.venv/bin/gv-engine play $(SCENARIO)
 
 test: check  ## make check, then every test
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n auto
 
 check: .venv/test-$(KEY)  ## lint, format, types
 	$(PYTHON) -m ruff check

@@ -103,7 +103,7 @@ def window(steps: int) -> tuple[tuple[int, int], list[float]]:
     from gv_engine.frontend.sprites import pygame
     from gv_engine.frontend.theme import DARK
     from gv_engine.frontend.window import NoDisplay, is_open, open_window
-    from gv_engine.game import Game
+    from gv_engine.playing.game import Game
 
     try:
         surface = open_window("64 × 64", full_screen=True)

@@ -51,7 +51,10 @@ class Batch:
     def __init__(
         self, scenario: Scenario, num_worlds: int, num_threads: int = 1, masks: bool = True
     ) -> None:
-        from gv_engine import chains, compiler  # the one place that brings in numba
+        from gv_engine.compiled import (
+            chains,
+            compiler,  # the one place that brings in numba
+        )
 
         compiler.check(scenario)
         self.scenario = scenario

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gv_engine.errors import ScenarioError
+from gv_engine.reading.file import Document, read_file, read_mapping
+from gv_engine.reading.values import Node, instead, located
 from gv_engine.resources import SCENARIOS
 from gv_engine.scenario import built_in, find, gym_id
-from gv_engine.scenario_file import Document, read_file, read_mapping
-from gv_engine.scenario_values import Node, instead, located
 from gv_engine.system import Call, Phase, System
 
 if TYPE_CHECKING:

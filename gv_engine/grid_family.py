@@ -9,15 +9,15 @@ import numpy as np
 
 from gv_engine import environment, snapshots
 from gv_engine.batch import Batch
+from gv_engine.checking.lockstep import examine as compare
+from gv_engine.checking.promises import broken
 from gv_engine.environment import GridEnv
 from gv_engine.errors import DoesNotCompileError
 from gv_engine.families import Examination, Systems, listed
 from gv_engine.frame import Frame
-from gv_engine.lockstep import examine as compare
 from gv_engine.policy import Policy, load_policy
-from gv_engine.promises import broken
+from gv_engine.reading.file import Document
 from gv_engine.scenario import Scenario
-from gv_engine.scenario_file import Document
 from gv_engine.simulation import Simulation
 from gv_engine.system import Phase
 from gv_engine.vector_environment import GridVectorEnv

@@ -19,8 +19,8 @@ from gv_engine.errors import ScenarioError
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout
 from gv_engine.objects import ObjectType
-from gv_engine.scenario_file import Document
-from gv_engine.scenario_values import (
+from gv_engine.reading.file import Document
+from gv_engine.reading.values import (
     Node,
     Problems,
     Wrong,

@@ -18,7 +18,7 @@ from gv_engine.world import AGENT
 from systems.rendering import draw_state_and_observation
 
 if TYPE_CHECKING:
-    from gv_engine.episode import Playable
+    from gv_engine.playing.episode import Playable
 
 CELL = 32
 """Pixels of a cell's side in arrays."""
@@ -60,7 +60,7 @@ class Pixels:
     result: Any = None
 
     def __init__(self, scenario: Playable) -> None:
-        from gv_engine.recording import views_of
+        from gv_engine.playing.recording import views_of
 
         view, drawing = next(iter(views_of(scenario).items()))
         self._draw = drawing(scenario, view, CELL)

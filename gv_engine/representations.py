@@ -186,7 +186,7 @@ class Representation:
         if out is None:
             out = np.empty(cells.shape, self.dtype)
         if self._compiled:
-            from gv_engine.compiler import compile_function
+            from gv_engine.compiled.compiler import compile_function
 
             tables = self._types, self._first_states, self._colors, self._unlisted
             if not compile_function(recode)(cells.reshape(-1, 3), *tables, out.reshape(-1, 3)):

@@ -1,6 +1,6 @@
 """One PCG64 stream per world, exchanged between NumPy's Generator and a row.
 
-The draws on a row are in `gv_engine.rng_kernels`, bit-identical to NumPy's.
+The draws on a row are in `gv_engine.compiled.rng_kernels`, bit-identical to NumPy's.
 """
 
 from __future__ import annotations

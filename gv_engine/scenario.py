@@ -22,21 +22,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.area import Area
-from gv_engine.episode import Identity, watched
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
 from gv_engine.mixture import is_mixture, read_mixture
 from gv_engine.objects import OBJECT_TYPES
+from gv_engine.playing.episode import Identity, watched
+from gv_engine.reading.file import Document, read_file, read_mapping
+from gv_engine.reading.reader import read_document
+from gv_engine.reading.values import instead
 from gv_engine.resources import SCENARIOS
 from gv_engine.rules import SourceFile
-from gv_engine.scenario_file import Document, read_file, read_mapping
-from gv_engine.scenario_reader import read_document
-from gv_engine.scenario_values import instead
 from gv_engine.system import VISIBILITY, Call, Phase
 
 if TYPE_CHECKING:
-    from gv_engine.grid_episode import GridEpisode
     from gv_engine.gridverse.envs.gridworld import GridWorld
+    from gv_engine.playing.grid_episode import GridEpisode
 
 _SUFFIXES = (".yaml", ".yml")
 _IN_FOLDER = "scenario.yaml"
@@ -181,7 +181,7 @@ class Scenario:
 
     def episode(self) -> GridEpisode:
         """Something to play it in, for games and replays."""
-        from gv_engine.grid_episode import GridEpisode  # which plays scenarios
+        from gv_engine.playing.grid_episode import GridEpisode  # which plays scenarios
 
         return GridEpisode(self)
 

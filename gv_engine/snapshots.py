@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from gv_engine.errors import GVEngineError
 from gv_engine.files import replacing
+from gv_engine.reading.values import Node
 from gv_engine.rules import is_rule_module
 from gv_engine.scenario import Scenario, find, names
-from gv_engine.scenario_values import Node
 from gv_engine.system import Phase
 
 

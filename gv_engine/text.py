@@ -11,7 +11,7 @@ from components.objects import HIDDEN
 from gv_engine.component import snake_case
 from gv_engine.frame import Frame
 from gv_engine.objects import COLORS, OBJECT_TYPES
-from gv_engine.scenario_map import LEGEND
+from gv_engine.reading.map import LEGEND
 
 _AGENT = {symbol.facing: char for char, symbol in LEGEND.items() if symbol.facing is not None}
 _OBJECT = {

@@ -28,7 +28,7 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import unfinished_file
 from gv_engine.frontend.widgets import line_height, wrap
 from gv_engine.frontend.window import _fitting
-from gv_engine.replay import Replay, ReplayError
+from gv_engine.playing.replay import Replay, ReplayError
 from tests.desk import Desk, home
 
 SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]

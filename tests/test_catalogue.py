@@ -4,9 +4,10 @@ import doctest
 import itertools
 from pathlib import Path
 
-from gv_engine import Scenario, catalogue
+from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
 from gv_engine.families import names
+from gv_engine.playing import catalogue
 
 
 def test_the_example_in_its_docstring():

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
-from gv_engine.game import Game, Played
 from gv_engine.geometry import ACTIONS
-from gv_engine.replay import ReplayError
+from gv_engine.playing.game import Game, Played
+from gv_engine.playing.replay import ReplayError
 
 
 def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:
@@ -215,7 +215,7 @@ def test_functions_of_states_know_no_waiting(tmp_path: Path):
     (tmp_path / "rules.py").write_text(
         "from gv_engine import transition_function_registry\n"
         "@transition_function_registry.register\n"
-        "def rest(state, action, *, rng=None):\n"
+        "def rest(state, action, *, rng=None):\n    'Nothing.'\n"
         "    pass\n"
     )
     level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:rest"]}

@@ -19,8 +19,8 @@ from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.frontend.stage import Stage, make_stage
 from gv_engine.frontend.theme import DARK, LIGHT
 from gv_engine.frontend.views import Views
-from gv_engine.game import Game
 from gv_engine.geometry import ACTIONS
+from gv_engine.playing.game import Game
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]
 

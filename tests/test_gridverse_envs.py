@@ -7,6 +7,7 @@ import pytest
 
 import gv_engine
 from gv_engine import GridEnv, RuleError, Scenario
+from gv_engine.checking.lockstep import examine
 from gv_engine.gridverse import (
     Action,
     ActionSpace,
@@ -30,7 +31,6 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.lockstep import examine
 from gv_engine.representations import Representation
 from gv_engine.scenario import names
 

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
+from gv_engine.checking.promises import broken
 from gv_engine.commands import main
 from gv_engine.gridverse import Action
 from gv_engine.gridverse.state import State
-from gv_engine.promises import broken
 from gv_engine.system import REGISTRIES, TRANSITION
 from tests.boards import DATA
 
@@ -247,7 +247,7 @@ def test_objects_that_the_state_space_does_not_list():
 
 
 def fault(scenario):
-    from gv_engine.lockstep import examine
+    from gv_engine.checking.lockstep import examine
 
     return examine(scenario, 1, compiled=False).fault
 

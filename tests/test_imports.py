@@ -38,8 +38,8 @@ assert not pygame.display.get_init()
 """
 GAME = """
 import gv_engine
-from gv_engine.game import Game
-from gv_engine.replay import Replay
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
 game = Game(gv_engine.Scenario.load("keydoor-5x5"), 0)
 game.step("TURN_LEFT")
 game.undo()

@@ -11,8 +11,8 @@ from gv_engine import VISIBILITY, Scenario, system
 from gv_engine.frontend.grid_stage import GridStage
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import THEMES
-from gv_engine.game import Game
-from gv_engine.inspection import REPRESENTATIONS, Entity, Inspection
+from gv_engine.playing.game import Game
+from gv_engine.playing.inspection import REPRESENTATIONS, Entity, Inspection
 from gv_engine.representations import Representation
 from gv_engine.scenario import names
 from gv_engine.simulation import Simulation

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
-from gv_engine.lockstep import examine
+from gv_engine.checking.lockstep import examine
 from tests.comparing import same
 from tests.test_programs import BASE
 

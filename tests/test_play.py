@@ -13,9 +13,9 @@ import pytest
 from gv_engine.commands import main
 from gv_engine.commands.new import write_starter
 from gv_engine.frontend.screens.start import StartScreen
-from gv_engine.game import Game
 from gv_engine.geometry import ACTIONS
-from gv_engine.replay import SUFFIX, Replay
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import SUFFIX, Replay
 from tests.player import playing, started
 from tests.screen import Screen, until
 

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario, reach
-from gv_engine.lockstep import examine
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine.checking.lockstep import examine
+from gv_engine.compiled import reach
 
 RULES = '''
 from gv_engine import TRANSITION, system
@@ -183,7 +184,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 TINY = """
 from numba import njit
-from gv_engine.program_cache import ProgramCache
+from gv_engine.compiled.program_cache import ProgramCache
 
 def double(x):
     return 2 * x

@@ -11,9 +11,9 @@ import pytest
 from components.objects import EXIT
 from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
-from gv_engine.game import Game
 from gv_engine.objects import OBJECT_TYPES
-from gv_engine.reloading import Watch
+from gv_engine.playing.game import Game
+from gv_engine.playing.reloading import Watch
 
 LEVEL = """\
 name: growing

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.extending import register_jitable
 
-from gv_engine import (
+from gv_engine.compiled import (
     record_methods,  # noqa: F401  # teaches numba the draws
     rng_kernels,
 )

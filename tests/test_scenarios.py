@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv
-from gv_engine.invariants import fault_of_row
+from gv_engine.checking.invariants import fault_of_row
 from gv_engine.scenario import names
 from tests.comparing import same
 

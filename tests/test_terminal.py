@@ -18,8 +18,8 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.frontend.bindings import GROUPS, Bindings
 from gv_engine.frontend.settings import Settings
-from gv_engine.game import Game
-from gv_engine.replay import Replay
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
 from gv_engine.terminal.keys import Keys
 from gv_engine.terminal.play import _COMMANDS, TerminalGame
 

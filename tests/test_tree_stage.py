@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.catalogue import kin, load
 from gv_engine.commands import main
 from gv_engine.families import names
 from gv_engine.frontend.advice import Advice
@@ -19,8 +18,9 @@ from gv_engine.frontend.theme import DARK, LIGHT
 from gv_engine.frontend.tree_cursor import TreeCursor
 from gv_engine.frontend.tree_layout import LEAST, TreeLayout, fit, lay_out
 from gv_engine.frontend.tree_stage import VIEWS, TreeStage, text_width
-from gv_engine.game import Game
-from gv_engine.replay import SUFFIX, Replay
+from gv_engine.playing.catalogue import kin, load
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import SUFFIX, Replay
 from gv_engine.terminal.play import TerminalGame
 from tests.desk import Desk, home
 

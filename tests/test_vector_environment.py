@@ -317,8 +317,7 @@ def test_masks_can_be_left_out(kind, mode):
 
 @pytest.mark.parametrize("level", [LEVEL, "medley-7x7"])
 def test_any_number_of_threads_gives_the_same(level, monkeypatch):
-    monkeypatch.setattr(batch, "_LEAST", 5)
-    monkeypatch.setattr(batch, "_CHUNK", 1)
+    monkeypatch.setattr(batch, "_LEAST", 1)
     many = [
         GridVectorEnv(level, 23, world="compiled", num_threads=threads, max_steps=SHORT)
         for threads in (1, 2, 5)
@@ -340,7 +339,6 @@ def test_any_number_of_threads_gives_the_same(level, monkeypatch):
 def test_threads_report_the_first_world_that_fails(monkeypatch):
     level = scenario("K<", **distances(object_type="Key"))
     monkeypatch.setattr(batch, "_LEAST", 1)
-    monkeypatch.setattr(batch, "_CHUNK", 1)
     envs = GridVectorEnv(level, 7, world="compiled", num_threads=3)
     envs.reset(seed=0)
     with pytest.raises(RuleError, match=r"^world 2: needs exactly one object of its object_type"):

@@ -15,7 +15,7 @@ from gv_engine.frame import Frame
 from gv_engine.frontend import window
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import unfinished_file
-from gv_engine.replay import Replay
+from gv_engine.playing.replay import Replay
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
 

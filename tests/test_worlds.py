@@ -18,8 +18,8 @@ from components.objects import KEY, WALL
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation, World
 from gv_engine.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batch import make_batch
+from gv_engine.checking.invariants import fault_of_row
 from gv_engine.component import _WORLD_ATTRIBUTES, column_name
-from gv_engine.invariants import fault_of_row
 from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from gv_engine.commands.arguments import UsageError, positive
 from gv_engine.errors import nearest
-from gv_engine.picture_files import FORMATS
+from gv_engine.playing.picture_files import FORMATS
 
 if TYPE_CHECKING:
-    from gv_engine.episode import Playable
+    from gv_engine.playing.episode import Playable
 
 
 def add_pictures(parser: Any) -> None:
@@ -53,7 +53,7 @@ def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse
         OSError: the file cannot be written.
     """
     # here, so that no other command imports pygame
-    from gv_engine import recording
+    from gv_engine.playing import recording
 
     views = recording.views_of(scenario)
     if options.view not in views:

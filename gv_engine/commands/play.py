@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Iterable
 
 from gv_engine import snapshots
-from gv_engine.catalogue import load
 from gv_engine.commands.arguments import Commands, UsageError, add_command, complain, natural
-from gv_engine.game import Game, Played
+from gv_engine.playing.catalogue import load
+from gv_engine.playing.game import Game, Played
 from gv_engine.scenario import Scenario
 from gv_engine.text import signed
 

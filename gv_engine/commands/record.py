@@ -6,7 +6,6 @@ import argparse
 from itertools import islice
 from pathlib import Path
 
-from gv_engine.catalogue import load
 from gv_engine.commands.arguments import (
     Commands,
     UsageError,
@@ -18,8 +17,9 @@ from gv_engine.commands.arguments import (
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.commands.replay import verified
 from gv_engine.families import FAMILIES
-from gv_engine.picture_files import FORMATS
-from gv_engine.replay import SUFFIX
+from gv_engine.playing.catalogue import load
+from gv_engine.playing.picture_files import FORMATS
+from gv_engine.playing.replay import SUFFIX
 
 _STEPS = 100
 _EXAMPLES = """\

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gv_engine.catalogue import load
 from gv_engine.commands.arguments import Commands, add_command, complain
 from gv_engine.commands.pictures import add_pictures, check_name, draw
-from gv_engine.episode import Playable
-from gv_engine.game import Game
-from gv_engine.replay import Replay, ReplayError
+from gv_engine.playing.catalogue import load
+from gv_engine.playing.episode import Playable
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay, ReplayError
 from gv_engine.text import signed
 
 _EXAMPLES = """\

@@ -13,7 +13,7 @@ class Advice(Thread):
     """Looks for a way to the goal of an algebra game, on copies, from where the game is now.
 
     Args:
-        game: a `gv_engine.game.Game` of a mathy scenario.
+        game: a `gv_engine.playing.game.Game` of a mathy scenario.
 
     Attributes:
         hint: the first move of the way; None as long as none is found.

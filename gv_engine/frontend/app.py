@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from gv_engine.catalogue import load, source_of
-from gv_engine.episode import Playable
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend import sounds
 from gv_engine.frontend.bindings import Bindings, Command
@@ -28,8 +26,10 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import THEMES, Theme
 from gv_engine.frontend.widgets import Pen, Point, line_height
 from gv_engine.frontend.window import open_window
-from gv_engine.game import Game
-from gv_engine.replay import Replay
+from gv_engine.playing.catalogue import load, source_of
+from gv_engine.playing.episode import Playable
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
 
 TITLE = "GV Engine"
 FRAME = 1 / 60  # s: no two pictures follow each other faster

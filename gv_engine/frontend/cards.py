@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.catalogue import Entry
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.lettering import signed
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import make_stage
 from gv_engine.frontend.theme import Theme
 from gv_engine.frontend.widgets import Pen
-from gv_engine.game import Game
-from gv_engine.replay import SUFFIX, Replay
+from gv_engine.playing.catalogue import Entry
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import SUFFIX, Replay
 
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import platformdirs
 
-from gv_engine.game import Game
+from gv_engine.playing.game import Game
 
 NAME = "gv-engine"
 

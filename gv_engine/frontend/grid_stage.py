@@ -22,7 +22,7 @@ MAP_SHARE = 4  # a map over the state takes this part of its shorter side
 
 
 class GridStage:
-    """Draws a `gv_engine.game.Game`; see `gv_engine.frontend.stage.Stage` for what it promises.
+    """Draws a game of grids; `gv_engine.frontend.stage.Stage` says what it promises.
 
     Args:
         game: what is played.

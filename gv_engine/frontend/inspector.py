@@ -11,7 +11,7 @@ from gv_engine.frontend.lettering import font, plate, write
 from gv_engine.frontend.motion import Cell
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
-from gv_engine.inspection import (
+from gv_engine.playing.inspection import (
     REPRESENTATIONS,
     Entity,
     Inspection,

@@ -1,7 +1,7 @@
 """The stage: where the play screen draws a world. Each family of worlds brings its own.
 
-The screens know a *game* (`gv_engine.game.Game`, which knows nothing of windows) and its *stage*.
-Whatever a frame holds beyond `Scene` is between the game's family and its stage.
+The screens know a *game* (`gv_engine.playing.game.Game`, which knows nothing of windows) and its
+*stage*. Whatever a frame holds beyond `Scene` is between the game's family and its stage.
 """
 
 from __future__ import annotations

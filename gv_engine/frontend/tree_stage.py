@@ -30,7 +30,7 @@ def text_width(text: str, line: int) -> int:
 
 
 class TreeStage:
-    """Draws a `gv_engine.game.Game` of algebra; see `gv_engine.frontend.stage.Stage`.
+    """Draws a `gv_engine.playing.game.Game` of algebra; see `gv_engine.frontend.stage.Stage`.
 
     Args:
         game: what is played.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gv_engine.frontend.folders import replay_folder
-from gv_engine.replay import SUFFIX, Replay
+from gv_engine.playing.replay import SUFFIX, Replay
 
 
 def unfinished_file() -> Path:

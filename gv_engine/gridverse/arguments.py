@@ -8,8 +8,8 @@ from typing import Any
 from gv_engine.errors import nearest
 from gv_engine.gridverse.geometry import Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Color, class_of, index_of
-from gv_engine.scenario_calls import NESTED
-from gv_engine.scenario_names import DISTANCES
+from gv_engine.reading.calls import NESTED
+from gv_engine.reading.names import DISTANCES
 from gv_engine.system import Call, Phase, is_nested
 
 _METRICS: dict[Any, Any] = {

@@ -16,8 +16,8 @@ from gv_engine.mathy.scenario import MathyScenario
 from gv_engine.mathy.vector_env import ExpressionVectorEnv
 from gv_engine.mathy.world import DRAWING
 from gv_engine.policy import Policy, load_policy
+from gv_engine.reading.file import Document
 from gv_engine.rollout import num_actions
-from gv_engine.scenario_file import Document
 from gv_engine.system import RENDERING
 
 

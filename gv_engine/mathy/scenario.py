@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gv_engine.episode import Identity, watched
 from gv_engine.mathy.env import SCHEDULE, MathyEnv
 from gv_engine.mathy.environments import ENVIRONMENTS
 from gv_engine.mathy.library import BaseRule
@@ -28,10 +27,10 @@ from gv_engine.mathy.types import (
     MathyEnvProblemArgs,
     ProblemError,
 )
-from gv_engine.rules import SourceFile, sources
-from gv_engine.scenario_file import Document, read_file
-from gv_engine.scenario_names import Names
-from gv_engine.scenario_values import (
+from gv_engine.playing.episode import Identity, watched
+from gv_engine.reading.file import Document, read_file
+from gv_engine.reading.names import Names
+from gv_engine.reading.values import (
     Node,
     Problems,
     Wrong,
@@ -46,6 +45,7 @@ from gv_engine.scenario_values import (
     word,
     words,
 )
+from gv_engine.rules import SourceFile, sources
 from gv_engine.system import REWARD, TERMINATING
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from gv_engine import AGENT, GridEnv, Scenario
+from gv_engine.checking.lockstep import examine
 from gv_engine.geometry import ACTIONS
-from gv_engine.lockstep import examine
 
 FOLDER = Path(__file__).parent
 

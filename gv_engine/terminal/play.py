@@ -9,14 +9,14 @@ from itertools import zip_longest
 
 from rich.text import Text
 
-from gv_engine.catalogue import kin, load
 from gv_engine.errors import GVEngineError
 from gv_engine.frontend.bindings import GROUPS, PAD, Bindings, called
 from gv_engine.frontend.folders import new_file, replay_folder
 from gv_engine.frontend.settings import Settings
 from gv_engine.frontend.theme import THEMES
-from gv_engine.game import Game
-from gv_engine.replay import SUFFIX
+from gv_engine.playing.catalogue import kin, load
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import SUFFIX
 from gv_engine.terminal.keys import Keys
 from gv_engine.terminal.picture import picture_of
 from gv_engine.terminal.tty import Tty

@@ -12,9 +12,9 @@ from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.settings import SPEEDS
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.widgets import Pen
-from gv_engine.game import Game
-from gv_engine.picture_files import FORMATS
-from gv_engine.recording import Recorder, views_of
+from gv_engine.playing.game import Game
+from gv_engine.playing.picture_files import FORMATS
+from gv_engine.playing.recording import Recorder, views_of
 
 if TYPE_CHECKING:
     from gv_engine.frontend.screens.replay import ReplayScreen

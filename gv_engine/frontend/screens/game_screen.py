@@ -14,7 +14,7 @@ from gv_engine.frontend.screens.screen import Screen
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import Stage, make_stage
 from gv_engine.frontend.widgets import Pen
-from gv_engine.game import Game
+from gv_engine.playing.game import Game
 
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App

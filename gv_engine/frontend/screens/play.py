@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gv_engine.catalogue import kin
 from gv_engine.frontend.bindings import GROUPS
 from gv_engine.frontend.folders import new_file, recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
@@ -19,9 +18,10 @@ from gv_engine.frontend.sounds import sound_of
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import forget_unfinished, keep_unfinished
 from gv_engine.frontend.widgets import Pen
-from gv_engine.game import Game
-from gv_engine.recording import Recorder
-from gv_engine.replay import SUFFIX, ReplayError
+from gv_engine.playing.catalogue import kin
+from gv_engine.playing.game import Game
+from gv_engine.playing.recording import Recorder
+from gv_engine.playing.replay import SUFFIX, ReplayError
 from gv_engine.text import ending
 
 if TYPE_CHECKING:

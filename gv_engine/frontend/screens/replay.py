@@ -11,8 +11,8 @@ from gv_engine.frontend.screens.game_screen import GameScreen
 from gv_engine.frontend.settings import SPEEDS
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.widgets import Pen
-from gv_engine.game import Game
-from gv_engine.replay import Replay
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
 
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gv_engine.catalogue import built_in, in_folder
 from gv_engine.frontend.cards import Card, FileCard, ReplayCard, ScenarioCard, UnfinishedCard
 from gv_engine.frontend.clipboard import pasted
 from gv_engine.frontend.folders import replay_folder
@@ -17,7 +16,8 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
 from gv_engine.frontend.unfinished import unfinished_file
 from gv_engine.frontend.widgets import Pen
-from gv_engine.replay import SUFFIX
+from gv_engine.playing.catalogue import built_in, in_folder
+from gv_engine.playing.replay import SUFFIX
 
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App

@@ -20,10 +20,11 @@ from numba.core.errors import NumbaError
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gv_engine import intrinsics, reach, record_methods, rng_kernels, verbs
-from gv_engine.chains import link
+from gv_engine import verbs
+from gv_engine.compiled import intrinsics, reach, record_methods, rng_kernels
+from gv_engine.compiled.chains import link
+from gv_engine.compiled.program_cache import ProgramCache
 from gv_engine.errors import CapacityError, DoesNotCompileError, RuleError
-from gv_engine.program_cache import ProgramCache
 from gv_engine.system import Phase
 from gv_engine.world import CAPACITY, UNKNOWN_TYPE
 from systems import observation

@@ -13,8 +13,8 @@ from difflib import get_close_matches
 from typing import Annotated, Any, get_args, get_origin
 
 from gv_engine.area import Area
-from gv_engine.scenario_names import Names, called
-from gv_engine.scenario_values import (
+from gv_engine.reading.names import Names, called
+from gv_engine.reading.values import (
     Node,
     Problems,
     Wrong,

@@ -13,11 +13,11 @@ from gv_engine.files import Draft
 from gv_engine.frontend.onlooker import Onlooker
 from gv_engine.frontend.sprites import SpriteSheet, pygame
 from gv_engine.frontend.views import Views
-from gv_engine.picture_files import FORMATS, Picture
 from gv_engine.pictures import sprite_folders, sprite_name
+from gv_engine.playing.picture_files import FORMATS, Picture
 
 if TYPE_CHECKING:
-    from gv_engine.episode import Playable
+    from gv_engine.playing.episode import Playable
 
 
 class Artist:
@@ -86,7 +86,7 @@ class Recorder:
     As a context manager it is closed at the end of the block, and discarded by an error in it.
 
     Args:
-        path: ends with one of `gv_engine.picture_files.FORMATS`.
+        path: ends with one of `gv_engine.playing.picture_files.FORMATS`.
         scenario: whose frames they are.
         view: one of `views_of(scenario)`.
         cell: pixels of a cell's side.

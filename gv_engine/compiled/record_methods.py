@@ -1,8 +1,8 @@
 """What `w` can do in compiled code: the methods of `World`, on the records of a batch.
 
 Importing this module imports numba and teaches it the verbs of `gv_engine.verbs` (the same text),
-the draws of `gv_engine.rng_kernels`, and the few methods that need a twin: spawn, remove, fail,
-state_of and set_state.
+the draws of `gv_engine.compiled.rng_kernels`, and the few methods that need a twin: spawn, remove,
+fail, state_of and set_state.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from numba import extending, from_dtype, types
 from numba.core.errors import TypingError
 from numba.extending import register_jitable
 
-from gv_engine import rng_kernels, verbs
+from gv_engine import verbs
+from gv_engine.compiled import rng_kernels
+from gv_engine.compiled.intrinsics import writing
 from gv_engine.component import NOTHING, column_name, fields_of
-from gv_engine.intrinsics import writing
 from gv_engine.layout import Layout
 from gv_engine.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
 from systems import observation

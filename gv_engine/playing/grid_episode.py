@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gv_engine.frame import Frame
 from gv_engine.geometry import ACTIONS, WAIT, action_name
-from gv_engine.meaning import digest_of_row
+from gv_engine.playing.meaning import digest_of_row
 from gv_engine.rng import generator_from_row
 from gv_engine.simulation import Simulation
 from gv_engine.system import REWARD, TERMINATING, TRANSITION
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class GridEpisode:
-    """Plays a scenario in an object world; see `gv_engine.episode.Episode`.
+    """Plays a scenario in an object world; see `gv_engine.playing.episode.Episode`.
 
     Attributes:
         scenario: what is played.

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.autoreset import BEGIN, KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.component import NOTHING
-from gv_engine.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.mixture import draw_member
 from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY, Call, is_nested
 from gv_engine.verbs import stands_somewhere

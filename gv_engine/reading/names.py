@@ -18,7 +18,7 @@ import systems  # noqa: F401  # fills the registries
 from components.objects import built_in_types
 from gv_engine import geometry, rules
 from gv_engine.objects import OBJECT_TYPES
-from gv_engine.scenario_values import Node, Wrong, instead, one_of, word
+from gv_engine.reading.values import Node, Wrong, instead, one_of, word
 from gv_engine.system import (
     OBSERVATION,
     REGISTRIES,

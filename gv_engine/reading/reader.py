@@ -12,12 +12,11 @@ from gv_engine.component import column_name, is_component
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout, rounded
 from gv_engine.objects import COLORS, OBJECT_TYPES, ObjectType
-from gv_engine.rules import sources
-from gv_engine.scenario_calls import Calls, is_complete
-from gv_engine.scenario_file import Document
-from gv_engine.scenario_map import Legend, read_legend, read_map
-from gv_engine.scenario_names import Names
-from gv_engine.scenario_values import (
+from gv_engine.reading.calls import Calls, is_complete
+from gv_engine.reading.file import Document
+from gv_engine.reading.map import Legend, read_legend, read_map
+from gv_engine.reading.names import Names
+from gv_engine.reading.values import (
     Node,
     Problems,
     Wrong,
@@ -34,6 +33,7 @@ from gv_engine.scenario_values import (
     word,
     words,
 )
+from gv_engine.rules import sources
 from gv_engine.system import (
     OBSERVATION,
     REGISTRIES,

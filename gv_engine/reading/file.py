@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from gv_engine.errors import ScenarioError
-from gv_engine.scenario_values import Node, Problems, Wrong, mapping
+from gv_engine.reading.values import Node, Problems, Wrong, mapping
 
 _MOST_VALUES = 50_000
 _DEEPEST = 50

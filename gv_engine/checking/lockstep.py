@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gv_engine.checking.invariants import fault_of_observation, fault_of_row
 from gv_engine.environment import GridEnv
 from gv_engine.errors import RuleError
 from gv_engine.geometry import ACTIONS
-from gv_engine.invariants import fault_of_observation, fault_of_row
 from gv_engine.policy import Uniform
 from gv_engine.scenario import Scenario
 
@@ -38,9 +38,9 @@ class _Fault(Exception):
 def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: bool = True) -> Report:
     """Play random episodes, and after each step look at all that there is.
 
-    The world is whole (see `gv_engine.invariants`), the observation lies in its space, and the
-    compiled world equals the object world: its whole row, observation, reward term by term, ends
-    and action mask. Every second episode keeps to the action mask.
+    The world is whole (see `gv_engine.checking.invariants`), the observation lies in its space, and
+    the compiled world equals the object world: its whole row, observation, reward term by term,
+    ends and action mask. Every second episode keeps to the action mask.
 
     Args:
         scenario: what is played.

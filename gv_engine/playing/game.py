@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine import __version__
-from gv_engine.episode import Episode, Playable
 from gv_engine.errors import RuleError, ScenarioError
 from gv_engine.pictures import sprite_folders, sprite_name
-from gv_engine.reloading import Watch
-from gv_engine.replay import Difference, Replay, ReplayError, Taken
+from gv_engine.playing.episode import Episode, Playable
+from gv_engine.playing.reloading import Watch
+from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
 from gv_engine.rules import failure
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -75,7 +75,7 @@ class Game:
         Where a state is another than the replay says, `difference` tells, and the game ends there.
 
         Args:
-            replay: see `gv_engine.replay`.
+            replay: see `gv_engine.playing.replay`.
             scenario: the one that it was played in; see `Replay.find`.
 
         Raises:

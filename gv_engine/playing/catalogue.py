@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
-from gv_engine.episode import Playable
 from gv_engine.errors import ScenarioError
 from gv_engine.families import FAMILIES, load_scenario, names
+from gv_engine.playing.episode import Playable
 from gv_engine.resources import SCENARIOS
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")

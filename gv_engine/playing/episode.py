@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from gv_engine.rules import SourceFile, digest
 
 if TYPE_CHECKING:
-    from gv_engine.scenario_file import Document
+    from gv_engine.reading.file import Document
 
 
 class Identity(NamedTuple):

@@ -23,8 +23,8 @@ from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TE
 from gv_engine.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.layout import rounded
 from gv_engine.objects import COLORS, OBJECT_TYPES
-from gv_engine.scenario_names import Names
-from gv_engine.scenario_values import (
+from gv_engine.reading.names import Names
+from gv_engine.reading.values import (
     LONGEST_SIDE,
     Node,
     Problems,

@@ -1,0 +1,1 @@
+"""What `gv-engine check` finds out about a scenario by playing it."""

@@ -1,0 +1,1 @@
+"""From a scenario to compiled code. It imports Numba; nothing but compiled worlds imports it."""
