@@ -131,7 +131,8 @@ def load(path: str | Path, scenario: Scenario | None = None) -> tuple[Scenario, 
         scenario.check(rows)
     except ValueError as error:
         raise SnapshotError(
-            f"{path} holds worlds of {known['name']} that {scenario.name} cannot go on with: {error}"
+            f"{path} holds worlds of {known['name']} that {scenario.name} cannot go on with: "
+            f"{error}"
         ) from None
     if scenario.name != known["name"]:
         warnings.warn(
