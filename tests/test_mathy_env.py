@@ -309,6 +309,48 @@ def test_difficulties_are_words():
         MathyEnvProblemArgs("harder")
 
 
+@pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.parametrize("text", ["x = 3", "4x + 2x = 3"])
+def test_an_equation_is_no_problem_and_breaks_no_win_check(name, text):
+    env = ENVIRONMENTS[name]()
+    won = env.get_state_transition(MathyEnvState(text)).reward > 0
+    assert won == (text != "x = 3" and name in ("PolyCommuteLikeTerms", "PolyGroupLikeTerms"))
+    with pytest.raises(ValueError, match=f"'{text.replace('+', '.')}' is an equation"):
+        env.begin(MathyEnvProblem(text, 2, "own"), 5)
+
+
+def test_an_assertion_of_ones_own_is_heard():
+    class Asserting(Reach):
+        def transition_fn(self, env_state, expression, features):
+            raise AssertionError("mine")
+
+    with pytest.raises(AssertionError, match="mine"):
+        Asserting().get_initial_state()
+
+
+def test_arguments_that_are_none():
+    for problem in (5, None, ["4x"]):
+        with pytest.raises(TypeError, match="expected the text of an expression"):
+            MathyEnvState(problem)  # type: ignore[arg-type]  # on purpose
+    for moves in (-1, "3", 2.5, True):
+        with pytest.raises(ValueError, match=r"max_moves=.*: expected a whole number"):
+            MathyEnvState("4x", moves)  # type: ignore[arg-type]  # on purpose
+        with pytest.raises(ValueError, match=r"max_moves=.*: expected a whole number"):
+            MathyEnv(max_moves=moves)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(ValueError, match="at least one rule"):
+        MathyEnv(rules=[])
+    for rule in ("swap", rules.CommutativeSwapRule):
+        with pytest.raises(ValueError, match=r"rules\[0\]=.*: expected an object of a subclass"):
+            MathyEnv(rules=[rule])  # type: ignore[list-item]  # on purpose
+    with pytest.raises(ValueError, match="count from 0"):
+        PolySimplify().get_action_indices(-1)
+    assert PolySimplify(seed=1).get_initial_state("hard") == PolySimplify(seed=1).get_initial_state(
+        MathyEnvProblemArgs("hard")
+    )
+    with pytest.raises(ValueError, match="allowed are easy, normal, hard"):
+        PolySimplify().get_initial_state("harder")
+
+
 def test_grouped_terms():
     env = PolyGroupLikeTerms()
     won = {

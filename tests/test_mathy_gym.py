@@ -126,6 +126,25 @@ def test_problems_that_cannot_be_begun(problem, said):
         env().reset(options={"problem": problem})
 
 
+def test_what_reset_may_be_told():
+    made = env()
+    assert made.reset(options={"problem": "4x + 2x", "max_moves": 3})[1]["moves_remaining"] == 3
+    drawn = made.reset(seed=4)[1]
+    again = made.reset(seed=4, options={"max_moves": 2})[1]
+    assert (again["text"], again["moves_remaining"]) == (drawn["text"], 2)
+    for options, said in (
+        ({"problm": "x"}, "no option 'problm': did you mean 'problem'"),
+        ({"problem": 5}, "problem=5: expected the text"),
+        ({"problem": "4x + 2x = 3"}, "is an equation"),
+        ({"max_moves": 0}, "allowed are 1 to"),
+        ({"max_moves": "many"}, "max_moves='many': expected a whole number"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            made.reset(options=options)
+    with pytest.raises(ValueError, match=r"no option 'problem': .*reset_mask"):
+        ExpressionVectorEnv(EASY, 1).reset(options={"problem": "x"})
+
+
 @pytest.mark.parametrize("action", [-1, 896, 1.5, "x", None])
 def test_actions_that_are_none(action):
     made = env()

@@ -119,14 +119,14 @@ def test_a_problem_function(file):
 
 
 def test_what_is_no_problem_is_said_in_one_line(file, capsys):
-    for text, said in [
-        ("problem: 6x^2\n", "'6x^2' is solved already"),
-        ("problem_function: ./own.py:Nothing\n", "Nothing"),
-        ("problem_function: ./own.py:junk\n", "returned 5: expected a text or (text, complexity)"),
+    for text, code, said in [
+        ("problem: 6x^2\n", 2, "squares.yaml:15: problem: '6x^2' is solved already"),
+        ("problem_function: ./own.py:Nothing\n", 2, "Nothing"),
+        ("problem_function: ./own.py:junk\n", 1, "junk returned 5: expected a text or (text, comp"),
     ]:
         (file.parent / "own.py").write_text(OWN + "\ndef junk(params, rng):\n    return 5\n")
         file.write_text(FILE + text)
-        assert main(["rollout", str(file), "--episodes", "2"]) == 1
+        assert main(["rollout", str(file), "--episodes", "2"]) == code
         (line,) = capsys.readouterr().err.splitlines()
         assert said in line
 
@@ -201,10 +201,135 @@ def test_all_mistakes_at_once_with_file_and_line(file):
     assert "environment: missing" in raised.value.problems[0]
 
 
-def test_a_problem_that_is_solved_is_said_when_it_is_begun():
-    config = {"family": "mathy", "environment": "PolySimplify", "problem": "6x"}
-    with pytest.raises(ValueError, match="'6x' is solved already"):
-        ExpressionEnv(config).reset(seed=0)
+@pytest.mark.parametrize("moves", ["", "difficulty: hard\n"])
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("problem: 6x", "'6x' is solved already"),
+        ("problem: x = 3", "'x = 3' is an equation"),
+        ("problem: 4x + 2x = 3", "'4x + 2x = 3' is an equation"),
+        (f"problem: {' + '.join('x' * 99)}", "has 197 nodes"),
+        ("problem: x + x\nproblem_function: ./own.py:squares", "keep one of them"),
+        ("problem_function: ./own.py:alone", "own.py:2) takes (params), expected (params, rng)"),
+    ],
+)
+def test_a_problem_that_cannot_be_begun_is_said_where_it_stands(tmp_path, line, said, moves):
+    (tmp_path / "own.py").write_text("def squares(params, rng): ...\ndef alone(params): ...\n")
+    made = tmp_path / "one.yaml"
+    made.write_text(f"family: mathy\nenvironment: PolySimplify\n{moves}{line}\n")
+    with pytest.raises(ScenarioError) as raised:
+        load_scenario(str(made))
+    (problem,) = raised.value.problems
+    place = len(made.read_text().splitlines())
+    assert problem.startswith(f"{made}:{place}: problem")
+    assert said in problem
+
+
+BROKEN = """
+from gv_engine.mathy import MathyEnv, MathyEnvProblem
+from mathy_core.rule import BaseRule
+
+
+class Bare(MathyEnv):
+    def get_env_namespace(self):
+        return "own.bare"
+
+
+class Nonsense(Bare):
+    def problem_fn(self, params):
+        return MathyEnvProblem("4x + 2x", 2, "own")
+
+    def transition_fn(self, env_state, expression, features):
+        return 17
+
+
+class Text(Bare):
+    def problem_fn(self, params):
+        return "4x + 2x"
+
+
+class Rule(BaseRule):
+    name = "Mine"
+    code = "MI"
+
+    def can_apply_to(self, node):
+        return node.name == "4"
+
+
+class Asking(Rule):
+    def can_apply_to(self, node):
+        return node.nothing
+
+
+class Applying(Rule):
+    def apply_to(self, node):
+        raise KeyError("mine")
+
+
+class Changing(Rule):
+    def apply_to(self, node):
+        change = super().apply_to(node)
+        node.value = 5
+        return change.done(node)
+"""
+
+
+def line_of(text: str) -> int:
+    return BROKEN[: BROKEN.index(text)].count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Bare", f"own.py:{line_of('class Bare')}) has no problem_fn: override this method"),
+        ("Nonsense", "transition_fn of Nonsense returned 17: expected a transition(...)"),
+        ("Text", "problem_fn of Text returned '4x + 2x': expected a MathyEnvProblem"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "rollout"])
+def test_an_environment_of_ones_own_that_is_broken(tmp_path, capsys, name, said, command):
+    (tmp_path / "own.py").write_text(BROKEN)
+    made = tmp_path / "one.yaml"
+    made.write_text(f"family: mathy\nenvironment: ./own.py:{name}\n")
+    assert main([command, str(made), "--episodes", "2"]) > 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert "own.py:" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "said"),
+    [
+        ("Asking", "return node.nothing", "Asking at node 0 of 4x + 2x: AttributeError: "),
+        ("Applying", 'raise KeyError("mine")', "Applying at node 0 of 4x + 2x: KeyError: 'mine'"),
+        (
+            "Changing",
+            "def apply_to(self, node):\n        change",
+            "Changing at node 0 of 4x + 2x: it changes the value: 5x + 2x",
+        ),
+    ],
+)
+def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said):
+    (tmp_path / "own.py").write_text(BROKEN)
+    made = tmp_path / "one.yaml"
+    rules = f"[./own.py:{name}, distributive_factoring, constant_arithmetic]"
+    made.write_text(f"family: mathy\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: {rules}\n")
+    assert main(["rollout", str(made), "--episodes", "2"]) == 0
+    capsys.readouterr()
+    assert main(["check", str(made), "--episodes", "2"]) == 1
+    shown = capsys.readouterr()
+    (line,) = shown.err.splitlines()
+    assert f"own.py:{line_of(place)}: {said}" in line
+    assert "nothing wrong" not in shown.out
+
+
+def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
+    made = tmp_path / "one.yaml"
+    made.write_text(
+        "family: mathy\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: [restate_subtraction]\n"
+    )
+    assert main(["check", str(made)]) == 1
+    assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
 
 
 # ---- commands ----------------------------------------------------------------------------------
@@ -218,7 +343,7 @@ def test_check(file, capsys):
     assert "found\tnothing wrong" in said
     file.write_text(FILE + "problem: 6x^2\n")
     assert main(["check", str(file)]) == 1
-    assert "reset: '6x^2' is solved already" in capsys.readouterr().err
+    assert "problem: '6x^2' is solved already" in capsys.readouterr().err
 
 
 def test_rollout(tmp_path, capsys):

@@ -117,6 +117,17 @@ def test_the_chosen_node_is_in_sight_however_large_the_tree():
             assert stage._node_at(place.center) == node
 
 
+def test_a_tree_that_nearly_fits_is_shown_whole():
+    stage = stage_of(problem("4x + 2x + 7y + 3z"))
+    nodes = stage._frame.nodes
+    for line, whole in ((8, True), (7, False)):
+        room = lay_out(nodes, line, text_width).size
+        layout = stage._lay_out(room)
+        assert stage._readable == 9
+        assert (layout.size[0] <= room[0]) == whole
+        assert layout.line == (8 if whole else 9)
+
+
 # ---- choosing ----------------------------------------------------------------------------
 
 
@@ -134,6 +145,15 @@ def test_every_node_can_be_reached_and_only_valid_rules_are_offered():
             assert not action or game.actions.index(action) >= 0
         cursor.command("node_after")
     assert cursor.command("rule_9") == ""
+    stage = stage_of(game)
+    node = next(node for node in game.frame().nodes if not node.rules)
+    stage._cursor.choose(node.x)
+    assert stage.command("rule_1") == ""
+    assert stage._said() != stage._note == "Constant Arithmetic does not apply to this node"
+    assert stage.command("rule_9") == ""
+    assert stage._note == "There are 7 rules"
+    stage.command("node_after")
+    assert stage._note == ""
     cursor.command("node_above")
     assert cursor.node == game.frame().nodes[-1].parent
     cursor.command("node_below")

@@ -10,7 +10,7 @@ from gv_engine.frontend.advice import Advice
 from gv_engine.frontend.lettering import font, plate, signed, write
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import Theme
-from gv_engine.frontend.tree_cursor import TreeCursor
+from gv_engine.frontend.tree_cursor import RULE, TreeCursor
 from gv_engine.frontend.tree_layout import TreeLayout, fit, lay_out
 from gv_engine.frontend.widgets import wrap
 from gv_engine.frontend.writing import Writing
@@ -20,6 +20,7 @@ Point = tuple[int, int]
 VIEWS = ("both", "tree", "expression")
 ROOMY = 14  # lines of text: a lower stage is short of room
 ZOOM = 1.25
+NEARLY = 1.15  # a tree that could fit if letters were smaller by this much does
 MAP_SHARE = 4  # the map takes this part of the shorter side
 DOT = 2  # pixels of a node on the map, at least
 
@@ -215,7 +216,7 @@ class TreeStage:
         whole = fit(nodes, room, line * 3 // 2, text_width)
         if self._zoomed is not None and self._zoomed > whole.line:
             return lay_out(nodes, self._zoomed, text_width)
-        if self._zoomed is None and whole.line < self._readable:
+        if self._zoomed is None and whole.line * NEARLY < self._readable:
             return lay_out(nodes, self._readable, text_width)
         return whole
 
@@ -382,7 +383,16 @@ class TreeStage:
             self._zoomed = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
-        return self._cursor.command(name)
+        action = self._cursor.command(name)
+        if name.startswith(RULE) and not action and not self._frame.outcome:
+            rule = int(name.removeprefix(RULE)) - 1
+            rules = self._frame.rules
+            self._note = (
+                f"{rules[rule]} does not apply to this node"
+                if rule < len(rules)
+                else f"There are {len(rules)} rules"
+            )
+        return action
 
     def click(self, position: Point, button: int) -> str:
         """A left click chooses a node, or applies a rule to the one that is chosen."""

@@ -41,8 +41,15 @@ class Actions:
         return len(self.rules) * env_state.root.size
 
     def get_action_indices(self, action: Action) -> tuple[int, int]:
-        """(rule, node) of an action `node * number_of_rules + rule`."""
-        return self.to_action(action)
+        """(rule, node) of an action `node * number_of_rules + rule`.
+
+        Raises:
+            ValueError: it is no action, or negative.
+        """
+        pair = self.to_action(action)
+        if min(pair) < 0:
+            raise ValueError(f"action {action!r}: actions count from 0")
+        return pair
 
     def to_action(self, action: Action) -> tuple[int, int]:
         """The pair (rule, node) of an action, however it is given.

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 
 import numpy as np
 
+from gv_engine.errors import GVEngineError
 from gv_engine.mathy.actions import Actions, RuleType
-from gv_engine.mathy.library import BaseRule, ExpressionChangeRule
+from gv_engine.mathy.library import BaseRule, ExpressionChangeRule, util
 from gv_engine.mathy.library import expressions as lib
 from gv_engine.mathy.library import rules as lib_rules
 from gv_engine.mathy.move import Move
 from gv_engine.mathy.parsing import to_library
 from gv_engine.mathy.rules import LateChange, Rules, core_rules
-from gv_engine.mathy.state import MathyEnvState, MathyObservation, observe
+from gv_engine.mathy.state import MathyEnvState, MathyObservation, check_moves, observe
 from gv_engine.mathy.types import (
     INVALID_ACTION_RESPONSES,
     Action,
@@ -23,6 +25,7 @@ from gv_engine.mathy.types import (
     ProblemError,
     TimeStep,
     is_terminal_transition,
+    source_of,
 )
 from gv_engine.mathy.value import same_value
 from gv_engine.system import REWARD, TERMINATING, TRANSITION, Call, Phase, marked
@@ -54,6 +57,10 @@ _MOST_DRAWS = 100
 """Problems that may be solved already or too long, one after the other."""
 
 
+class GoalError(GVEngineError, TypeError):
+    """An environment that says nonsense of a state."""
+
+
 class MathyEnv(Actions):
     """A game of simplifying expressions, as functions from state to state.
 
@@ -80,8 +87,12 @@ class MathyEnv(Actions):
         discount: along the way.
 
     Raises:
-        ValueError: no such response, or nothing fits into `max_seq_len`.
+        ValueError: no such response or rule, no number of moves, or nothing fits into
+            `max_seq_len`.
     """
+
+    takes_equations = True
+    """Whether a problem may be an equation."""
 
     def __init__(
         self,
@@ -106,6 +117,7 @@ class MathyEnv(Actions):
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
         self.rules = Rules(self.core_rules(preferred_term_commute) if rules is None else rules)
+        check_moves(max_moves)
         self.max_moves = max_moves
         self.verbose = verbose
         self.discount = reward_discount
@@ -198,22 +210,29 @@ class MathyEnv(Actions):
     # ---- episodes -----------------------------------------------------------------------------
 
     def get_initial_state(
-        self, params: MathyEnvProblemArgs | None = None, print_problem: bool = True
+        self, params: MathyEnvProblemArgs | str | None = None, print_problem: bool = True
     ) -> tuple[MathyEnvState, MathyEnvProblem]:
         """Draw a problem that is not solved yet, and begin an episode with it.
 
         Args:
-            params: easy if None.
+            params: or a difficulty alone; easy if None.
             print_problem: print it, in an environment that is verbose.
 
         Raises:
-            ProblemError: nothing is drawn but what is solved already or too long.
+            ProblemError: nothing is drawn but what is solved already or too long; or what is drawn
+                is no problem, or an equation where there is none to be.
         """
-        config = params or MathyEnvProblemArgs()
+        config = MathyEnvProblemArgs(params) if isinstance(params, str) else params
+        config = config or MathyEnvProblemArgs()
         for _ in range(_MOST_DRAWS):
             problem = self.problem_fn(config)
+            if not isinstance(problem, MathyEnvProblem):
+                raise ProblemError(
+                    f"{source_of(self.problem_fn)}: problem_fn of {type(self).__name__} returned "
+                    f"{problem!r}: expected a MathyEnvProblem"
+                )
             moves = self.max_moves_fn(problem, config)
-            state = MathyEnvState(problem.text, moves, problem.type)
+            state = self._opened(problem, moves)
             if state.root.size <= self.max_seq_len and not self.is_terminal_state(state):
                 break
         else:
@@ -230,14 +249,24 @@ class MathyEnv(Actions):
         """The first state of an episode.
 
         Raises:
-            ProblemError: the expression has more than `max_seq_len` nodes.
+            ProblemError: the expression has more than `max_seq_len` nodes, or is an equation where
+                there is none to be.
             ExpressionError: it is none.
         """
-        state = MathyEnvState(problem.text, max_moves, problem.type)
+        state = self._opened(problem, max_moves)
         if state.root.size > self.max_seq_len:
             raise ProblemError(
                 f"{problem.text!r} has {state.root.size} nodes, and max_seq_len={self.max_seq_len} "
                 f"is all there is room for; make max_seq_len larger"
+            )
+        return state
+
+    def _opened(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
+        state = MathyEnvState(problem.text, max_moves, problem.type)
+        if state.root.kind is lib.EqualExpression and not self.takes_equations:
+            raise ProblemError(
+                f"{problem.text!r} is an equation, and {type(self).__name__} takes none; give an "
+                f"expression without ="
             )
         return state
 
@@ -292,11 +321,26 @@ class MathyEnv(Actions):
                 break
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:
-        """What `transition_fn` says of a state."""
+        """What `transition_fn` says of a state; nothing where mathy_core cannot tell its terms.
+
+        Raises:
+            GoalError: it says nonsense.
+        """
         if not self.may_decide(state):
             return None
-        return self.transition_fn(
-            state, to_library(state.root).root, self.state_to_observation(state)
+        try:
+            said = self.transition_fn(
+                state, to_library(state.root).root, self.state_to_observation(state)
+            )
+        except AssertionError as error:
+            if traceback.extract_tb(error.__traceback__)[-1].filename == util.__file__:
+                return None
+            raise
+        if said is None or isinstance(said, TimeStep):
+            return said
+        raise GoalError(
+            f"{source_of(self.transition_fn)}: transition_fn of {type(self).__name__} returned "
+            f"{said!r}: expected a transition(...), a termination(...), or None"
         )
 
     def is_terminal_state(self, env_state: MathyEnvState) -> bool:

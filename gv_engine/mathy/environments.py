@@ -39,6 +39,7 @@ class DrawnMathyEnv(MathyEnv):
 
     namespace = ""
     moves_per_term = 4
+    takes_equations = False
 
     def get_env_namespace(self) -> str:
         """The environment's name with dots."""

@@ -22,7 +22,8 @@ def examine(scenario: MathyScenario, episodes: int, seed: int) -> Examination:
     """Play random episodes; every second one keeps to valid actions.
 
     Observations lie in their space; valid actions are taken, and keep the value of the expression;
-    others change nothing; and a second game of the same seed shows the same.
+    others change nothing; some action is valid at first; no rule of an author's fails; and a second
+    game of the same seed shows the same.
 
     Args:
         scenario: what is played.
@@ -39,6 +40,7 @@ def examine(scenario: MathyScenario, episodes: int, seed: int) -> Examination:
         except _Fault as fault:
             faults.append(f"seed {seed + number}: {fault}")
             break
+    faults += games[0].env.rules.failures.values()
     facts: list[tuple[str, object]] = [("episodes", episodes), ("steps", f"{steps:,}")]
     if not faults:
         facts.append(("found", "nothing wrong"))
@@ -56,6 +58,8 @@ def _play(
     except ValueError as error:
         raise _Fault(f"reset: {error}") from None
     first = game.world.state.root
+    if not info["action_mask"].any():
+        raise _Fault(f"reset: no rule applies anywhere in {info['text']}; it cannot be played")
     for step in range(1, _LONGEST + 1):
         offered = np.flatnonzero(info["action_mask"])
         any_action = valid and len(offered)

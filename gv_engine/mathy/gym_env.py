@@ -38,6 +38,9 @@ class Text(pictures.Text):
 
 RENDER_MODES: dict[str, type[pictures.Picture]] = {**pictures.RENDER_MODES, "ansi": Text}
 
+RESET_OPTIONS = ("problem", "max_moves")
+"""What `reset` may be told."""
+
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -135,16 +138,22 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
 
         Args:
             seed: without one, the generator goes on (from the system's entropy at first).
-            options: `{"problem": text}` begins with this expression instead.
+            options: `problem` (a text) begins with this expression instead, `max_moves` allows so
+                many moves.
 
         Raises:
-            ValueError: the problem is no expression, is solved, or has more nodes than L.
+            ValueError: the problem is no expression, is solved, or has more nodes than L; that is
+                no number of moves; or there is no such option.
         """
+        options = options or {}
+        for key in options:
+            if key not in RESET_OPTIONS:
+                raise ValueError(f"no option {key!r}: {nearest(key, RESET_OPTIONS)}")
         if seed is not None or not self._started:
             super().reset(seed=seed)
             self.env.rng = self.np_random
             self._started = True
-        self.world.reset(self.scenario.first_state(self.env, (options or {}).get("problem")))
+        self.world.reset(self.scenario.first_state(self.env, **options))
         self._follow()
         return self._observation(), self._info()
 

@@ -6,6 +6,7 @@ that have none, mathy_core is asked node by node.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from gv_engine.mathy.library import BaseRule, ExpressionChangeRule
 from gv_engine.mathy.library import expressions as lib_expressions
 from gv_engine.mathy.library import rules as lib
 from gv_engine.mathy.parsing import from_library, parse, to_library
+from gv_engine.mathy.types import source_of
 from gv_engine.mathy.value import same_value
 
 
@@ -79,10 +81,27 @@ def reach_of(rule: BaseRule) -> Reach | None:
 
 
 class Rules(Sequence[BaseRule]):
-    """An ordered list of rules, and what they can do with an expression."""
+    """An ordered list of rules, and what they can do with an expression.
+
+    Attributes:
+        failures: of rules from elsewhere than mathy_core, by number: the first bug of each, with
+            its place. Such a rule does not apply there, and play goes on.
+
+    Raises:
+        ValueError: there is none, or something that is no rule.
+    """
 
     def __init__(self, rules: Sequence[BaseRule]) -> None:
         self._rules = tuple(rules)
+        if not self._rules:
+            raise ValueError("rules=[]: expected at least one rule")
+        for number, rule in enumerate(self._rules):
+            if not isinstance(rule, BaseRule):
+                raise ValueError(
+                    f"rules[{number}]={rule!r}: expected an object of a subclass of "
+                    f"mathy_core.rule.BaseRule, such as CommutativeSwapRule()"
+                )
+        self.failures: dict[int, str] = {}
         self._reach = [reach_of(rule) for rule in self._rules]
         self._foreign = [number for number, reach in enumerate(self._reach) if reach is None]
         bits = [0 if reach is None else reach.mark for reach in self._reach]
@@ -113,14 +132,34 @@ class Rules(Sequence[BaseRule]):
             for node, asked in enumerate(tree.nodes):
                 try:
                     allowed[node, number] = bool(self._rules[number].can_apply_to(asked))
-                except Exception:  # whatever a rule of one's own may raise
+                except Exception as error:  # whatever a rule of one's own may raise
                     allowed[node, number] = 0
+                    self._remember(number, root, node, error)
 
     def _holds(self, root: Node, node: int, number: int) -> bool:
         try:
-            return same_value(root, self.apply(root, node, number)[1])
-        except RewriteError:
+            text, result = self.apply(root, node, number)
+        except RewriteError as error:
+            self._remember(number, root, node, error)
             return False
+        same = same_value(root, result)
+        if not same:
+            self._remember(number, root, node, f"it changes the value: {text}")
+        return same
+
+    def _remember(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
+        """Keep the first bug of a rule that is an author's."""
+        kind = type(self._rules[number])
+        if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
+            return
+        place = source_of(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
+        if isinstance(fault, Exception):
+            cause = fault.__context__ if isinstance(fault, RewriteError) else fault
+            frames = traceback.extract_tb(cause.__traceback__) if cause else []
+            own = [f"{f.filename}:{f.lineno}" for f in frames if f.filename in place]
+            place = own[-1] if own else place
+            fault = f"{type(cause).__name__}: {cause}" if cause else str(fault)
+        self.failures[number] = f"{place}: {kind.__name__} at node {node} of {root.text}: {fault}"
 
     def apply(self, root: Node, node: int, number: int) -> tuple[str, Node]:
         """The text after a rule, and what it parses to; whether the rule applies is not asked.

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from gv_engine.errors import GVEngineError
 from gv_engine.mathy.env import SCHEDULE, MathyEnv
 from gv_engine.mathy.environments import ENVIRONMENTS
 from gv_engine.mathy.library import BaseRule
 from gv_engine.mathy.library import rules as lib_rules
 from gv_engine.mathy.parsing import ExpressionError, parse
-from gv_engine.mathy.state import MathyEnvState
+from gv_engine.mathy.state import MathyEnvState, check_moves
 from gv_engine.mathy.types import (
     INVALID_ACTION_RESPONSES,
     EnvRewards,
@@ -26,6 +27,7 @@ from gv_engine.mathy.types import (
     MathyEnvProblem,
     MathyEnvProblemArgs,
     ProblemError,
+    source_of,
 )
 from gv_engine.playing.episode import Identity, watched
 from gv_engine.reading.file import Document, read_file
@@ -113,7 +115,10 @@ class MathyScenario:
         Raises:
             ScenarioError: all that is wrong with it.
         """
-        return cls(document=document, changes=changes, **_Reader(document, changes).fields())
+        reader = _Reader(document, changes)
+        scenario = cls(document=document, changes=changes, **reader.fields())
+        reader.begin(scenario)
+        return scenario
 
     def with_(self, **changes: Any) -> MathyScenario:
         """The same scenario but for some keys: `scenario.with_(difficulty="hard")`."""
@@ -137,23 +142,36 @@ class MathyScenario:
             env.max_moves_fn = lambda problem, config: moves  # type: ignore[method-assign]  # for this one
         return env
 
-    def first_state(self, env: MathyEnv, problem: str | None = None) -> MathyEnvState:
+    def first_state(
+        self, env: MathyEnv, problem: str | None = None, max_moves: int | None = None
+    ) -> MathyEnvState:
         """Begin an episode.
 
         Args:
             env: what `make_env` has made; draws the problem.
             problem: a text to begin with, instead of the scenario's.
+            max_moves: instead of the scenario's.
 
         Raises:
-            ProblemError: the text is solved already, or too long.
+            ProblemError: the text is solved already, or too long, or none.
             ExpressionError: it is no expression.
+            ValueError: that is no number of moves.
         """
+        if max_moves is not None:
+            check_moves(max_moves)
+            if not 1 <= max_moves <= _MOST_MOVES:
+                raise ValueError(f"max_moves={max_moves}: allowed are 1 to {_MOST_MOVES}")
         text = self.problem if problem is None else problem
         config = MathyEnvProblemArgs(self.difficulty)
         if text is None:
-            return env.get_initial_state(config, print_problem=False)[0]
+            state = env.get_initial_state(config, print_problem=False)[0]
+            if max_moves is None:
+                return state
+            return MathyEnvState(state.agent.problem, max_moves, state.agent.problem_type)
+        if not isinstance(text, str):
+            raise ProblemError(f"problem={text!r}: expected the text of an expression")
         given = _problem(text, env)
-        state = env.begin(given, env.max_moves_fn(given, config))
+        state = env.begin(given, max_moves or env.max_moves_fn(given, config))
         if env.is_terminal_state(state):
             raise ProblemError(f"{text!r} is solved already; give another problem")
         return state
@@ -195,9 +213,9 @@ class MathyScenario:
         return MathyScenario.read, (self.document, self.changes)
 
 
-def _problem(given: Any, env: MathyEnv) -> MathyEnvProblem:
-    """A problem from what a problem function returns."""
-    text, complexity, *kind = (given, None) if isinstance(given, str) else _parts(given)
+def _problem(given: Any, env: MathyEnv, draw: ProblemFunction | None = None) -> MathyEnvProblem:
+    """A problem from a text, or from what a problem function returns."""
+    text, complexity, *kind = (given, None) if isinstance(given, str) else _parts(given, draw)
     if complexity is None:
         complexity = max(1, len(parse(text).likes))
     return MathyEnvProblem(text, complexity, kind[0] if kind else env.get_env_namespace())
@@ -209,14 +227,15 @@ def _drawn(draw: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) ->
     except Exception as error:  # whatever an author's function may raise
         file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
         raise ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
-    return _problem(given, env)
+    return _problem(given, env, draw)
 
 
-def _parts(given: Any) -> tuple[Any, ...]:
+def _parts(given: Any, draw: ProblemFunction | None) -> tuple[Any, ...]:
     parts = tuple(given) if isinstance(given, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise ProblemError(
-            f"the problem function returned {given!r}: expected a text or (text, complexity)"
+            f"{source_of(draw)}: the problem function {getattr(draw, '__name__', draw)} returned "
+            f"{given!r}: expected a text or (text, complexity)"
         )
     return parts
 
@@ -257,7 +276,7 @@ class _Reader:
             "environment": environment,
             "difficulty": self.key("difficulty", _difficulty, MathyEnvDifficulty.easy),
             "problem": self.key("problem", _expression, None),
-            "problem_function": self.key("problem_function", self.names.function, None),
+            "problem_function": self.key("problem_function", self.problem_function, None),
             "max_moves": self.key("max_moves", _moves, None),
             "max_steps": self.key("max_steps", _moves, None),
             "rules": self.key("rules", self.rules, None),
@@ -265,6 +284,7 @@ class _Reader:
             "source": self.document.source,
             "code": tuple(sources(self.names.modules.values())),
         }
+        self.check_source_of_problems(environment)
         self.problems.raise_if_any()
         doc = inspect.getdoc(environment) or ""
         found["name"] = self.key("name", word, self.default_name())
@@ -272,6 +292,56 @@ class _Reader:
             "description", words, " ".join(doc.split("\n\n")[0].split())
         )
         self.problems.raise_if_any()
+        return found
+
+    def check_source_of_problems(self, environment: type[MathyEnv] | None) -> None:
+        """Problems come from one place, and the environment has what they need."""
+        given = [key for key in ("problem", "problem_function") if key in self.entries]
+        if len(given) == 2:
+            self.problems.add(
+                self.entries["problem_function"], "`problem` stands there too; keep one of them"
+            )
+        if environment is None:
+            return
+        missing = {}
+        if environment.get_env_namespace is MathyEnv.get_env_namespace:
+            missing["get_env_namespace"] = "override this method"
+        if not given and environment.problem_fn is MathyEnv.problem_fn:
+            missing["problem_fn"] = "override this method, or give a `problem`"
+        for name, remedy in missing.items():
+            self.problems.add(
+                self.entries["environment"],
+                f"{environment.__name__} ({source_of(environment)}) has no {name}: {remedy}",
+            )
+
+    def begin(self, scenario: MathyScenario) -> None:
+        """Begin with the one problem that there is, if there is one.
+
+        Raises:
+            ScenarioError: no episode can begin with it.
+        """
+        if scenario.problem is not None:
+            try:
+                scenario.first_state(scenario.make_env())
+            except GVEngineError as error:
+                self.problems.add(self.entries["problem"], str(error))
+        self.problems.raise_if_any()
+
+    def problem_function(self, node: Node) -> ProblemFunction:
+        """A function of difficulty and generator."""
+        found = self.names.function(node)
+        try:
+            signature = inspect.signature(found)
+        except (TypeError, ValueError):  # a built-in one
+            return found
+        try:
+            signature.bind(None, None)
+        except TypeError as error:
+            raise Wrong(
+                node,
+                f"{node.text} ({source_of(found)}) takes {signature}, expected (params, rng): "
+                f"{error}",
+            ) from None
         return found
 
     def key(self, key: str, read: Callable[[Node], Any], default: Any) -> Any:

@@ -68,6 +68,16 @@ class MathyAgentState:
         self.history = (MathyEnvStateStep(problem, START),) if history is None else history
 
 
+def check_moves(max_moves: object) -> None:
+    """Make sure that it is a number of moves.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(max_moves, bool) or not isinstance(max_moves, int | np.integer) or max_moves < 0:
+        raise ValueError(f"max_moves={max_moves!r}: expected a whole number, at least 0")
+
+
 class MathyEnvState:
     """A state that is never changed: a step makes a new one.
 
@@ -82,6 +92,8 @@ class MathyEnvState:
         root: the tree of the expression, parsed when it is asked for.
 
     Raises:
+        TypeError: the problem is no text.
+        ValueError: `max_moves` is no number of moves.
         ExpressionError: from `root`, for a text that is no expression.
     """
 
@@ -93,6 +105,9 @@ class MathyEnvState:
         max_moves: int = 10,
         problem_type: str = "mathy.unknown",
     ) -> None:
+        if not isinstance(problem, str):
+            raise TypeError(f"problem={problem!r}: expected the text of an expression")
+        check_moves(max_moves)
         self.agent = MathyAgentState(max_moves, problem, problem_type)
         self.max_moves = max_moves
         self._root: Node | None = None

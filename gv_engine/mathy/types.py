@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -43,6 +44,14 @@ class MathyEnvProblemArgs:
 
 class ProblemError(GVEngineError, ValueError):
     """A problem that no episode can begin with."""
+
+
+def source_of(thing: Any) -> str:
+    """`file:line` of a function or class, for messages; its name if it has none."""
+    try:
+        return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
+    except (OSError, TypeError):  # typed in, or built in
+        return str(getattr(thing, "__qualname__", thing))
 
 
 class MathyEnvProblem(NamedTuple):

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from gv_engine.errors import nearest
 from gv_engine.mathy.chunk import Chunk, Finished, Remote, Shown
 from gv_engine.mathy.gym_env import ExpressionEnv, Observation, load
 from gv_engine.mathy.scenario import MathyScenario
@@ -104,8 +105,11 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             options: `{"reset_mask": (N,) bool}` resets only the games where it is True.
 
         Raises:
-            ValueError: seeds or mask have another length.
+            ValueError: seeds or mask have another length, or there is no such option.
         """
+        for key in options or {}:
+            if key != "reset_mask":
+                raise ValueError(f"no option {key!r}: {nearest(key, ['reset_mask'])}")
         seeds: list[int | None]
         if seed is None or isinstance(seed, int | np.integer):
             seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
