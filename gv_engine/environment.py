@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import operator
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 
 from gv_engine.autoreset import DISABLED, RESTART
 from gv_engine.batch import Batch, make_batch
+from gv_engine.errors import nearest
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import RENDER_MODES, Renderer
 from gv_engine.representations import Arrays, Representation, agent_id_grid, observer
@@ -101,7 +104,11 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         Args:
             seed: without one, the world's generator goes on (from the system's entropy at first).
             options: none are known.
+
+        Raises:
+            ValueError: there are options.
         """
+        known_options(options)
         if seed is not None or not self._started:
             super().reset(seed=seed)
             self._batch.set_generator(0, self.np_random)
@@ -215,9 +222,44 @@ def load(
     scenario: Scenario | str | Path | dict[str, Any], max_steps: int | None = None
 ) -> Scenario:
     """A scenario from what environments take; `max_steps` replaces its own, 0 lifts the limit."""
+    if not isinstance(scenario, Scenario | str | os.PathLike | dict):
+        raise ValueError(
+            f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
+        )
     found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     if max_steps is None:
         return found
-    if max_steps < 0:
-        raise ValueError(f"max_steps={max_steps}: allowed are a positive number, 0 and None")
-    return found.with_(max_steps=max_steps or None)
+    return found.with_(max_steps=at_least(0, max_steps=max_steps) or None)
+
+
+def at_least(least: int, **given: Any) -> int:
+    """The one number that is given, by its name.
+
+    Raises:
+        ValueError: it is no whole number, or less.
+    """
+    ((name, value),) = given.items()
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if number < least:
+        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {least} on")
+    return number
+
+
+def known_options(options: Any, *names: str) -> dict[str, Any]:
+    """The options of a reset, all of them known.
+
+    Raises:
+        ValueError: one is not, or they are no mapping.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options={options!r}: allowed are a dictionary and None")
+    for name in options:
+        if name not in names:
+            known = nearest(name, names) if names else "allowed are none here"
+            raise ValueError(f"reset: no option {name!r}: {known}")
+    return dict(options)

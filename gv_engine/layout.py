@@ -23,6 +23,7 @@ from components.objects import built_in_types
 from components.places import Exit
 from components.space import Position
 from gv_engine.component import Field, column_name, fields_of
+from gv_engine.geometry import ORIENTATIONS
 from gv_engine.objects import ObjectType
 
 RNG = np.dtype(
@@ -39,6 +40,8 @@ def prefab(kind: ObjectType) -> Prefab:
     """What a new object of the type starts with: its type, no place yet, and its own parts."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
+
+_AGENT = 1  # as in `gv_engine.world`, which imports this module
 
 _READ_BY_ALL = Opaque, Door, Kind, Color, Solid, Portable, Exit, Key, Agent, Position
 """What every step reads comes first, so that less memory has to be waited for."""
@@ -163,14 +166,36 @@ class Layout:
         row["free"] = 1
         return row
 
-    def check(self, row: np.ndarray[Any, Any]) -> None:
-        """Make sure that a row is one of this layout.
+    def check(self, rows: np.ndarray[Any, Any]) -> None:
+        """Make sure that rows are of this layout, and that nothing in them points beyond them.
 
         Raises:
-            ValueError: it has other maximum sizes, components or object types.
+            ValueError: they have other maximum sizes, components or object types, or are damaged.
         """
-        if row.dtype != self.dtype:
+        if rows.dtype != self.dtype:
             raise ValueError(
                 "the snapshot is of a world with other maximum sizes, components or object "
                 "types; restore it into an environment of the same scenario"
             )
+        last = self.capacity - 1
+        bounds = {"height": (0, self.height), "width": (0, self.width), "at": (0, last)}
+        bounds |= {"recent": (0, last), "free": (1, self.capacity), "steps": (0, 2**31 - 1)}
+        bounds |= {"capacity": (self.capacity, self.capacity)}
+        values: dict[str, tuple[Any, int, Any]] = {
+            name: (rows[name], *bound) for name, bound in bounds.items()
+        }
+        for cls in self.components:
+            column = column_name(cls)
+            for part in fields_of(cls):
+                if part.is_entity:
+                    values[f"{column}.{part.name}"] = rows[column][part.name], 0, last
+        values["kind.value"] = rows["kind"]["value"], 0, self.kinds - 1
+        agent = np.atleast_1d(rows)[np.atleast_1d(rows["height"] > 0)]  # where a level has begun
+        position, facing = agent["position"], agent["agent"]["facing"][:, _AGENT]
+        values["the agent's y"] = position["y"][:, _AGENT], 0, agent["height"] - 1
+        values["the agent's x"] = position["x"][:, _AGENT], 0, agent["width"] - 1
+        values["the agent's facing"] = facing, 0, len(ORIENTATIONS) - 1
+        for name, (found, low, high) in values.items():
+            wrong = (found < low) | (found > high)
+            if np.any(wrong):
+                raise ValueError(f"the snapshot is damaged: {name} is {found[wrong].flat[0]}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gv_engine.batch import Batch, ObjectBatch
 from gv_engine.canvas import Canvas
-from gv_engine.frame import Frame
 from gv_engine.objects import OBJECT_TYPES
 from gv_engine.row_world import RowWorld
 from gv_engine.simulation import Simulation
@@ -20,7 +19,9 @@ from systems.rendering import draw_state_and_observation
 
 if TYPE_CHECKING:
     from gv_engine.playing.episode import Playable
-    from gv_engine.scenario import Scenario
+
+CELL = 32
+"""Pixels of a cell's side in arrays."""
 
 
 class Picture(Protocol):
@@ -28,9 +29,9 @@ class Picture(Protocol):
 
     result: Any
 
-    def __init__(self, scenario: Scenario) -> None: ...
+    def __init__(self, scenario: Playable) -> None: ...
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Any) -> None:
         """Draw a frame."""
 
     def close(self) -> None:
@@ -42,10 +43,10 @@ class Text:
 
     result = ""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Playable) -> None:
         pass
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Any) -> None:
         """Write a frame."""
         self.result = describe(frame)
 
@@ -58,15 +59,15 @@ class Pixels:
 
     result: Any = None
 
-    def __init__(self, scenario: Scenario) -> None:
-        from gv_engine.frontend.sprites import SpriteSheet
-        from gv_engine.frontend.views import Views
+    def __init__(self, scenario: Playable) -> None:
+        from gv_engine.playing.recording import views_of
 
-        self._views = Views(SpriteSheet(sprite_folders(scenario)), sprite_name)
+        view, drawing = next(iter(views_of(scenario).items()))
+        self._draw = drawing(scenario, view, CELL)
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Any) -> None:
         """Draw a frame."""
-        self.result = self._views.draw(frame)
+        self.result = self._draw(frame)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -77,12 +78,12 @@ class Window:
 
     result = None
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Playable) -> None:
         from gv_engine.frontend.window import Viewer
 
         self._viewer = Viewer(scenario.name, sprite_name, sprite_folders(scenario))
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Any) -> None:
         """Draw a frame."""
         self._viewer.show(frame)
 

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -278,7 +279,7 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
 
     Args:
         source: a name, a Gymnasium id, a file or a folder.
-        known: names for the message, if they are others than those of grids.
+        known: names that may be meant, if they are others than those of grids.
 
     Raises:
         ScenarioError: there is none; the message names the nearest.
@@ -301,7 +302,9 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
         return path
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    raise ScenarioError([f"{path}: no scenario of this name{instead(path.name, known or names())}"])
+    near = get_close_matches(path.name, known or names(), cutoff=0.5)
+    message = f"no scenario of this name{instead(path.name, near, 'near')}"
+    raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
 
 
 def _instead(folder: Path, name: str = "") -> str:

@@ -114,7 +114,7 @@ def load(path: str | Path, scenario: Scenario | None = None) -> tuple[Scenario, 
         ScenarioError: the scenario is no longer there, or no longer right.
 
     Warns:
-        UserWarning: the scenario is no longer what it was.
+        UserWarning: the scenario is no longer what it was, or another one is given.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -125,14 +125,20 @@ def load(path: str | Path, scenario: Scenario | None = None) -> tuple[Scenario, 
         raise SnapshotError(
             f"{path} is no snapshot of GV Engine; gv_engine.snapshots.save writes them"
         ) from None
-    scenario = scenario or found_again(known)
+    if scenario is None:
+        scenario = found_again(known)
     try:
         scenario.check(rows)
-    except ValueError:
+    except ValueError as error:
         raise SnapshotError(
-            f"{path} holds worlds of {known['name']} with other maximum sizes, components or "
-            f"object types than {scenario.name} has now"
+            f"{path} holds worlds of {known['name']} that {scenario.name} cannot go on with: {error}"
         ) from None
+    if scenario.name != known["name"]:
+        warnings.warn(
+            f"{path} holds worlds of {known['name']}; they go on by the rules of {scenario.name}",
+            UserWarning,
+            stacklevel=2,
+        )
     return scenario, rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from gv_engine import autoreset
 from gv_engine.autoreset import KEEP, RESTART
 from gv_engine.batch import Batch, make_batch
-from gv_engine.environment import GridEnv, Observation, load
+from gv_engine.environment import GridEnv, Observation, at_least, known_options, load
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import Renderer
 from gv_engine.representations import Representation, agent_id_grid, observer
@@ -79,10 +79,11 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         episode_statistics: bool = False,
         action_masks: bool = True,
     ) -> None:
-        if num_threads < 1:
-            raise ValueError(f"num_threads={num_threads}: at least one thread is needed")
-        if num_envs < 1:
-            raise ValueError(f"num_envs={num_envs}: at least one world is needed")
+        num_threads = at_least(1, num_threads=num_threads)
+        num_envs = at_least(1, num_envs=num_envs)
+        if autoreset_mode not in (modes := [*AutoresetMode, *(m.value for m in AutoresetMode)]):
+            names = ", ".join(repr(mode) for mode in modes if isinstance(mode, str))
+            raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {names}")
         if render_mode not in (None, "rgb_array", "ansi"):
             raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
         self.scenario = load(scenario, max_steps)
@@ -146,16 +147,19 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             options: `{"reset_mask": (N,) bool}` resets only the worlds where it is True.
 
         Raises:
-            ValueError: seeds or mask have another length.
+            ValueError: seeds or mask have another length or kind, or an option is not known.
         """
         seeds: Sequence[int | None]
-        if seed is None or isinstance(seed, int | np.integer):
-            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        if seed is None or not isinstance(seed, Iterable):
+            first = None if seed is None else at_least(0, seed=seed)
+            seeds = [None if first is None else first + i for i in range(self.num_envs)]
         else:
-            seeds = list(seed)
+            given = enumerate(seed)
+            seeds = [None if s is None else at_least(0, **{f"seed[{i}]": s}) for i, s in given]
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds for {self.num_envs} worlds")
-        chosen = np.asarray((options or {}).get("reset_mask", self._all))
+        asked = known_options(options, "reset_mask").get("reset_mask")
+        chosen = self._all if asked is None else np.asarray(asked)
         if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
             raise ValueError(
                 f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "

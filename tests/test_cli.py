@@ -86,6 +86,8 @@ def test_unknown_scenario(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert code == (1 if words == ["check"] else 2)
     said = capsys.readouterr().err
     assert said.startswith("keydor-9x9: no scenario of this name; did you mean 'keydoor-9x9'?")
+    assert said.endswith("; `gv-engine list` shows all\n")
+    assert len(said) < 200
 
 
 def test_mistakes_come_line_by_line(here: Path, capsys: pytest.CaptureFixture[str]):

@@ -141,7 +141,7 @@ def test_a_step_before_the_first_reset():
     [
         ({"world": "quantum"}, "world='quantum': allowed are 'auto', 'compiled' and 'object'"),
         ({"render_mode": "smell"}, "render_mode='smell': allowed are None and human, rgb_array"),
-        ({"max_steps": -1}, "max_steps=-1: allowed are a positive number, 0 and None"),
+        ({"max_steps": -1}, "max_steps=-1: allowed are whole numbers from 0 on"),
         ({"scenario": "keydoor-5x6"}, "did you mean 'keydoor-5x5'"),
     ],
 )

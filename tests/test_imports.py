@@ -28,8 +28,8 @@ env.reset(seed=0)
 assert env.render()
 """
 PICTURE = """
-import gv_engine
-env = gv_engine.GridEnv("keydoor-5x5", world="object", render_mode="rgb_array")
+import gymnasium, gv_engine
+env = gymnasium.make("{name}", render_mode="rgb_array", **{options})
 env.reset(seed=0)
 assert env.render().shape[2] == 3
 env.close()
@@ -92,8 +92,13 @@ def test_compiled_worlds_need_no_window():
     assert not modules_after(COMPILED) & {"pygame", "imageio", "rich"}
 
 
-def test_pictures_open_no_display_and_need_no_compiler():
-    modules = modules_after(PICTURE)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("GV-Keydoor-5x5-v0", {"world": "object"}), ("GV-MathyPolySimplify-easy-v0", {})],
+    ids=["grid", "mathy"],
+)
+def test_pictures_open_no_display_and_need_no_compiler(name, options):
+    modules = modules_after(PICTURE.format(name=name, options=options))
     assert "pygame" in modules
     assert "numba" not in modules
 

@@ -267,5 +267,36 @@ def test_it_is_drawn_as_text():
     assert [line.split() for line in lines[:3]] == [["*"], ["+", "x"], ["4", "2"]]
     assert lines[3] == "(4 + 2) * x"
     assert lines[4] == "Distributive Factoring at 3: +0.01, return +0.01, 7 moves left"
-    with pytest.raises(ValueError, match="allowed are None and ansi"):
-        env(render_mode="human")
+    with pytest.raises(ValueError, match="allowed are None and human, rgb_array, ansi"):
+        env(render_mode="smell")
+
+
+def test_it_is_drawn_as_pixels():
+    made = env(render_mode="rgb_array")
+    made.reset(seed=0, options={"problem": "4x + 2x"})
+    first = made.render()
+    assert (first.shape, first.dtype) == ((512, 800, 3), np.uint8)
+    before = made.snapshot()
+    made.step(24)
+    second = made.render()
+    assert (second != first).any()
+    # a picture is that of the state, whatever was drawn before
+    assert np.array_equal(made.fork().render(), second)
+    made.close()
+    assert np.array_equal(made.render(), second)
+    made.restore(before)
+    assert np.array_equal(made.render(), first)
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_many_are_drawn_as_one(processes):
+    several = ExpressionVectorEnv(EASY, 2, render_mode="rgb_array", processes=processes)
+    alone = env(render_mode="rgb_array")
+    try:
+        several.reset(seed=20)
+        alone.reset(seed=21)
+        assert np.array_equal((several.render() or ())[1], alone.render())
+    finally:
+        several.close()
+    with pytest.raises(ValueError, match="'human': allowed are None, 'rgb_array', 'ansi'"):
+        ExpressionVectorEnv(EASY, 2, render_mode="human")

@@ -143,6 +143,7 @@ def test_file_and_folder(tmp_path):
     ("source", "expected"),
     [
         ("keydor-9x9", "keydor-9x9: no scenario of this name; did you mean 'keydoor-9x9'?"),
+        ("qwerty", "qwerty: no scenario of this name; `gv-engine list` shows all"),
         ("{tmp}/levle.yaml", "{tmp}/levle.yaml: no such file; did you mean 'level.yaml'?"),
         ("{tmp}", "{tmp}: the folder has no scenario.yaml (there are: level.yaml)"),
         ("{tmp}/" + "x" * 300, "File name too long"),

@@ -68,7 +68,9 @@ def test_mistakes(tmp_path):
     with pytest.raises(ValueError, match="other maximum sizes"):
         snapshots.save(tmp_path / "worlds.npz", Scenario.load("nine-rooms-13x13"), rows)
     snapshots.save(tmp_path / "worlds.npz", scenario, rows)
-    with pytest.raises(SnapshotError, match="holds worlds of keydoor-5x5 with other maximum"):
+    with pytest.raises(
+        SnapshotError, match="holds worlds of keydoor-5x5 that nine-rooms-13x13 cannot"
+    ):
         snapshots.load(tmp_path / "worlds.npz", Scenario.load("nine-rooms-13x13"))
     with pytest.raises(SnapshotError, match=r"none\.npz cannot be read: No such file"):
         snapshots.load(tmp_path / "none.npz")
@@ -108,3 +110,37 @@ def test_any_row_opens_as_a_game(tmp_path, level):
     with pytest.raises(UsageError, match="--row 1 is a world of a file; give it by --from"):
         begun("empty-4x4", "--row", 1)
     assert begun("empty-4x4", "--seed", 3).seed == 3
+
+
+# ---- what is no world ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("height", 90), ("steps", -5), ("at", 120), ("capacity", 9), ("free", 0)],
+)
+def test_damaged_rows_are_refused(name, value):
+    for world in ("compiled", "object"):
+        env = GridEnv("keydoor-5x5", world=world)
+        env.reset(seed=0)
+        row = env.snapshot()
+        row[name] = value
+        with pytest.raises(ValueError, match=f"the snapshot is damaged: {name} is {value}"):
+            env.restore(row)
+
+
+def test_an_agent_beyond_the_grid_is_refused():
+    env = GridEnv("keydoor-5x5")
+    env.reset(seed=0)
+    row = env.snapshot()
+    row["position"]["y"][1] = 100
+    with pytest.raises(ValueError, match="the agent's y is 100"):
+        env.restore(row)
+
+
+def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
+    envs = GridVectorEnv("keydoor-5x5", 2)
+    envs.reset(seed=0)
+    snapshots.save(tmp_path / "worlds.npz", envs.scenario, envs.snapshot())
+    with pytest.warns(UserWarning, match="go on by the rules of keydoor-7x7"):
+        snapshots.load(tmp_path / "worlds.npz", Scenario.load("keydoor-7x7"))

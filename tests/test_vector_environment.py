@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import gymnasium
 import numpy as np
@@ -166,8 +167,8 @@ def test_a_step_before_the_first_reset():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"num_threads": 0}, "num_threads=0: at least one thread is needed"),
-        ({"num_envs": 0}, "num_envs=0: at least one world is needed"),
+        ({"num_threads": 0}, "num_threads=0: allowed are whole numbers from 1 on"),
+        ({"num_envs": 0}, "num_envs=0: allowed are whole numbers from 1 on"),
         ({"render_mode": "human"}, "render_mode='human': allowed are None, 'rgb_array', 'ansi'"),
     ],
 )
@@ -412,3 +413,32 @@ def test_pictures(kind):
     assert [picture.shape[2] for picture in shown.render() or ()] == [3, 3]
     shown.close()
     assert GridVectorEnv(LEVEL, 2, world="object").render() is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_envs": "4"}, "num_envs='4': allowed are whole numbers from 1 on"),
+        ({"num_threads": 1.5}, "num_threads=1.5: allowed are whole numbers from 1 on"),
+        ({"max_steps": 2.5}, "max_steps=2.5: allowed are whole numbers from 0 on"),
+        ({"autoreset_mode": "nextstep"}, "autoreset_mode='nextstep': allowed are 'NextStep'"),
+        ({"scenario": None}, "scenario=None: allowed are a Scenario, a name, a file and a mapping"),
+    ],
+)
+def test_arguments_of_another_kind(arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        GridVectorEnv(**{"scenario": LEVEL, "num_envs": 2, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed=-1: allowed are whole numbers from 0 on"),
+        ({"seed": [1, "x"]}, "seed[1]='x': allowed are whole numbers from 0 on"),
+        ({"options": {"mask": 1}}, "reset: no option 'mask'"),
+        ({"options": 5}, "options=5: allowed are a dictionary and None"),
+    ],
+)
+def test_resets_of_another_kind(arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        GridVectorEnv(LEVEL, 2, world="object").reset(**arguments)

@@ -244,5 +244,21 @@ env.close()
     assert len(set(done.stdout.replace(") (", ")|(").strip().split("|"))) == 1
 
 
+def test_a_window_follows_an_environment_of_algebra():
+    code = """
+import gymnasium, gv_engine
+env = gymnasium.make("GV-MathyPolySimplify-easy-v0", render_mode="human")
+env.reset(seed=0, options={"problem": "4x + 2x"})
+pictures = [pygame.surfarray.array3d(pygame.display.get_surface())]
+env.step(24)
+pictures.append(pygame.surfarray.array3d(pygame.display.get_surface()))
+print(pygame.display.get_caption()[0], (pictures[0] != pictures[1]).any(), env.render())
+env.close()
+print(pygame.display.get_init())
+"""
+    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    assert (done.stderr, done.stdout) == ("", "mathy-poly-simplify-easy True None\nFalse\n")
+
+
 if __name__ == "__main__":
     exec(sys.argv[1], {**globals(), "pygame": pygame, "window": window})

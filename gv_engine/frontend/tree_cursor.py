@@ -22,7 +22,7 @@ class TreeCursor:
 
     def __init__(self, frame: ExpressionFrame) -> None:
         self.frame = frame
-        self.choose(next((node.x for node in frame.nodes if node.rules), 0))
+        self.choose(_newest(frame))
 
     @property
     def chosen(self) -> TreeNode:
@@ -40,11 +40,9 @@ class TreeCursor:
         before, known, self.frame = self.chosen, self.frame, frame
         if (known.steps, known.nodes) == (frame.steps, frame.nodes):
             return
-        changed = [node for node in frame.nodes if node.changed]
-        same = [node for node in frame.nodes if node.identity == before.identity]
-        usable = [node for node in frame.nodes if node.rules]
-        first = min(changed, key=lambda node: (node.y, node.x)) if changed else None
-        self.choose((first or next(iter(same + usable), frame.nodes[0])).x)
+        changed = any(node.changed for node in frame.nodes)
+        same = [node.x for node in frame.nodes if node.identity == before.identity]
+        self.choose(same[0] if same and not changed else _newest(frame))
 
     def command(self, name: str) -> str:
         """Take a command of the bindings' group `algebra`.
@@ -81,3 +79,11 @@ class TreeCursor:
         count = len(self.frame.nodes)
         ring = ((self.node + step * far) % count for far in range(1, count + 1))
         self.choose(next((x for x in ring if self.frame.nodes[x].rules), self.node))
+
+
+def _newest(frame: ExpressionFrame) -> int:
+    """The uppermost node that the last move has changed, else the first that a rule applies to."""
+    changed = [node for node in frame.nodes if node.changed]
+    if changed:
+        return min(changed, key=lambda node: (node.y, node.x)).x
+    return next((node.x for node in frame.nodes if node.rules), 0)

@@ -137,8 +137,8 @@ class Chunk:
         self._now[i] = self._envs[i].restore(token)
         self._over[i] = token.terminated or token.truncated
 
-    def render(self, i: int) -> str | None:
-        """A game as text."""
+    def render(self, i: int) -> Any:
+        """A game as the render mode has it."""
         return self._envs[i].render()
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from gv_engine import pictures
 from gv_engine.errors import nearest
 from gv_engine.expression_frame import ExpressionFrame, describe
 from gv_engine.families import scenario_of
@@ -26,7 +27,16 @@ Observation = dict[str, NDArray[Any]]
 REPRESENTATIONS = ("dict", "graph")
 """What observations may be: nodes alone, or with the edges between them."""
 
-RENDER_MODES = ("ansi",)
+
+class Text(pictures.Text):
+    """Render mode `ansi`: a str."""
+
+    def show(self, frame: ExpressionFrame) -> None:
+        """Write a frame."""
+        self.result = describe(frame)
+
+
+RENDER_MODES: dict[str, type[pictures.Picture]] = {**pictures.RENDER_MODES, "ansi": Text}
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -83,7 +93,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
 
     Args:
         scenario: a `MathyScenario`, or what `Scenario.load` takes.
-        render_mode: "ansi" (text) or None.
+        render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
         max_steps: instead of three times the moves.
         observation_representation: "dict", or "graph" with the edges of the tree.
 
@@ -115,6 +125,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         self._representation = observation_representation
         self.num_actions = self.env.max_seq_len * len(self.env.rules)
         self.action_space = spaces.Discrete(self.num_actions)
+        self._picture: pictures.Picture | None = None
         self._started = False
 
     def reset(
@@ -134,6 +145,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             self.env.rng = self.np_random
             self._started = True
         self.world.reset(self.scenario.first_state(self.env, (options or {}).get("problem")))
+        self._follow()
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -156,7 +168,12 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             raise ValueError("call reset() before the first step()")
         world = self.world
         world.step(chosen)
+        self._follow()
         return self._observation(), world.reward, world.terminated, world.truncated, self._info()
+
+    def _follow(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _observation(self) -> Observation:
         state = self.world.state
@@ -213,20 +230,31 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
 
     # ---- pictures ------------------------------------------------------------------------
 
-    def render(self) -> str | None:
-        """The written expression, the tree below it, and a line with what happened.
+    def render(self) -> Any:
+        """The written expression, its tree, and what happened, as the render mode says.
+
+        Returns:
+            (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
 
         Raises:
             ValueError: nothing was reset yet.
+            NoDisplay: "human", and there is no screen.
         """
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode, given to gymnasium.make")
             return None
         if not self._started:
             raise ValueError("call reset() before the first render()")
-        frames: list[ExpressionFrame] = []
-        self.world.render(frames.append, self.scenario.name)
-        return describe(frames[-1])
+        if self._picture is None:
+            self._picture = RENDER_MODES[self.render_mode](self.scenario)
+        self.world.render(self._picture.show, self.scenario.name)
+        return self._picture.result
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._picture is not None:
+            self._picture.close()
+            self._picture = None
 
 
 def load(

@@ -36,7 +36,7 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         autoreset_mode: when a finished game begins anew: NEXT_STEP, SAME_STEP (the last observation
             is then in `info["final_obs"]`) or DISABLED (`reset` with
             `options={"reset_mask": (N,) bool}` does it).
-        render_mode: "ansi": `render()` then returns one text per game.
+        render_mode: "rgb_array" or "ansi": `render()` then returns one picture per game.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -61,6 +61,8 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             raise ValueError(
                 f"num_envs={num_envs}, processes={processes}: at least one of each is needed"
             )
+        if render_mode not in (None, "rgb_array", "ansi"):
+            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
         self.scenario = load(scenario, max_steps)
         self.num_envs = num_envs
         self.render_mode = render_mode
@@ -211,7 +213,7 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._one(i, "restore", token)
 
     def render(self) -> tuple[Any, ...] | None:
-        """One text per game."""
+        """One picture per game."""
         if self.render_mode is None:
             return None
         return tuple(self._one(i, "render") for i in range(self.num_envs))
