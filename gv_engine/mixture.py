@@ -127,9 +127,9 @@ class _Reader:
                     entries = check_keys(self.problems, item, ("scenario", "weight"))
                 if "scenario" not in entries:
                     raise Wrong(item, "the scenario is missing: {scenario: …, weight: …}")
-                weight = number(entries["weight"]) if "weight" in entries else 1.0
-                if weight <= 0:
-                    raise Wrong(entries["weight"], f"found {weight:g}, expected more than 0")
+                weight = 1.0
+                with self.problems.collect():  # what is wrong with the scenario is said too
+                    weight = _weight(entries["weight"]) if "weight" in entries else 1.0
                 scenario = known[position] if known else self.scenario(entries["scenario"])
                 found.append((item, scenario, weight))
         return found
@@ -193,6 +193,13 @@ class _Reader:
             tuple(columns.values()),
             tuple(types[index] for index in sorted(types)),
         )
+
+
+def _weight(node: Node) -> float:
+    weight = number(node)
+    if weight <= 0:
+        raise Wrong(node, f"found {weight:g}, expected more than 0")
+    return weight
 
 
 def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:

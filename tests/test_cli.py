@@ -13,7 +13,8 @@ import pytest
 
 from gv_engine import GridVectorEnv, __version__, episode_folder
 from gv_engine.commands import COMMANDS, bench, main
-from gv_engine.episode_folder import RolloutError
+from gv_engine.compiled.compiler import Program
+from gv_engine.episode_folder import EpisodeFolder, RolloutError
 from gv_engine.families import names
 from gv_engine.files import replacing
 from gv_engine.scenario import gym_id
@@ -111,6 +112,7 @@ def test_an_error_in_a_rule_names_its_line(here: Path, capsys: pytest.CaptureFix
         (["--episodes", "0"], "expected a whole number from 1 on"),
         (["--seed", "-1"], "expected a whole number from 0 on"),
         (["--seed", "x"], "found 'x'"),
+        (["--max-steps", "0"], "an episode may go on for ever"),
     ],
 )
 def test_numbers_are_checked(words: list[str], part: str, capsys: pytest.CaptureFixture[str]):
@@ -320,6 +322,46 @@ def test_ctrl_c_keeps_what_is_finished(here: Path):
     assert len(np.load(here / "a" / "grid.npy")) == about["steps"]
 
 
+@pytest.mark.parametrize("episodes", [3, 10])
+def test_ctrl_c_between_two_counts(
+    here: Path,
+    episodes: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    append = EpisodeFolder.append
+
+    def interrupted(folder, episode):
+        append(folder, episode)
+        if episode.number == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(EpisodeFolder, "append", interrupted)
+    words = ["empty-4x4", "--max-steps", "5", "--out", "a", "--episodes", str(episodes)]
+    code = main(["rollout", *words])
+    about = episode_folder.read("a")[1]
+    assert about["episodes"] == 3
+    assert about["complete"] == (episodes == 3)
+    assert code == (0 if episodes == 3 else 130)
+    said = (
+        "" if episodes == 3 else "gv-engine: interrupted after 3 of 10 episodes, 3 of them in a\n"
+    )
+    assert capsys.readouterr().err == said
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_compiling(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(program, addresses):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Program, "prepare", interrupted)
+    assert main(["rollout", "empty-4x4", "--out", "a"]) == 130
+    assert capsys.readouterr().err == "gv-engine: interrupted\n"
+    assert not (here / "a").exists()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
 def test_a_killed_process_leaves_what_it_has_counted(here: Path):
     words = "rollout empty-4x4 --episodes 10000000 --max-steps 20 --num-envs 8 --out a"
@@ -369,12 +411,35 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path):
 
 def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(bench, "_rate", lambda work, seconds: work())  # no test looks at the clock
-    assert main(["bench", "empty-4x4", "--num-envs", "10", "--threads", "3"]) == 0
+    words = ["--num-envs", "10", "--threads", "3", "--seconds", "0.3"]
+    assert main(["bench", "empty-4x4", *words]) == 0
     rows = dict(line.split("\t") for line in capsys.readouterr().out.splitlines())
     assert rows["10 worlds, resets per second"] == "10"
     threads = [name.split(", ")[1] for name in rows if "thread" in name]
     assert threads == ["1 thread", "2 threads", "3 threads"]
     assert 1 < float(rows["memory per world, KiB"]) < 5
+
+
+def test_bench_of_what_does_not_compile(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(bench, "_rate", lambda work, seconds: work())
+    code = RULE + "    {i: [] for i in 'ab'}['a'].append(object())\n"
+    write(here, "./rules.py:rule", "max_steps: 5", code)
+    assert main(["bench", ".", "--num-envs", "2", "--threads", "3"]) == 0
+    out, said = capsys.readouterr()
+    rows = [line.split("\t")[0] for line in out.splitlines()]
+    assert "2 object worlds, steps per second" in rows
+    assert not [row for row in rows if "thread" in row]
+    assert said.count("cannot be compiled (") == 1
+    assert said.count("compiling") == 1
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "x", "nan", "inf"])
+def test_bench_takes_some_time(seconds: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        main(["bench", "empty-4x4", f"--seconds={seconds}"])
+    assert "expected seconds, more than 0" in capsys.readouterr().err
 
 
 # ---- record ----------------------------------------------------------------------------------

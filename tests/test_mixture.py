@@ -192,6 +192,18 @@ def test_mistakes_are_located(tmp_path, old, new, expected):
     assert expected in found[0]
 
 
+def test_weight_and_scenario_are_both_looked_at(tmp_path):
+    text = FILE.replace("one.yaml", "two.yaml").replace("weight: 2", "weight: 0")
+    scenario, weight = problems(tmp_path, text)
+    assert scenario.startswith("3: mixture[0].scenario: two.yaml: ")
+    assert weight == "4: mixture[0].weight: found 0, expected more than 0"
+
+
+def test_a_misspelt_mixture(tmp_path):
+    found = problems(tmp_path, FILE.replace("mixture", "mixtur"))
+    assert any("unknown key 'mixtur'; did you mean 'mixture'" in line for line in found)
+
+
 def test_an_empty_mixture(tmp_path):
     assert problems(tmp_path, "mixture: []") == [
         "1: mixture: found a list of 0, expected 1 to 1000 scenarios"

@@ -240,3 +240,56 @@ def test_a_misspelt_column_is_named(tmp_path):
     wrong = {**BASE, "transition_functions": ["./rules.py:misspelt"]}
     with pytest.raises(DoesNotCompileError, match=r"rules\.py, line 9.*misspelt.*'statsu'"):
         GridEnv(Scenario.load(wrong, folder=tmp_path), world="compiled")
+
+
+ANY_PYTHON = """
+import json
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def dictionary(w, agent):
+    found = {1: 2}
+    found["x"] = 3
+
+@system(TRANSITION)
+def generator(w, agent):
+    w.agent.facing[agent] = sum(i for i in range(2))
+
+@system(TRANSITION)
+def exception(w, agent):
+    try:
+        w.agent.facing[agent] = 1
+    except ValueError as error: raise
+
+@system(TRANSITION)
+def library(w, agent):
+    json.dumps([1])
+
+@system(TRANSITION)
+def imports(w, agent):
+    import random
+
+@system(TRANSITION)
+def undefined(w, agent):
+    w.agent.facing[agent] = nothing
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "cause"),
+    [
+        ("dictionary", r"rules\.py, line 8\): `found\[.x.\] = 3`"),
+        ("generator", r"rules\.py, line 12\): a generator"),
+        ("exception", r"rules\.py, line \d+\): this kind of try/except"),
+        ("library", r"rules\.py, line 22\): a function of another library"),
+        ("imports", r"rules\.py, line 26\): an import inside of a function"),
+        ("undefined", r"rules\.py, line 28\): undefined asks for 'nothing'"),
+    ],
+)
+def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys, rule, cause):
+    (tmp_path / "rules.py").write_text(ANY_PYTHON)
+    wrong = Scenario.load({**BASE, "transition_functions": [f"./rules.py:{rule}"]}, folder=tmp_path)
+    for _ in range(2):
+        with pytest.raises(DoesNotCompileError, match=cause):
+            GridEnv(wrong, world="compiled")
+    assert capsys.readouterr().err.count("compiling") == 1

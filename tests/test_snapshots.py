@@ -105,6 +105,10 @@ def test_any_row_opens_as_a_game(tmp_path, level):
         begun("--from", file, "--row", 4)
     with pytest.raises(SnapshotError, match="holds worlds of"):
         begun("nine-rooms-13x13", "--from", file)
+    with pytest.raises(UsageError, match="--seed 3: the world of --from is drawn already"):
+        begun("--from", file, "--seed", 3)
+    with pytest.raises(UsageError, match="--row 1 is a world of a file; give it by --from"):
+        begun("empty-4x4", "--row", 1)
     assert begun("empty-4x4", "--seed", 3).seed == 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,17 @@ def natural(text: str) -> int:
 def positive(text: str) -> int:
     """A whole number from 1 on."""
     return _at_least(1, text)
+
+
+def duration(text: str) -> float:
+    """A number of seconds."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected seconds, more than 0")
+    return seconds
 
 
 def _at_least(least: int, text: str) -> int:

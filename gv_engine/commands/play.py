@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
         help="begin with a world that gv_engine.snapshots.save has written",
     )
     parser.add_argument(
-        "--row", metavar="N", type=natural, default=0, help="which world of FILE (default: 0)"
+        "--row", metavar="N", type=natural, help="which world of FILE (default: 0, the first)"
     )
     parser.add_argument(
         "--terminal", action="store_true", help="in this terminal, over ssh for instance"
@@ -56,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if options.terminal:
         return _in_terminal(options)
     # what is wrong with it is said before a window opens
-    game = begin(options) if options.scenario or options.snapshot else None
+    asked = options.scenario or options.snapshot or options.row is not None
+    game = begin(options) if asked else None
     # here, so that no other command imports pygame
     from gv_engine.frontend.app import App
     from gv_engine.frontend.screens.start import StartScreen
@@ -103,18 +104,25 @@ def begin(options: argparse.Namespace) -> Game:
     """The game that was asked for.
 
     Raises:
-        UsageError: FILE has no such row.
+        UsageError: FILE has no such row, or there are options that do not go together.
     """
+    if options.snapshot is None and options.row is not None:
+        raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
     if options.snapshot is None:
         return Game(load(options.scenario or _FIRST), options.seed)
+    if options.seed is not None:
+        raise UsageError(
+            f"--seed {options.seed}: the world of --from is drawn already; leave it out"
+        )
     named = options.scenario and Scenario.load(options.scenario)
     scenario, rows = snapshots.load(options.snapshot, named or None)
-    if options.row >= len(rows):
+    row = options.row or 0
+    if row >= len(rows):
         raise UsageError(
-            f"--row {options.row}: {options.snapshot} has {len(rows)} worlds, numbered from 0 on"
+            f"--row {row}: {options.snapshot} has {len(rows)} worlds, numbered from 0 on"
         )
-    game = Game(scenario, options.seed)
-    game.restore(rows[options.row : options.row + 1].reshape(()))
+    game = Game(scenario)
+    game.restore(rows[row : row + 1].reshape(()))
     return game
 
 

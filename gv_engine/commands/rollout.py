@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -69,7 +71,7 @@ def add(commands: Commands) -> None:
         help=f"worlds at once, no more than there are episodes (default: {_MOST_WORLDS})",
     )
     parser.add_argument(
-        "--max-steps", metavar="T", type=positive, help="an episode's, in place of the scenario's"
+        "--max-steps", metavar="T", type=_limit, help="an episode's, in place of the scenario's"
     )
     parser.add_argument(
         "--threads",
@@ -98,7 +100,8 @@ def run(options: argparse.Namespace) -> int:
     policy = load_policy(options.policy, num_envs, num_actions(env))
     out: Path | None = options.out
     more = {"seed": options.seed, "policy": options.policy}
-    folder = EpisodeFolder(out, env, more) if out else None
+    with _undisturbed():
+        folder = EpisodeFolder(out, env, more) if out else None
     tally = Tally()
     began = time.perf_counter()
     try:
@@ -106,9 +109,10 @@ def run(options: argparse.Namespace) -> int:
             for episode in rollout(
                 env, policy, options.episodes, options.seed, keep=folder is not None
             ):
-                if folder:
-                    folder.append(episode)
-                tally.add(episode)
+                with _undisturbed():
+                    if folder:
+                        folder.append(episode)
+                    tally.add(episode)
                 advance()
     except KeyboardInterrupt:
         pass
@@ -174,6 +178,31 @@ class Tally:
         return rows + [
             (f"{name}, mean sum", _number(mean)) for name, mean in zip(reward_names, means)
         ]
+
+
+def _limit(text: str) -> int:
+    """A number of steps."""
+    if text == "0":
+        raise argparse.ArgumentTypeError(
+            "found '0', with which an episode may go on for ever; expected a whole number from 1 on"
+        )
+    return positive(text)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Ctrl-C goes to the main thread
+        return
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 def _more(sums: list[float], value: float) -> list[float]:

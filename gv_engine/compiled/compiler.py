@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import linecache
+import os
 import re
 import sys
 import threading
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from numba import njit
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Program:
     """A scenario's systems as one compiled function over the rows of a batch.
 
@@ -42,11 +44,13 @@ class Program:
             `addresses` (arrays,) int64 are those of the arrays that it was compiled for.
         errors: what the numbers in `row["error"]` stand for.
         functions: all that it is made of.
+        failure: why it does not compile, once that has been found out.
     """
 
     run: Any
     errors: dict[int, RuleError]
     functions: tuple[FunctionType, ...]
+    failure: str = ""
 
     def prepare(self, addresses: NDArray[np.int64]) -> None:
         """Compile, or load from the cache.
@@ -57,6 +61,13 @@ class Program:
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
         """
+        if not self.failure:
+            self.failure = self._try(addresses)
+        if self.failure:
+            raise DoesNotCompileError(self.failure)
+
+    def _try(self, addresses: NDArray[np.int64]) -> str:
+        """Compile; what is wrong, if anything is."""
         # chains are as deep as lists of systems are long, and Numba recurses ten times a link
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 20_000))
@@ -64,14 +75,41 @@ class Program:
         gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
             self.run(addresses, 0, 0, 0)
-        except NumbaError as error:
-            raise DoesNotCompileError(_brief(error)) from None
+        except (NumbaError, UnsupportedBytecodeError) as error:
+            return self._brief(error)
         except KeyError as error:  # what Numba raises for a field that a record does not have
-            raise DoesNotCompileError(self._unknown_name(error.args[0])) from None
+            return self._unknown_name(error.args[0])
         finally:
             sys.setrecursionlimit(limit)
             if collecting:
                 gc.enable()
+        return ""
+
+    def _brief(self, error: Exception) -> str:
+        """File, line and cause out of a message of several thousand characters."""
+        lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
+        causes = [
+            line
+            for line in lines
+            if line and not line.startswith(_NOISE) and "nopython" not in line
+        ]
+        cause = (causes or lines)[0]
+        if missing := re.match(r"NameError: .*'(\w+)'", cause):
+            return self._unknown_name(missing[1])
+        files = {
+            os.path.realpath(function.__code__.co_filename)
+            for function in self.functions
+            if not function.__module__.startswith(__package__)
+        }
+        found = re.findall(r'File "(.+)", line (\d+):|Raised from (.+) \((\d+)\)', "\n".join(lines))
+        places = [(os.path.realpath(file or other), line or at) for file, line, other, at in found]
+        own = [(file, line) for file, line in places if file in files]
+        where = " ({}, line {})".format(*own[0]) if own else ""
+        if cause == "No match." and own:  # no function of Numba's takes this
+            cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
+        kinds = [words for pattern, words in _KINDS.items() if re.search(pattern, cause)]
+        what = f"{kinds[0]} cannot be compiled" if kinds else cause
+        return f"a rule cannot be compiled{where}: {what}; {_ADVICE}"
 
     def _unknown_name(self, name: object) -> str:
         for function in self.functions:
@@ -198,16 +236,22 @@ _NOISE = (
 """How the lines of Numba's messages begin that do not say what is wrong."""
 
 
-def _brief(error: NumbaError) -> str:
-    """Function, file, line and cause out of a message of several thousand characters."""
-    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
-    places = [match for line in lines if (match := re.match(r'File "(.+)", line (\d+):', line))]
-    causes = [
-        line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
-    ]
-    cause = causes[0] if causes else lines[0]
-    where = f" ({places[0][1]}, line {places[0][2]})" if places else ""
-    return f"a rule cannot be compiled{where}: {cause}"
+_KINDS = {
+    r"yield|[Gg]enerator": "a generator",
+    r"IMPORT_NAME": "an import inside of a function",
+    r"LOAD_BUILD_CLASS": "a class inside of a function",
+    r"Exception object|SETUP_FINALLY|'try'|except": "this kind of try/except",
+    r"context manager": "`with`",
+    r"[Dd]ict|BUILD_MAP": "a dictionary of this kind",
+    r"\b[Ss]et\(|BUILD_SET|reflected set": "a set of this kind",
+    r"Module\(": "a function of another library",
+    r"FORMAT_VALUE|BUILD_STRING": "an f-string",
+    r"unicode_type|UnicodeType": "a string in this place",
+    r"pyobject|<class 'type'>": "an object of Python",
+}
+"""What Numba's messages are about, in words."""
+
+_ADVICE = 'see "What compiles" in docs/authors.md'
 
 
 def _functions(module: Any) -> Iterator[FunctionType]:

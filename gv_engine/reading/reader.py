@@ -98,7 +98,7 @@ class _Reader:
             other = mapping(self.root)["family"]
             self.problems.add(other, f"found {other.found}; load_scenario() loads all families")
             self.problems.raise_if_any()
-        self.entries = check_keys(self.problems, self.root, (*_OPTIONAL, *_REQUIRED))
+        self.entries = check_keys(self.problems, self.root, (*_OPTIONAL, *_REQUIRED, "mixture"))
         for key in _REQUIRED:
             if key not in self.entries:
                 self.problems.add(self.missing(key), "missing; a scenario needs it")
