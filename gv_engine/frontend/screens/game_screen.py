@@ -125,9 +125,11 @@ class GameScreen(Screen):
         controls = self.tight_controls if tight else self.controls
         at = self._at = arrange(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
         self.stage.line = pen.line
+        room = at.stage.copy()
+        room.h -= self.reserved(pen, room)
         progress = (now - self._glides_since) / self.stage.glide if self._glides else 1.0
         try:
-            self.stage.draw(pen.surface, at.stage, max(0.0, min(1.0, progress)))
+            self.stage.draw(pen.surface, room, max(0.0, min(1.0, progress)))
         except ValueError as error:  # a drawing of the author's that cannot be read
             pen.lines(at.stage, str(error), "loss")
         self._draw_header(pen, at.header)
@@ -142,6 +144,10 @@ class GameScreen(Screen):
             slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
             ink = "muted" if hint != said else "loss" if self.trouble else "accent"
             pen.text(slot, hint, ink, "center", 0.9)
+
+    def reserved(self, pen: Pen, room: pygame.Rect) -> int:
+        """Pixels at the lower end of the stage's room that the screen wants for itself."""
+        return 0
 
     def _fitting_hints(self, pen: Pen, most: int) -> list[str]:
         """The hints in so many lines; the last one, which leads to all keys, is among them."""

@@ -29,6 +29,7 @@ from gv_engine.text import ending
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App
 
+END_HEIGHT = 7  # lines that the end is told in
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 STEPPING = ("undo", "redo", "first", "last")
 
@@ -234,12 +235,16 @@ class PlayScreen(GameScreen):
         undo = self.hint("play", "undo", "undo")
         return (*moves[:5], undo, *moves[5:], self.hint("view", "help", "all keys"))
 
+    def reserved(self, pen: Pen, room: pygame.Rect) -> int:
+        told = self.frame.outcome and room.h >= 14 * pen.line
+        return END_HEIGHT * pen.line if told else 0
+
     def draw(self, pen: Pen, now: float) -> None:
         super().draw(pen, now)
         if self.frame.outcome and self._at:
             at = self._at
-            # over the lower part of the stage; where that is small, over the panel below it
-            small = at.stage.h < 14 * pen.line and at.panel.y > at.stage.bottom
+            # below the stage's picture; where there is no room for it, over the panel too
+            small = not self.reserved(pen, at.stage) and at.panel.y > at.stage.bottom
             self._draw_end(pen, at.stage.union(at.panel) if small else at.stage)
 
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
