@@ -43,3 +43,10 @@ def nearest(found: object, allowed: Iterable[object]) -> str:
     near = get_close_matches(str(found), names, 1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}(allowed: {', '.join(names)})"
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, for people: with the file, without the number that the system gives it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)

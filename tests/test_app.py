@@ -14,6 +14,7 @@ from gv_engine.families import names
 from gv_engine.frontend import folders, sounds
 from gv_engine.frontend.app import App
 from gv_engine.frontend.bindings import Bindings, keys_file
+from gv_engine.frontend.hud import arrange
 from gv_engine.frontend.keyboard import Keyboard
 from gv_engine.frontend.screens.export import ExportScreen
 from gv_engine.frontend.screens.help import HelpScreen
@@ -26,7 +27,7 @@ from gv_engine.frontend.screens.start import StartScreen
 from gv_engine.frontend.settings import Settings, settings_file
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.unfinished import unfinished_file
-from gv_engine.frontend.widgets import line_height, wrap
+from gv_engine.frontend.widgets import Pen, line_height, wrap
 from gv_engine.frontend.window import _fitting
 from gv_engine.playing.replay import Replay, ReplayError
 from tests.desk import Desk, home
@@ -260,6 +261,10 @@ def test_reload_while_playing(desk: Desk, tmp_path: Path):
     assert "scenario.yaml" in desk.app._note
     desk.press("Left")
     assert screen.game.length == 3
+    assert screen.trouble.startswith("Still as before: scenario.yaml:")
+    file.write_text(text, "utf-8")
+    desk.wait(1)
+    assert not screen.trouble
 
 
 def test_an_error_in_a_rule_is_shown_and_play_goes_on(desk: Desk, tmp_path: Path):
@@ -279,6 +284,8 @@ def test_replay_is_saved_and_a_folder_that_is_closed_is_no_end(desk: Desk, tmp_p
     (tmp_path / "data").write_text("a file where a folder should be")
     desk.press("Left", "Ctrl+S")
     assert "The replay is not saved" in desk.app._note
+    assert str(tmp_path / "data") in desk.app._note
+    assert "Errno" not in desk.app._note
     desk.press("F12")
     assert "The picture is not saved" in desk.app._note
     desk.press("F9")
@@ -521,6 +528,22 @@ def test_settings_that_cannot_be_written_are_told_once(
     desk.app.remember()
     desk.app.remember()
     assert capsys.readouterr().err.count("Settings are not kept") == 1
+
+
+@pytest.mark.parametrize("size", [(800, 600), (1266, 810)])
+def test_large_letters_leave_room_for_what_is_needed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    monkeypatch.setenv("GV_ENGINE_SCALE", "200%")
+    screen = playing(desk, "keydoor-9x9")
+    desk.press("Up")
+    line = line_height(size, desk.app.scale)
+    surface = pygame.Surface(size, 0, 32)
+    hints = " · ".join(screen._fitting_hints(Pen(surface, desk.app.theme, line), 2))
+    for needed in ("turn left", "turn right", "Space", "P pick up", "Z undo", "H all keys"):
+        assert needed in hints
+    panel = arrange(surface.get_rect(), line, False, 1, 2).panel
+    assert panel.w > 24 * line  # steps, reward and return are beside the rules, whole
 
 
 def test_lines_suit_the_window():

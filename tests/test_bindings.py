@@ -123,6 +123,7 @@ def test_a_wrong_file_is_told_and_left_alone(tmp_path: Path, text: str, part: st
     keys, wrong = Bindings.load(file)
     assert wrong.startswith(f"{file}{part}"), wrong
     assert wrong.endswith("The usual keys are used")
+    assert "?." not in wrong
     assert keys.command("Space", PLAY) == "ACTUATE"
     assert file.read_text() == text
 

@@ -53,6 +53,9 @@ def test_a_broken_file_is_told(tmp_path: Path, raw: bytes):
     settings, wrong = Settings.load(file)
     assert settings == Settings()
     assert "The usual settings are used" in wrong
+    settings.save(file)
+    assert (tmp_path / "settings.toml.bad").read_bytes() == raw
+    assert "settings.toml.bad" in wrong
 
 
 def test_the_last_ones_played_come_first():

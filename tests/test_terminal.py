@@ -98,6 +98,11 @@ def test_it_fits_any_terminal(size: tuple[int, int], key: str):
     said(terminal, *size)
 
 
+def test_a_small_terminal_is_told():
+    assert "small" in said(screen(), 40, 10).splitlines()[-1]
+    assert "small" not in said(screen(), 80, 24).splitlines()[-1]
+
+
 def test_keys_play():
     terminal = screen("empty-4x4", 1)
     terminal.press("Left")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from gv_engine.errors import GVEngineError
+from gv_engine.errors import GVEngineError, reason
 from gv_engine.frontend import sounds
 from gv_engine.frontend.bindings import Bindings, Command
 from gv_engine.frontend.keyboard import Keyboard
@@ -139,7 +139,7 @@ class App:
         try:
             self.settings.save()
         except OSError as error:
-            why = f"Settings are not kept: {error}"
+            why = f"Settings are not kept: {reason(error)}"
             if why != self._unwritten:
                 self._unwritten = why
                 print(f"gv-engine: {why}", file=sys.stderr)
@@ -344,7 +344,7 @@ class App:
         try:
             yield
         except (GVEngineError, OSError) as error:
-            self.say(str(error), stays=15)
+            self.say(reason(error), stays=15)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
         """Draw what is to be seen at a time in seconds."""

@@ -242,7 +242,8 @@ class Bindings:
         except BindingsError as error:
             why = str(error)
             line = _line_of(error.at, text)
-        return cls(), f"{file}{line}: {why}. The usual keys are used"
+        stop = "" if why.endswith("?") else "."
+        return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
 
     def find(self, key: str, groups: Iterable[str]) -> Command | None:
         """The command of a key where these groups are active, None if it is free.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.errors import GVEngineError
+from gv_engine.errors import GVEngineError, reason
 from gv_engine.frontend.lettering import signed
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import make_stage
@@ -53,7 +53,7 @@ class Card:
         try:
             self.read(app, theme, side)
         except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
-            self.wrong = str(error)
+            self.wrong = reason(error)
 
     def read(self, app: App, theme: Theme, side: int) -> None:
         """See `make`.
@@ -82,7 +82,7 @@ class Card:
         self.draw_thumbnail(pen, well)
         text = pygame.Rect(well.right + line * 3 // 4, well.y, 0, line * 5 // 4)
         text.w = rect.right - line // 2 - text.x
-        pen.text(text, self.title, size=1.15)
+        pen.text(text, self.title, size=1.15, middle=True)
         below = pygame.Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
         pen.lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 

@@ -19,6 +19,7 @@ from gv_engine.geometry import ACTIONS
 from gv_engine.text import words
 
 MAP_SHARE = 4  # a map over the state takes this part of its shorter side
+SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
 
 
 class GridStage:
@@ -42,7 +43,7 @@ class GridStage:
         self._lens = GridInspector(game, theme)
         self.inspector: Inspector | None = self._lens
         self._theme, self._names = theme, game.names
-        self.taught: Sequence[str] = getattr(game, "actions", ())
+        self.taught: Sequence[str] = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
         self._state = Board(self._sheet, game.names)
         self._seen = Board(self._sheet, game.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gv_engine.frontend.lettering import signed
+from gv_engine.frontend.lettering import signed, wrapped
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import Scene, Stage
 from gv_engine.frontend.widgets import Pen, wrap
@@ -46,15 +46,16 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
     foot = Rect(inner.x, inner.bottom - hints * line, inner.w, hints * line)
     body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
     body.h = foot.y - gap // 2 - body.y
-    wide = area.w >= WIDE * area.h or (inspecting and area.w >= 44 * line)
+    flat, roomy = area.w >= WIDE * area.h, area.w >= 44 * line
+    wide = (flat or roomy) if inspecting else (flat and roomy)
     lens = Rect(body.right, body.bottom, 0, 0)
     if wide:
-        share = max(22 * line, body.w * 2 // 5) if inspecting else body.w // 4
+        share = max(22 * line, body.w * 2 // 5) if inspecting else max(14 * line, body.w // 4)
         width = min(share, 40 * line if inspecting else 22 * line, body.w * 3 // 5)
         side = Rect(body.right - width, body.y, width, body.h)
         body.w -= width + gap
         if inspecting:
-            lens, panel = side, Rect(body.x, 0, body.w, 2 * line)
+            lens, panel = side, Rect(body.x, 0, body.w, (2 if body.w >= 24 * line else 4) * line)
         else:
             panel = side
     else:
@@ -93,7 +94,9 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
     if inner.w < 4 * line or inner.h < line:
         return not scene.message
     if rect.h < 5 * line:
-        pen.text(inner, "  ·  ".join([*map(" ".join, _numbers(scene)), *facts]))
+        rows = wrapped([*map(" ".join, _numbers(scene)), *facts], line, inner.w)
+        for number, row in enumerate(rows[: inner.h // line]):
+            pen.text(Rect(inner.x, inner.y + number * line, inner.w, line), row)
         return not scene.message
     if rect.w > 2 * rect.h:
         left = Rect(inner.x, inner.y, inner.w * 9 // 20, inner.h)
@@ -124,7 +127,7 @@ def _draw_standing(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequ
     """Draw what is held and the numbers; returns the height used."""
     line = pen.line
     rows = _numbers(scene)
-    high = line * 5 // 4
+    high = min(line * 5 // 4, (rect.h - line * 5 // 4) // len(rows))  # a line more has room below
     x, item = rect.x, ""
     if stage.holds:
         side = min(len(rows) * high, rect.w // 3)
@@ -144,7 +147,7 @@ def _draw_standing(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequ
     used = len(rows) * high + line // 4
     held = f"Holding: {item}" if item else ""
     action = scene.action.replace("_", " ").capitalize()
-    for text in (held, *facts, action and f"Last action: {action}"):
+    for text in (*facts, held, action and f"Last action: {action}"):
         if text and used + line <= rect.h:
             pen.text(Rect(rect.x, rect.y + used, rect.w, line), text, "muted", size=0.9)
             used += line

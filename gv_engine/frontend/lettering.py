@@ -14,6 +14,7 @@ def write(
     line: int,
     color: str,
     align: str = "left",
+    middle: bool = False,
 ) -> int:
     """Write one line in the middle height of a rectangle, smaller or cut short if it is narrow.
 
@@ -24,15 +25,16 @@ def write(
         line: height of the line, in pixels.
         color: of the text.
         align: left, center or right.
+        middle: for names, which often begin alike: shrunk less, then cut in the middle.
 
     Returns:
         The width written, in pixels.
     """
     text = " ".join(text.replace("\0", " ").split())
-    least = max(9, line * 2 // 3)
+    least = max(9, line * 4 // 5 if middle else line * 2 // 3)
     while line > least and font(line).size(text)[0] > rect.w:
         line -= 1
-    picture = font(line).render(shortened(text, line, rect.w), True, color)
+    picture = font(line).render(shortened(text, line, rect.w, middle), True, color)
     place = picture.get_rect(midleft=rect.midleft)
     if align != "left":
         place.x += (rect.w - place.w) // (2 if align == "center" else 1)
@@ -40,12 +42,20 @@ def write(
     return place.w
 
 
-def shortened(text: str, line: int, width: int) -> str:
-    """Return the text, or as much of its beginning as fits in so many pixels, with dots."""
+def shortened(text: str, line: int, width: int, middle: bool = False) -> str:
+    """Return the text, or as much of its beginning as fits in so many pixels, with dots.
+
+    With `middle` its beginning and its end.
+    """
     if font(line).size(text)[0] <= width:
         return text
-    fitting = bisect(range(len(text)), width, key=lambda n: font(line).size(text[:n] + "...")[0])
-    return text[: fitting - 1].rstrip() + "..." if fitting else ""
+
+    def cut(kept: int) -> str:
+        end = kept * 2 // 3 if middle else 0
+        return text[: kept - end].rstrip() + "..." + text[len(text) - end :]
+
+    fitting = bisect(range(len(text)), width, key=lambda kept: font(line).size(cut(kept))[0])
+    return cut(fitting - 1) if fitting else ""
 
 
 def wrapped(parts: Sequence[str], line: int, width: int) -> list[str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -51,9 +53,20 @@ class Settings:
         """The settings of a file, `settings.toml` in the configuration folder if None.
 
         Returns:
-            The settings and what is wrong with the file, empty if nothing.
+            The settings and what is wrong with the file, empty if nothing. A wrong file is kept
+            beside itself, with `.bad` after its name.
         """
         file = file or settings_file()
+        made, wrong = cls._read(file)
+        if wrong:  # the next save would put an end to what the player wrote
+            aside = file.with_name(f"{file.name}.bad")
+            with suppress(OSError):
+                shutil.copyfile(file, aside)
+                wrong += f"; the file is kept as {aside.name}"
+        return made, wrong
+
+    @classmethod
+    def _read(cls, file: Path) -> tuple[Settings, str]:
         try:
             found = tomllib.loads(file.read_text("utf-8"))
         except FileNotFoundError:

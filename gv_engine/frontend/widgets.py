@@ -106,6 +106,7 @@ class Pen:
         color: str = "text",
         align: str = "left",
         size: float = 1.0,
+        middle: bool = False,
     ) -> int:
         """One line in the middle height of the rectangle, shrunk or cut short if it is too long.
 
@@ -115,6 +116,7 @@ class Pen:
             color: its name in the theme.
             align: left, center or right.
             size: in lines.
+            middle: whether it is a name, which is cut in the middle.
 
         Returns:
             The width written, in pixels.
@@ -122,7 +124,7 @@ class Pen:
         if rect.w < self.line or not text:
             return 0
         line = max(9, int(self.line * size))
-        return write(self.surface, rect, text, line, self.color(color), align)
+        return write(self.surface, rect, text, line, self.color(color), align, middle)
 
     def lines(
         self,
@@ -142,7 +144,8 @@ class Pen:
         shown = wrap(text, line, rect.w, most)
         for number, words in enumerate(shown):
             slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
-            self.text(slot, shortened(words, line, rect.w), color, align, size)
+            is_path = " " not in words  # its end says most
+            self.text(slot, shortened(words, line, rect.w, is_path), color, align, size)
         return len(shown) * line
 
     def width(self, text: str, size: float = 1.0) -> int:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from rich.text import Text
 
-from gv_engine.errors import GVEngineError
+from gv_engine.errors import GVEngineError, reason
 from gv_engine.frontend.bindings import GROUPS, PAD, Bindings, called
 from gv_engine.frontend.folders import new_file, replay_folder
 from gv_engine.frontend.settings import Settings
@@ -27,6 +27,8 @@ _PANEL = 30
 _WIDE = 80
 """Columns from which on the panel stands beside the boards, even if these are cut for it."""
 _MARGIN = 2
+_LEAST = (50, 16)
+"""Columns and lines in which a level of usual size can be played."""
 _LOOK_EVERY = 0.25  # s between two looks at the terminal's size and the scenario's files
 _FOLLOWS = 0.05  # s after which the rest of a sequence is no longer expected
 
@@ -122,7 +124,7 @@ class TerminalGame:
         try:
             act()
         except (GVEngineError, OSError) as error:
-            self._note = str(error)
+            self._note = reason(error)
 
     def _type(self, key: str) -> None:
         typed = self._typed or ""
@@ -208,7 +210,8 @@ class TerminalGame:
         body = self._keys(width, height - 1) if self._helping else self._body(width, height - 1)
         body = [_fitted(line, width) for line in body[: height - 1]]
         body += [Text()] * (height - 1 - len(body))
-        return [*body, _fitted(Text(self._foot(), self._theme.muted), width)]
+        few = "" if width >= _LEAST[0] and height >= _LEAST[1] else "Too small a terminal   "
+        return [*body, _fitted(Text(few + self._foot(), self._theme.muted), width)]
 
     def _body(self, width: int, room: int) -> list[Text]:
         """The boards, and the panel beside them or below."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.errors import GVEngineError
+from gv_engine.errors import GVEngineError, reason
 from gv_engine.frontend.folders import new_file, recording_folder
 from gv_engine.frontend.screens.menu import Menu, Row
 from gv_engine.frontend.settings import SPEEDS
@@ -89,7 +89,7 @@ class ExportScreen(Menu):
             self.app.pop()
         except (GVEngineError, OSError) as error:
             self._writing = None
-            self.app.say(f"Not exported: {error}", stays=15)
+            self.app.say(f"Not exported: {reason(error)}", stays=15)
         return 0
 
     def closed(self) -> None:

@@ -38,6 +38,8 @@ class GameScreen(Screen):
     controls = 1.0
     """Height of what is below the stage, in lines; in a window of few lines `tight_controls`."""
     tight_controls = 1.0
+    trouble = ""
+    """What is wrong for as long as it stands there, in one line."""
     own_groups: tuple[str, ...] = ()
     """Groups of bindings that the screen has besides those of looking around."""
 
@@ -119,13 +121,15 @@ class GameScreen(Screen):
         if self._theme != self.app.theme:
             self._restage()
         tight = is_tight(pen.area, pen.line)
-        hints = self._fitting_hints(pen, 1 if tight else 2)
+        hints = self._fitting_hints(pen, 2)
         controls = self.tight_controls if tight else self.controls
         at = self._at = arrange(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
         self.stage.line = pen.line
+        room = at.stage.copy()
+        room.h -= self.reserved(pen, room)
         progress = (now - self._glides_since) / self.stage.glide if self._glides else 1.0
         try:
-            self.stage.draw(pen.surface, at.stage, max(0.0, min(1.0, progress)))
+            self.stage.draw(pen.surface, room, max(0.0, min(1.0, progress)))
         except ValueError as error:  # a drawing of the author's that cannot be read
             pen.lines(at.stage, str(error), "loss")
         self._draw_header(pen, at.header)
@@ -133,11 +137,17 @@ class GameScreen(Screen):
         if self.stage.inspecting and self.stage.inspector:
             self.stage.inspector.draw(pen.surface, at.inspector, pen.line)
         self.draw_controls(pen, at.controls)
-        if not told:
-            hints = [f"{self.frame.message} · {self.hints()[-1]}"]
+        said = self.trouble or ("" if told else self.frame.message)
+        if said:
+            hints = [said, *self._fitting_hints(pen, 1)] if len(hints) > 1 else [said]
         for number, hint in enumerate(hints):
             slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
-            pen.text(slot, hint, "muted" if told else "accent", "center", 0.9)
+            ink = "muted" if hint != said else "loss" if self.trouble else "accent"
+            pen.text(slot, hint, ink, "center", 0.9)
+
+    def reserved(self, pen: Pen, room: pygame.Rect) -> int:
+        """Pixels at the lower end of the stage's room that the screen wants for itself."""
+        return 0
 
     def _fitting_hints(self, pen: Pen, most: int) -> list[str]:
         """The hints in so many lines; the last one, which leads to all keys, is among them."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gv_engine.errors import reason
 from gv_engine.frontend.bindings import GROUPS
 from gv_engine.frontend.folders import new_file, recording_folder, replay_folder
 from gv_engine.frontend.screens.game_screen import GameScreen
@@ -27,6 +29,7 @@ from gv_engine.text import ending
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App
 
+END_HEIGHT = 7  # lines that the end is told in
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 STEPPING = ("undo", "redo", "first", "last")
 
@@ -96,7 +99,7 @@ class PlayScreen(GameScreen):
         except ReplayError:  # it began with a snapshot
             pass
         except OSError as error:
-            print(f"gv-engine: the game is not kept: {error}", file=sys.stderr)
+            print(f"gv-engine: the game is not kept: {reason(error)}", file=sys.stderr)
 
     def _go(self, name: str) -> None:
         game = self.game
@@ -109,7 +112,11 @@ class PlayScreen(GameScreen):
         self.seek(max(0, min(game.length, to)))
 
     def _reload(self) -> None:
+        before = self.game.scenario
         said = self.game.reload()
+        failed = self.game.scenario is before
+        where = re.sub(r"^\S*[/\\]", "", said.split("\n")[0])  # the folder is known
+        self.trouble = f"Still as before: {where}" if failed else ""
         self._restage()
         self.show(glide=False)
         self.app.say(said, stays=20 if "\n" in said else 6)
@@ -158,7 +165,7 @@ class PlayScreen(GameScreen):
             file = new_file(replay_folder(), self.game, SUFFIX)
             self.game.replay().save(file)
         except (OSError, ReplayError) as error:
-            self.app.say(f"The replay is not saved: {error}")
+            self.app.say(f"The replay is not saved: {reason(error)}")
         else:
             self.app.say(f"Saved {file}")
 
@@ -170,7 +177,7 @@ class PlayScreen(GameScreen):
             except (OSError, ValueError) as error:
                 self._recorder.discard()
                 self._recorder = None
-                self.app.say(f"The recording is lost: {error}", stays=15)
+                self.app.say(f"The recording is lost: {reason(error)}", stays=15)
 
     def _record(self) -> None:
         """Begin a recording of what is shown from now on, or end it."""
@@ -182,7 +189,7 @@ class PlayScreen(GameScreen):
             self._recorder.add(self.frame)
         except OSError as error:
             self._recorder = None
-            self.app.say(f"Not recorded: {error}", stays=15)
+            self.app.say(f"Not recorded: {reason(error)}", stays=15)
 
     def _end_recording(self) -> None:
         if self._recorder is None:
@@ -191,7 +198,7 @@ class PlayScreen(GameScreen):
         try:
             recorder.close()
         except OSError as error:
-            self.app.say(f"The recording is lost: {error}", stays=15)
+            self.app.say(f"The recording is lost: {reason(error)}", stays=15)
         else:
             self.app.say(f"Saved {recorder.path}")
 
@@ -201,7 +208,7 @@ class PlayScreen(GameScreen):
             with self._recorder_of(".png") as recorder:
                 recorder.add(self.frame)
         except OSError as error:
-            self.app.say(f"The picture is not saved: {error}", stays=15)
+            self.app.say(f"The picture is not saved: {reason(error)}", stays=15)
         else:
             self.app.say(f"Saved {recorder.path}")
 
@@ -225,14 +232,19 @@ class PlayScreen(GameScreen):
     def hints(self) -> Sequence[str]:
         says = {command.name: command.says for command in GROUPS[self.stage.group]}
         moves = [self.hint(self.stage.group, name, says[name]) for name in self.stage.taught]
-        return (*moves, self.hint("play", "undo", "undo"), self.hint("view", "help", "all keys"))
+        undo = self.hint("play", "undo", "undo")
+        return (*moves[:5], undo, *moves[5:], self.hint("view", "help", "all keys"))
+
+    def reserved(self, pen: Pen, room: pygame.Rect) -> int:
+        told = self.frame.outcome and room.h >= 14 * pen.line
+        return END_HEIGHT * pen.line if told else 0
 
     def draw(self, pen: Pen, now: float) -> None:
         super().draw(pen, now)
         if self.frame.outcome and self._at:
             at = self._at
-            # over the lower part of the stage; where that is small, over the panel below it
-            small = at.stage.h < 14 * pen.line and at.panel.y > at.stage.bottom
+            # below the stage's picture; where there is no room for it, over the panel too
+            small = not self.reserved(pen, at.stage) and at.panel.y > at.stage.bottom
             self._draw_end(pen, at.stage.union(at.panel) if small else at.stage)
 
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
