@@ -7,7 +7,7 @@ import operator
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -18,6 +18,7 @@ from gv_engine.batch import Batch, make_batch
 from gv_engine.errors import nearest
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import RENDER_MODES, Renderer
+from gv_engine.reading.trust import Consent
 from gv_engine.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.scenario import Scenario
 from gv_engine.spaces import action_space, with_room
@@ -45,6 +46,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             with a window and where a rule does not compile, else the compiled one.
         max_steps: instead of the scenario's; 0 for no limit.
         observation_representation: one of `gv_engine.representations.NAMES`.
+        consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -61,13 +63,14 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         world: str = "auto",
         max_steps: int | None = None,
         observation_representation: str = "default",
+        **consent: Unpack[Consent],
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
             raise ValueError(
                 f"render_mode={render_mode!r}: allowed are None and "
                 f"{', '.join(self.metadata['render_modes'])}"
             )
-        self.scenario = load(scenario, max_steps)
+        self.scenario = load(scenario, max_steps, **consent)
         self.render_mode = render_mode
         self.action_space = action_space(self.scenario)
         self._representation = Representation.of_observation(
@@ -219,14 +222,16 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
 
 
 def load(
-    scenario: Scenario | str | Path | dict[str, Any], max_steps: int | None = None
+    scenario: Scenario | str | Path | dict[str, Any],
+    max_steps: int | None = None,
+    **consent: Unpack[Consent],
 ) -> Scenario:
     """A scenario from what environments take; `max_steps` replaces its own, 0 lifts the limit."""
     if not isinstance(scenario, Scenario | str | os.PathLike | dict):
         raise ValueError(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
         )
-    found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario, **consent)
     if max_steps is None:
         return found
     return found.with_(max_steps=at_least(0, max_steps=max_steps) or None)

@@ -34,7 +34,11 @@ class ScenarioError(GVEngineError, ValueError):
         super().__init__("\n".join(self.problems))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[str, ...]]]:
-        return ScenarioError, (self.problems,)
+        return type(self), (self.problems,)
+
+
+class TrustError(ScenarioError):
+    """A scenario that names Python which may not run."""
 
 
 def nearest(found: object, allowed: Iterable[object]) -> str:

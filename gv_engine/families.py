@@ -13,10 +13,11 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast
 
 from gv_engine.errors import ScenarioError
 from gv_engine.reading.file import Document, read_file, read_mapping
+from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node, instead, located
 from gv_engine.resources import SCENARIOS
 from gv_engine.scenario import built_in, find, gym_id
@@ -193,7 +194,9 @@ FAMILIES = {
 
 
 def load_scenario(
-    source: str | Path | Mapping[str, Any], folder: str | Path | None = None
+    source: str | Path | Mapping[str, Any],
+    folder: str | Path | None = None,
+    **consent: Unpack[Consent],
 ) -> AnyScenario:
     """Load a scenario of any family.
 
@@ -202,17 +205,25 @@ def load_scenario(
             shortest; a Gymnasium id; a YAML file, or a folder with a `scenario.yaml`; or what
             such a file holds, as a mapping.
         folder: where a mapping's rule files are; by default where Python was started.
+        consent: which Python may run, see `Scenario.load`.
 
     Raises:
         ScenarioError: all that is wrong with it, or there is no such scenario.
         MissingExtraError: its family needs a library that is not installed.
     """
+    return read_scenario(source, Trust.given(**consent), folder)
+
+
+def read_scenario(
+    source: str | Path | Mapping[str, Any], trust: Trust, folder: str | Path | None = None
+) -> AnyScenario:
+    """Load a scenario, as `load_scenario` does, that may run so much Python."""
     changes: Mapping[str, str] = {}
     if isinstance(source, Mapping):
-        document = read_mapping(source, Path(folder or "."))
+        document = read_mapping(source, Path(folder or "."), trust)
     else:
         path, changes = _found(source)
-        document = read_file(path)
+        document = read_file(path, trust)
     return family_of(document).hooks.read(document, changes)
 
 
@@ -244,10 +255,10 @@ def family_of(document: Document) -> Family:
     return FAMILIES[name]
 
 
-def scenario_of(source: Any) -> AnyScenario:
+def scenario_of(source: Any, **consent: Unpack[Consent]) -> AnyScenario:
     """A scenario as it is, or loaded from what `load_scenario` takes."""
     if isinstance(source, str | Path | Mapping):
-        return load_scenario(source)
+        return load_scenario(source, **consent)
     scenario: AnyScenario = source
     return scenario
 

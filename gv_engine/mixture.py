@@ -11,11 +11,12 @@ mixture:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.component import column_name
-from gv_engine.errors import ScenarioError
+from gv_engine.errors import ScenarioError, TrustError
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout
 from gv_engine.objects import ObjectType
@@ -23,6 +24,7 @@ from gv_engine.reading.file import Document
 from gv_engine.reading.values import (
     Node,
     Problems,
+    Refused,
     Wrong,
     check_keys,
     distinct,
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 _KEYS = ("name", "description", "max_steps", "action_space", "mixture")
 _MOST_MEMBERS = 1000
 
-Load = Callable[[Document | str | Path], "Scenario"]
+Load = Callable[[Document | str | Path, Document], "Scenario"]
 
 
 def draw_member(rng: Any, members: Any) -> int:
@@ -64,7 +66,7 @@ def read_mixture(
 
     Args:
         members: its scenarios, if they were read before.
-        load: reads one: a document, or what `gv_engine.scenario.find` takes.
+        load: reads one: a document, or what `gv_engine.scenario.find` takes, for this mixture.
 
     Raises:
         ScenarioError: with all problems.
@@ -136,19 +138,17 @@ class _Reader:
 
     def scenario(self, node: Node) -> Scenario:
         """A member, by name, by a file relative to this one, or in place."""
-        wanted: Document | str | Path = Document(
-            node, self.document.label, self.document.folder, self.document.source
-        )
+        wanted: Document | str | Path = replace(self.document, root=node, problems=None, text="")
         if not isinstance(node.value, dict):
             wanted = word(node)
             file = self.document.folder / wanted
             wanted = file if file.exists() else wanted
         try:
-            return self.load(wanted)
+            return self.load(wanted, self.document)
         except ScenarioError as error:
             for problem in error.problems:
                 self.problems.add(node, problem)
-            raise Wrong(node, "") from None
+            raise (Refused if isinstance(error, TrustError) else Wrong)(node, "") from None
 
     def compare(self, read: Sequence[tuple[Node, Scenario, float]], own_actions: bool) -> None:
         """What members must have in common."""

@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium
 
 from gv_engine.families import FAMILIES, hooks_of, scenario_of
+from gv_engine.reading.trust import taken
 from gv_engine.scenario import gym_id
 
 
@@ -32,9 +33,10 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
 
     Args:
         scenario: a scenario, or what `load_scenario` takes.
-        options: what the environment takes besides.
+        options: what the environment takes besides, and which Python may run (see
+            `Scenario.load`).
     """
-    found = scenario_of(scenario)
+    found = scenario_of(scenario, **taken(options))
     return hooks_of(found).make_env(found, **options)
 
 
@@ -44,7 +46,8 @@ def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
     Args:
         scenario: a scenario, or what `load_scenario` takes.
         num_envs: how many worlds.
-        options: what the environment takes besides.
+        options: what the environment takes besides, and which Python may run (see
+            `Scenario.load`).
     """
-    found = scenario_of(scenario)
+    found = scenario_of(scenario, **taken(options))
     return hooks_of(found).make_vector_env(found, num_envs, **options)

@@ -97,13 +97,16 @@ class _Finder(MetaPathFinder):
         if not fullname.startswith(_PREFIX):
             return None
         folder, *below = (unquote(part) for part in fullname.removeprefix(_PREFIX).split("."))
-        if not below and Path(folder).is_dir():
+        # a relative one comes of `from ..name import …`, which leads out of the folder
+        if not below and Path(folder).is_absolute() and Path(folder).is_dir():
             package = ModuleSpec(fullname, None, is_package=True)
             package.submodule_search_locations = [folder]
             return package
         file = Path(folder, f"{'.'.join(below)}.py")
         if len(below) != 1 or not file.is_file():
             return None
+        if not file.resolve().is_relative_to(Path(folder).resolve()):
+            raise ImportError(f"{file} leads out of its folder, to {file.resolve()}")
         return spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
 
 
@@ -115,6 +118,11 @@ def is_rule_module(name: str) -> bool:
     return name.startswith(_PREFIX)
 
 
+def folder_of(name: str) -> Path:
+    """The folder of a rule file, by the name of its module."""
+    return Path(unquote(name.removeprefix(_PREFIX).partition(".")[0]))
+
+
 def load(file: Path) -> ModuleType:
     """The module of a rule file, imported again once it, or another of its folder, has changed.
 
@@ -122,7 +130,11 @@ def load(file: Path) -> ModuleType:
         RuleFileError: there is no such file, or importing it fails.
     """
     file = file.resolve()
-    if not file.is_file() or file.suffix != ".py":
+    try:
+        is_python = file.is_file() and file.suffix == ".py"
+    except OSError as error:  # a name too long
+        raise RuleFileError(f"{file}: {error.strerror}") from None
+    if not is_python:
         here = sorted(near.name for near in file.parent.glob("*.py"))
         hint = f"; {nearest(file.name, here)}" if here else ""
         raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")

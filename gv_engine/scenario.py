@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from gv_engine.objects import OBJECT_TYPES
 from gv_engine.playing.episode import Identity, watched
 from gv_engine.reading.file import Document, read_file, read_mapping
 from gv_engine.reading.reader import read_document
+from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import instead
 from gv_engine.resources import SCENARIOS
 from gv_engine.rules import SourceFile
@@ -95,7 +96,10 @@ class Scenario:
 
     @classmethod
     def load(
-        cls, source: str | Path | Mapping[str, Any], folder: str | Path | None = None
+        cls,
+        source: str | Path | Mapping[str, Any],
+        folder: str | Path | None = None,
+        **consent: Unpack[Consent],
     ) -> Scenario:
         """Load a scenario.
 
@@ -103,18 +107,18 @@ class Scenario:
             source: the name of a built-in scenario or its Gymnasium id; a YAML file, or a folder
                 with a `scenario.yaml`; or what such a file holds, as a mapping.
             folder: where a mapping's rule files are; by default where Python was started.
+            consent: what else than the Python of its folder may run, as docs/security.md has it:
+                `trust=True`, that of members of a mixture elsewhere; `allow_modules=["name"]`,
+                these modules; `code=False`, none at all.
 
         Raises:
-            ScenarioError: all that is wrong with it, or there is no such scenario.
+            ScenarioError: all that is wrong with it, or there is no such scenario; a `TrustError`
+                if it names Python that may not run.
 
         Warns:
             UserWarning: something in it is ignored.
         """
-        if isinstance(source, Mapping):
-            document = read_mapping(source, Path(folder or "."))
-        else:
-            document = read_file(find(source))
-        return cls.read(document)
+        return cls.read(document_of(source, folder, Trust.given(**consent)))
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
@@ -202,9 +206,8 @@ class Scenario:
         Raises:
             ScenarioError: all that is wrong with them.
         """
-        document = read_file(self.source) if self.source else self.document
         with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
-            return _understood(document, self.changes)
+            return _understood(self.document.again(), self.changes)
 
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`.
@@ -232,6 +235,19 @@ class Scenario:
         return _understood, (self.document, self.changes, self.mixture)
 
 
+def document_of(
+    source: str | Path | Mapping[str, Any], folder: str | Path | None, trust: Trust
+) -> Document:
+    """What `Scenario.load` reads, of a scenario that may run so much Python.
+
+    Raises:
+        ScenarioError: it cannot be read, or there is none.
+    """
+    if isinstance(source, Mapping):
+        return read_mapping(source, Path(folder or "."), trust)
+    return read_file(find(source), trust)
+
+
 def _understood(
     document: Document, changes: Mapping[str, Any], members: tuple[Scenario, ...] = ()
 ) -> Scenario:
@@ -243,9 +259,13 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
-def _member(document: Document | str | Path) -> Scenario:
-    if not isinstance(document, Document):
-        document = read_file(find(document))
+def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
+    if isinstance(wanted, Document):
+        document = wanted
+    else:
+        file = find(wanted)
+        trust = mixture.trust.of_member(file, mixture.folder, mixture.label)
+        document = read_file(file, trust)
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
     return _understood(document, {})

@@ -13,16 +13,17 @@ import json
 import warnings
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.errors import GVEngineError
 from gv_engine.files import replacing
+from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node
 from gv_engine.rules import is_rule_module
-from gv_engine.scenario import Scenario, find, names
+from gv_engine.scenario import Scenario, document_of, find, names
 from gv_engine.system import Phase
 
 
@@ -52,16 +53,25 @@ def identity(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def found_again(known: dict[str, Any]) -> Scenario:
+def found_again(
+    known: dict[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
+) -> Scenario:
     """The scenario that `identity` told of.
+
+    Args:
+        known: what it told.
+        referrer: where that is written, for messages.
+        consent: as for `Scenario.load`; without `trust=True` it runs no Python of its own.
 
     Warns:
         UserWarning: it, or one of its rule files, is no longer what it was.
 
     Raises:
-        ScenarioError: it is no longer there, or no longer right.
+        ScenarioError: it is no longer there, or no longer right; a `TrustError` if it names
+            Python that may not run.
     """
-    scenario = Scenario.load(known["source"], known["folder"])
+    trust = Trust.given(**consent).of_reference(referrer)
+    scenario = Scenario.read(document_of(known["source"], known["folder"], trust))
     if known["changes"]:
         scenario = scenario.with_(**known["changes"])
     if identity(scenario)["digest"] != known["digest"]:
@@ -99,19 +109,24 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
         )
 
 
-def load(path: str | Path, scenario: Scenario | None = None) -> tuple[Scenario, NDArray[Any]]:
+def load(
+    path: str | Path, scenario: Scenario | None = None, **consent: Unpack[Consent]
+) -> tuple[Scenario, NDArray[Any]]:
     """Read worlds from a file.
 
     Args:
         path: of a file that `save` has written.
         scenario: what the worlds play; found again where it was, if left out.
+        consent: as for `Scenario.load`; without `trust=True` a scenario that the file only refers
+            to runs no Python of its own.
 
     Returns:
         The scenario, and (N,) rows of `scenario.layout.dtype`.
 
     Raises:
         SnapshotError: the file cannot be read, is no snapshot, or one of worlds of another layout.
-        ScenarioError: the scenario is no longer there, or no longer right.
+        ScenarioError: the scenario is no longer there, or no longer right; a `TrustError` if it
+            names Python that may not run.
 
     Warns:
         UserWarning: the scenario is no longer what it was, or another one is given.
@@ -126,7 +141,7 @@ def load(path: str | Path, scenario: Scenario | None = None) -> tuple[Scenario, 
             f"{path} is no snapshot of GV Engine; gv_engine.snapshots.save writes them"
         ) from None
     if scenario is None:
-        scenario = found_again(known)
+        scenario = found_again(known, path, **consent)
     try:
         scenario.check(rows)
     except ValueError as error:

@@ -96,9 +96,7 @@ class System:
     @property
     def place(self) -> tuple[str, int]:
         """File and line of its source."""
-        function: Any = self.objects or self.function
-        while isinstance(function, functools.partial):
-            function = function.func
+        function = unwrapped(self.objects or self.function)
         try:
             return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
         except (OSError, TypeError):  # typed in, or a built-in one with parameters
@@ -108,6 +106,13 @@ class System:
     def is_processor(self) -> bool:
         """Whether it is an author's `esper.Processor` instead of a function."""
         return isinstance(self.function, type)
+
+
+def unwrapped(function: Any) -> Any:
+    """The plain function behind partials."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
 
 
 class Marked(Protocol):

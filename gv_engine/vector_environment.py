@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -20,6 +20,7 @@ from gv_engine.batch import Batch, make_batch
 from gv_engine.environment import GridEnv, Observation, at_least, known_options, load
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import Renderer
+from gv_engine.reading.trust import Consent
 from gv_engine.representations import Representation, agent_id_grid, observer
 from gv_engine.scenario import Scenario
 from gv_engine.spaces import action_space, with_room
@@ -43,7 +44,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
 
     Args:
-        scenario, world, max_steps, observation_representation: as for `GridEnv`.
+        scenario, world, max_steps, observation_representation, consent: as for `GridEnv`.
         num_envs: how many worlds.
         autoreset_mode: when a finished world begins anew: NEXT_STEP, SAME_STEP (the last
             observation is then in `info["final_obs"]`) or DISABLED (`reset` with
@@ -78,6 +79,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         num_threads: int = 1,
         episode_statistics: bool = False,
         action_masks: bool = True,
+        **consent: Unpack[Consent],
     ) -> None:
         num_threads = at_least(1, num_threads=num_threads)
         num_envs = at_least(1, num_envs=num_envs)
@@ -86,7 +88,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {names}")
         if render_mode not in (None, "rgb_array", "ansi"):
             raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
-        self.scenario = load(scenario, max_steps)
+        self.scenario = load(scenario, max_steps, **consent)
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)

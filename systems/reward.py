@@ -199,7 +199,14 @@ def reduce_sum(w: Any, agent: int, reward_functions: Any) -> float:
     return total
 
 
-@system(REWARD)
+def nothing_to_reduce(reward_functions: Any, reduction: Any) -> str:
+    """What is wrong if there is no largest or least of nothing."""
+    if reward_functions or reduction not in (max, min):
+        return ""
+    return f"there is no {reduction.__name__} of no reward_functions; list at least one"
+
+
+@system(REWARD, check=nothing_to_reduce)
 def reduce(w: Any, agent: int, reward_functions: Any, reduction: Callable[..., float]) -> float:
     """Several rewards made one by a function of all of them, such as `builtins:max`."""
     return reduction(reward_functions)

@@ -49,7 +49,14 @@ def reduce_all(w: Any, agent: int, terminating_functions: Any) -> bool:
     return True
 
 
-@system(TERMINATING)
+def nothing_to_reduce(terminating_functions: Any, reduction: Any) -> str:
+    """What is wrong if there is no largest or least of nothing."""
+    if terminating_functions or reduction not in (max, min):
+        return ""
+    return f"there is no {reduction.__name__} of no terminating_functions; list at least one"
+
+
+@system(TERMINATING, check=nothing_to_reduce)
 def reduce(w: Any, agent: int, terminating_functions: Any, reduction: Callable[..., bool]) -> bool:
     """Several made one by a function of all of them, such as `builtins:any`."""
     return reduction(terminating_functions)

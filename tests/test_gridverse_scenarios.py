@@ -171,7 +171,8 @@ def turn_around(state, action, *, rng=None):
 def test_registered_names_and_modules(tmp_path, monkeypatch, registry):
     (tmp_path / "elsewhere_rules.py").write_text(REGISTERS, "utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    scenario = load(transition_functions=["elsewhere_rules:turn_around", "about_face"])
+    own = {**ROOM, "transition_functions": ["elsewhere_rules:turn_around", "about_face"]}
+    scenario = Scenario.load(own, allow_modules=["elsewhere_rules"])
     names = [call.name for call in scenario.calls(TRANSITION)]
     assert names == ["turn_around", "about_face"]
     env = GridEnv(scenario, world="object")

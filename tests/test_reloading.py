@@ -163,7 +163,7 @@ def test_modules_of_the_path_are_loaded_again(tmp_path: Path, monkeypatch: pytes
     module.write_text(RULES.replace("from .money import COIN", "COIN = 1"))
     file = tmp_path / "level.yaml"
     file.write_text(LEVEL.replace("./rules.py", "wages_of_test"))
-    game = Game(Scenario.load(file), 0)
+    game = Game(Scenario.load(file, allow_modules=["wages_of_test"]), 0)
     game.step("TURN_LEFT")
     assert game.frame().total == 1
     edit(module, "COIN = 1", "COIN = 2")

@@ -178,11 +178,11 @@ def test_copied_scenarios_may_use_the_same_names(folder):
         assert simulation.world.reward == 3.0
 
 
-@pytest.mark.parametrize("where", ["sub/rules.py", "./sub/../rules.py", "{folder}/rules.py"])
+@pytest.mark.parametrize("where", ["rules.py", "sub/rules.py", "./sub/rules.py"])
 def test_files_are_found_from_the_scenarios_folder(folder, where):
     (folder / "sub").mkdir()
     (folder / "sub" / "rules.py").write_text(RULES)
-    text = LEVEL.replace("./rules.py", where.format(folder=folder))
+    text = LEVEL.replace("./rules.py", where)
     (folder / "scenario.yaml").write_text(text)
     started(Scenario.load(folder)).step(MOVE_FORWARD)
 
@@ -205,7 +205,7 @@ def test_modules_that_python_finds(folder, monkeypatch):
     (folder / "scenario.yaml").write_text(
         LEVEL.replace("./rules.py", "lib_of_rules.coins").replace("C: Coin", "C: LibCoin")
     )
-    started(Scenario.load(folder)).step(MOVE_FORWARD)
+    started(Scenario.load(folder, allow_modules=["lib_of_rules"])).step(MOVE_FORWARD)
 
 
 def test_rule_files_import_their_neighbours(folder):

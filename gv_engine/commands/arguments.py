@@ -7,6 +7,8 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gv_engine.reading.trust import Consent
+
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 else:
@@ -55,6 +57,35 @@ def add_scenario(parser: Any, default: str | None = None) -> None:
             default=default,
             help=f"{says} (default: {default})",
         )
+    add_consent(parser)
+
+
+def add_consent(parser: Any) -> None:
+    """The options that say which Python scenarios may run."""
+    group = parser.add_argument_group(
+        "Python", "A scenario that you name runs the Python inside its folder, and no other."
+    )
+    group.add_argument(
+        "--trust",
+        action="store_true",
+        help="so do scenarios that a file only refers to: a snapshot, a replay, a mixture",
+    )
+    group.add_argument(
+        "--allow-module",
+        dest="allow_modules",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="let scenarios name this module, and what is below it; may be repeated",
+    )
+    group.add_argument(
+        "--no-code", dest="code", action="store_false", help="run no Python, load YAML alone"
+    )
+
+
+def consent(options: argparse.Namespace) -> Consent:
+    """What these options say, as `load_scenario` takes it."""
+    return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
 
 
 def add_policy(parser: Any) -> None:

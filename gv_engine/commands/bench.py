@@ -17,6 +17,7 @@ from gv_engine.commands.arguments import (
     add_command,
     add_scenario,
     complain,
+    consent,
     duration,
     positive,
 )
@@ -60,7 +61,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line for each measurement."""
-    scenario = Scenario.load(options.scenario)
+    scenario = Scenario.load(options.scenario, **consent(options))
     rows = list(measured(scenario, options.num_envs, options.threads, options.seconds))
     tables.show(("", ">"), rows, scenario.name)
     return 0

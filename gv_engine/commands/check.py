@@ -11,6 +11,7 @@ from gv_engine.commands.arguments import (
     add_command,
     add_scenario,
     complain,
+    consent,
     natural,
     positive,
 )
@@ -47,7 +48,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the systems in their order, and what has been found; 1 if something is wrong."""
     try:
-        scenario = load_scenario(options.scenario)
+        scenario = load_scenario(options.scenario, **consent(options))
     except ScenarioError as error:
         print(*error.problems, sep="\n", file=sys.stderr)
         return 1

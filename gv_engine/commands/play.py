@@ -6,7 +6,15 @@ import argparse
 from collections.abc import Iterable
 
 from gv_engine import snapshots
-from gv_engine.commands.arguments import Commands, UsageError, add_command, complain, natural
+from gv_engine.commands.arguments import (
+    Commands,
+    UsageError,
+    add_command,
+    add_consent,
+    complain,
+    consent,
+    natural,
+)
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game, Played
 from gv_engine.scenario import Scenario
@@ -49,6 +57,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--terminal", action="store_true", help="in this terminal, over ssh for instance"
     )
+    add_consent(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         if game is not None:
             app.begin(game)
 
-    app = App.load()
+    app = App.load(**consent(options))
     try:
         app.run(first)
     except NoDisplay as error:
@@ -109,13 +118,13 @@ def begin(options: argparse.Namespace) -> Game:
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
     if options.snapshot is None:
-        return Game(load(options.scenario or _FIRST), options.seed)
+        return Game(load(options.scenario or _FIRST, **consent(options)), options.seed)
     if options.seed is not None:
         raise UsageError(
             f"--seed {options.seed}: the world of --from is drawn already; leave it out"
         )
-    named = options.scenario and Scenario.load(options.scenario)
-    scenario, rows = snapshots.load(options.snapshot, named or None)
+    named = options.scenario and Scenario.load(options.scenario, **consent(options))
+    scenario, rows = snapshots.load(options.snapshot, named or None, **consent(options))
     row = options.row or 0
     if row >= len(rows):
         raise UsageError(

@@ -12,6 +12,7 @@ from gv_engine.commands.arguments import (
     add_command,
     add_policy,
     add_scenario,
+    consent,
     natural,
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     check_name(out)
     if options.scenario.endswith(SUFFIX):
         return _replay(options)
-    scenario = load(options.scenario)
+    scenario = load(options.scenario, **consent(options))
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
     hooks = FAMILIES[scenario.identity.family].hooks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gv_engine.commands.arguments import Commands, add_command, complain
+from gv_engine.commands.arguments import Commands, add_command, add_consent, complain, consent
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.episode import Playable
@@ -37,13 +37,14 @@ def add(commands: Commands) -> None:
         help="what was played, where that is no built-in scenario: its file or folder",
     )
     add_pictures(parser)
+    add_consent(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Do what was asked for; 1 if the episode does not go as the replay says."""
-    given = load(options.scenario) if options.scenario else None
+    given = load(options.scenario, **consent(options)) if options.scenario else None
     if not (options.verify or options.record):
-        return _watch(options.file, given)
+        return _watch(options, given)
     out: Path | None = options.record
     if out:
         check_name(out)
@@ -88,14 +89,14 @@ def _described(replay: Replay) -> str:
     return ", ".join(filter(None, told))
 
 
-def _watch(file: Path, given: Playable | None) -> int:
+def _watch(options: argparse.Namespace, given: Playable | None) -> int:
     # here, so that no other command imports pygame
     from gv_engine.frontend.app import App
     from gv_engine.frontend.window import NoDisplay
 
-    app = App.load()
+    app = App.load(**consent(options))
     try:
-        app.run(lambda app: app.watch(file, given))
+        app.run(lambda app: app.watch(options.file, given))
     except NoDisplay as error:
         complain(error)
         return 1

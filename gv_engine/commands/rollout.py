@@ -21,6 +21,7 @@ from gv_engine.commands.arguments import (
     add_policy,
     add_scenario,
     complain,
+    consent,
     natural,
     positive,
 )
@@ -87,7 +88,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Play the episodes, write them down, and print what came of them."""
-    loaded = load_scenario(options.scenario)
+    loaded = load_scenario(options.scenario, **consent(options))
     hooks = hooks_of(loaded)
     try:
         scenario = hooks.limited(loaded, options.max_steps)

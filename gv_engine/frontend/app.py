@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import Unpack
 
-from gv_engine.errors import GVEngineError, reason
+from gv_engine.errors import GVEngineError, TrustError, reason
 from gv_engine.frontend import sounds
 from gv_engine.frontend.bindings import Bindings, Command
 from gv_engine.frontend.keyboard import Keyboard
@@ -26,10 +27,11 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.theme import THEMES, Theme
 from gv_engine.frontend.widgets import Pen, Point, line_height
 from gv_engine.frontend.window import open_window
-from gv_engine.playing.catalogue import load, source_of
+from gv_engine.playing.catalogue import load, look_at, says, source_of
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
+from gv_engine.reading.trust import Consent
 
 TITLE = "GV Engine"
 FRAME = 1 / 60  # s: no two pictures follow each other faster
@@ -56,10 +58,12 @@ class App:
         screens: the stack; the last one has the keys.
         stale: whether the picture has to be drawn anew.
         told: the games that were played, for a word at the end.
+        consent: which Python scenarios may run, as for `load_scenario`.
     """
 
-    def __init__(self, settings: Settings, bindings: Bindings) -> None:
-        self.settings, self.bindings = settings, bindings
+    def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
+        self.settings, self.bindings, self.consent = settings, bindings, consent
+        self._opened: dict[str, Playable] = {}
         self.screens: list[Screen] = []
         self.stale = True
         self.told: list[Game] = []
@@ -72,11 +76,11 @@ class App:
         self._mouse: Point | None = None
 
     @classmethod
-    def load(cls) -> App:
+    def load(cls, **consent: Unpack[Consent]) -> App:
         """An app with the player's settings and keys; what is wrong with them is said."""
         settings, wrong = Settings.load()
         bindings, broken = Bindings.load()
-        app = cls(settings, bindings)
+        app = cls(settings, bindings, **consent)
         troubles = [trouble for trouble in (wrong, broken) if trouble]
         for trouble in troubles:
             print(f"gv-engine: {trouble}", file=sys.stderr)
@@ -157,12 +161,14 @@ class App:
         Raises:
             GVEngineError: it cannot be played; the message says why.
         """
-        self.begin(Game(load(source), seed))
+        self.begin(Game(load(source, **self.consent), seed))
 
     def begin(self, game: Game) -> None:
         """Play a game from where it is, and remember its scenario."""
         self.push(PlayScreen(self, game))
-        self.settings.played(source_of(game.scenario))
+        source = source_of(game.scenario)
+        self._opened[source] = game.scenario
+        self.settings.played(source)
         self.remember()
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
@@ -176,15 +182,18 @@ class App:
             GVEngineError, OSError: it cannot be watched; the message says why.
         """
         replay = Replay.load(file)
-        self.push(ReplayScreen(self, replay, self._played_again(replay, scenario)))
+        self.push(ReplayScreen(self, replay, self._played_again(replay, file, scenario)))
 
     def go_on(self, file: Path) -> None:
-        """Go on with the game of a replay, at its end.
+        """Go on with the game of a replay, at its end: whoever does, names its scenario.
 
         Raises:
             GVEngineError, OSError: it cannot be played; the message says why.
         """
-        game = self._played_again(Replay.load(file))
+        replay = Replay.load(file)
+        named = self.recent_file(replay)
+        scenario = load(named, **self.consent) if named else None
+        game = self._played_again(replay, file, scenario)
         game.seek(game.length)
         self.begin(game)
 
@@ -202,15 +211,28 @@ class App:
         """Keep in mind how a game went."""
         self.told.append(game)
 
-    def _played_again(self, replay: Replay, scenario: Playable | None = None) -> Game:
-        given = () if scenario is None else (scenario,)
-        return Game.of(replay, replay.find(chain(given, self._recent_scenarios())))
+    def recent_file(self, replay: Replay) -> str:
+        """The file, among those that were played, that says what a replay was of; maybe empty."""
+        found = (file for file in self.settings.recent if says(file, replay.scenario.text))
+        return next(found, "")
 
-    def _recent_scenarios(self) -> Iterator[Playable]:
-        """Those that the player has played from files, as long as they are sound."""
+    def _played_again(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Game:
+        given = () if scenario is None else (scenario,)
+        known = chain(given, self._opened.values(), self._recent_scenarios(replay, file))
+        return Game.of(replay, replay.find(known))
+
+    def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
+        """Those that the player has played before, as long as they are sound.
+
+        Raises:
+            TrustError: the one that the replay is of runs Python of its own.
+        """
         for source in self.settings.recent:
             try:
-                yield load(source)
+                yield look_at(source, file, **self.consent)
+            except TrustError:
+                if says(source, replay.scenario.text):
+                    raise
             except (GVEngineError, OSError):
                 continue
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.errors import GVEngineError, reason
+from gv_engine.errors import GVEngineError, TrustError, reason
 from gv_engine.frontend.lettering import signed
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import make_stage
@@ -110,10 +110,16 @@ class ScenarioCard(Card):
         return cls(Entry(source, "Files"))
 
     def read(self, app: App, theme: Theme, side: int) -> None:
-        self.text = " ".join(self.entry.scenario.description.split())
+        try:
+            scenario = self.entry.scenario
+        except TrustError:
+            about = " ".join(self.entry.description.split())
+            self.text = f"{about} Its own Python runs when you open it.".strip()
+            return
+        self.text = " ".join(scenario.description.split())
         self._thumbnail = pygame.Surface((side, side), 0, 32)
         self._thumbnail.fill(theme.well)
-        stage = make_stage(Game(self.entry.scenario, seed=0), theme)
+        stage = make_stage(Game(scenario, seed=0), theme)
         stage.draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
     def open(self, app: App) -> None:
@@ -129,9 +135,9 @@ class ReplayCard(Card):
 
     def read(self, app: App, theme: Theme, side: int) -> None:
         replay = Replay.load(self.file)
-        self.text = self.about(replay)
+        self.text = self.about(replay, app)
 
-    def about(self, replay: Replay) -> str:
+    def about(self, replay: Replay, app: App) -> str:
         """A line about it."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
@@ -154,6 +160,10 @@ class UnfinishedCard(ReplayCard):
     def __init__(self, file: Path) -> None:
         super().__init__(file)
         self.title = "Go on playing"
+
+    def about(self, replay: Replay, app: App) -> str:
+        file = app.recent_file(replay)
+        return " ".join(filter(None, (super().about(replay, app), file and f"in {file}")))
 
     def open(self, app: App) -> None:
         app.go_on(self.file)

@@ -24,6 +24,7 @@ from gv_engine.system import (
     VISIBILITY,
     Parameter,
     Phase,
+    unwrapped,
 )
 
 Rng = np.random.Generator | None
@@ -150,13 +151,6 @@ def _hints(function: Any) -> dict[str, Any]:
         return get_type_hints(unwrapped(function), include_extras=True)
     except (NameError, TypeError):  # a name that only type checkers import, or no plain function
         return {}
-
-
-def unwrapped(function: Any) -> Any:
-    """The plain function behind partials."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    return function
 
 
 def name_of(function: Any) -> str:

@@ -6,7 +6,7 @@ import copy
 import operator
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -21,6 +21,7 @@ from gv_engine.mathy.env import MathyEnv
 from gv_engine.mathy.scenario import MathyScenario
 from gv_engine.mathy.state import NUM_TYPES, TYPE_BUCKETS, edges
 from gv_engine.mathy.world import ExpressionWorld, Token
+from gv_engine.reading.trust import Consent
 
 Observation = dict[str, NDArray[Any]]
 
@@ -99,6 +100,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
         max_steps: instead of three times the moves.
         observation_representation: "dict", or "graph" with the edges of the tree.
+        consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -113,12 +115,13 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         render_mode: str | None = None,
         max_steps: int | None = None,
         observation_representation: str = "dict",
+        **consent: Unpack[Consent],
     ) -> None:
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(
                 f"render_mode={render_mode!r}: allowed are None and {', '.join(RENDER_MODES)}"
             )
-        self.scenario = load(scenario, max_steps)
+        self.scenario = load(scenario, max_steps, **consent)
         self.render_mode = render_mode
         self.env = self.scenario.make_env()
         self.world = ExpressionWorld(self.env, self.scenario.max_steps)
@@ -267,7 +270,9 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
 
 
 def load(
-    scenario: MathyScenario | str | Path | Mapping[str, Any], max_steps: int | None = None
+    scenario: MathyScenario | str | Path | Mapping[str, Any],
+    max_steps: int | None = None,
+    **consent: Unpack[Consent],
 ) -> MathyScenario:
     """A scenario from what environments take; `max_steps` replaces its own.
 
@@ -275,7 +280,7 @@ def load(
         ScenarioError: it has mistakes.
         ValueError: it belongs to another family.
     """
-    found = scenario_of(scenario)
+    found = scenario_of(scenario, **consent)
     if not isinstance(found, MathyScenario):
         raise ValueError(f"{found.name} is a scenario of the family {found.family!r}, not 'mathy'")
     return found if max_steps is None else found.with_(max_steps=max_steps)

@@ -30,7 +30,7 @@ from gv_engine.mathy.types import (
     source_of,
 )
 from gv_engine.playing.episode import Identity, watched
-from gv_engine.reading.file import Document, read_file
+from gv_engine.reading.file import Document
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
     Node,
@@ -197,7 +197,7 @@ class MathyScenario:
         Raises:
             ScenarioError: all that is wrong with them.
         """
-        document = read_file(self.source) if self.source else self.document
+        document = self.document.again()
         return MathyScenario.read(document, self.changes)
 
     def __repr__(self) -> str:
@@ -247,10 +247,13 @@ class _Reader:
         self.document = document
         self.changes = changes
         self.problems = document.problems or Problems(document.label)
-        self.names = Names(document.folder)
+        self.names = Names(document.folder, document.trust)
         self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
         for key, value in changes.items():
             self.entries[key] = Node(value, key, text=str(value))
+        for key in ("environment", "problem_function", "rules"):
+            if key in self.entries:
+                self.names.preload(self.entries[key])
 
     def fields(self) -> dict[str, Any]:
         """The fields of the scenario.
@@ -330,10 +333,7 @@ class _Reader:
     def problem_function(self, node: Node) -> ProblemFunction:
         """A function of difficulty and generator."""
         found = self.names.function(node)
-        try:
-            signature = inspect.signature(found)
-        except (TypeError, ValueError):  # a built-in one
-            return found
+        signature = inspect.signature(found)
         try:
             signature.bind(None, None)
         except TypeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -17,6 +17,7 @@ from gv_engine.mathy.chunk import Chunk, Finished, Remote, Shown
 from gv_engine.mathy.gym_env import ExpressionEnv, Observation, load
 from gv_engine.mathy.scenario import MathyScenario
 from gv_engine.mathy.world import Token
+from gv_engine.reading.trust import Consent
 
 Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
@@ -31,7 +32,7 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     them keeps what it does below `if __name__ == "__main__":`.
 
     Args:
-        scenario, max_steps, observation_representation: as for `ExpressionEnv`.
+        scenario, max_steps, observation_representation, consent: as for `ExpressionEnv`.
         num_envs: N.
         processes: how many share the games; 1 plays them all in this one.
         autoreset_mode: when a finished game begins anew: NEXT_STEP, SAME_STEP (the last observation
@@ -57,6 +58,7 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         observation_representation: str = "dict",
+        **consent: Unpack[Consent],
     ) -> None:
         if num_envs < 1 or processes < 1:
             raise ValueError(
@@ -64,7 +66,7 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             )
         if render_mode not in (None, "rgb_array", "ansi"):
             raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
-        self.scenario = load(scenario, max_steps)
+        self.scenario = load(scenario, max_steps, **consent)
         self.num_envs = num_envs
         self.render_mode = render_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)

@@ -10,12 +10,16 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Unpack, cast
 
 from gv_engine.errors import ScenarioError
-from gv_engine.families import FAMILIES, load_scenario, names
+from gv_engine.families import FAMILIES, names, read_scenario
 from gv_engine.playing.episode import Playable
+from gv_engine.reading.file import read_file
+from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.values import mapping
 from gv_engine.resources import SCENARIOS
+from gv_engine.scenario import find
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)
@@ -41,25 +45,62 @@ class Entry:
 
     @cached_property
     def scenario(self) -> Playable:
-        """The scenario.
+        """The scenario, to be shown: nobody has named it yet.
 
         Raises:
+            TrustError: it runs Python of its own.
             ScenarioError: all that is wrong with it.
         """
-        return load(self.source)
+        return look_at(self.source, "a list")
+
+    @property
+    def description(self) -> str:
+        """What its file says about it.
+
+        Raises:
+            ScenarioError: it is no such file.
+        """
+        entries = mapping(read_file(find(self.source)).root)
+        return entries["description"].text if "description" in entries else ""
 
 
-def load(source: str | Path) -> Playable:
-    """A scenario of any family of worlds, by name or file.
+def load(source: str | Path, **consent: Unpack[Consent]) -> Playable:
+    """A scenario of any family of worlds that somebody names, by name or file.
+
+    Args:
+        source: its name, file or folder.
+        consent: as for `load_scenario`.
 
     Raises:
         ScenarioError: all that is wrong with it, there is no such scenario, or a library that
             its family needs is missing.
     """
+    return _read(source, Trust.given(**consent))
+
+
+def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]) -> Playable:
+    """A scenario that something else refers to, as `load` has it.
+
+    Raises:
+        TrustError: it runs Python of its own, and there is no `trust=True`.
+        ScenarioError: see `load`.
+    """
+    return _read(source, Trust.given(**consent).of_reference(referrer))
+
+
+def _read(source: str | Path, trust: Trust) -> Playable:
     try:
-        return cast(Playable, load_scenario(source))
+        return cast(Playable, read_scenario(source, trust))
     except ModuleNotFoundError as error:
         raise ScenarioError([str(error)]) from None
+
+
+def says(source: str, text: str) -> bool:
+    """Whether a scenario file holds a text; nothing of it is run."""
+    try:
+        return Path(source).is_file() and read_file(Path(source)).text == text
+    except (ScenarioError, OSError):
+        return False
 
 
 def source_of(scenario: Playable) -> str:

@@ -72,6 +72,7 @@ class Calls:
             "color": read_color,
             "colors": lambda node: read_colors(problems, node),
             "distance_function": names.distance,
+            "reduction": names.reduction,
         }
 
     def calls(self, node: Node, phase: Phase, *, processors: bool = False) -> tuple[Call, ...]:
@@ -136,7 +137,7 @@ class Calls:
         if get_origin(kind) is Annotated:
             kind = get_args(kind)[0]
         if Callable in (kind, get_origin(kind)):
-            return self._names.function
+            return self._names.parameter
         return _BY_TYPE.get(kind, read_plain)
 
     def _unknown(self, system: System, key: str, node: Node, known: list[str]) -> None:

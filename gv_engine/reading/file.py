@@ -13,6 +13,7 @@ import numpy as np
 import yaml
 
 from gv_engine.errors import ScenarioError
+from gv_engine.reading.trust import NAMED, Trust
 from gv_engine.reading.values import Node, Problems, Wrong, mapping
 
 _MOST_VALUES = 50_000
@@ -28,6 +29,7 @@ class Document:
         label: what messages call it.
         folder: relative names of rule files start here.
         source: the file, None for a mapping.
+        trust: which Python it may run.
     """
 
     root: Node
@@ -38,6 +40,7 @@ class Document:
     """Keys that stand there twice, which keep nobody from reading the rest."""
     text: str = ""
     """What the file says."""
+    trust: Trust = NAMED
 
     @property
     def family(self) -> str:
@@ -46,8 +49,16 @@ class Document:
         named = entries.get("family") if isinstance(entries, dict) else None
         return "grid" if named is None else named.text
 
+    def again(self) -> Document:
+        """The document as its file is now, if it comes from one.
 
-def read_file(path: Path) -> Document:
+        Raises:
+            ScenarioError: as for `read_file`.
+        """
+        return read_file(self.source, self.trust) if self.source else self
+
+
+def read_file(path: Path, trust: Trust = NAMED) -> Document:
     """Read a YAML file.
 
     Raises:
@@ -70,7 +81,7 @@ def read_file(path: Path) -> Document:
         mapping(root)
     if len(problems) > builder.repeated:
         problems.raise_if_any()
-    return Document(root, label, path.absolute().parent, path.absolute(), problems, text)
+    return Document(root, label, path.absolute().parent, path.absolute(), problems, text, trust)
 
 
 def _decoded(raw: bytes) -> str:
@@ -99,7 +110,7 @@ def _composed(text: str) -> yaml.Node | None:
     raise Wrong(Node(None, line=line), message)
 
 
-def read_mapping(data: Mapping[str, Any], folder: Path) -> Document:
+def read_mapping(data: Mapping[str, Any], folder: Path, trust: Trust = NAMED) -> Document:
     """Take a mapping for a scenario.
 
     Raises:
@@ -112,7 +123,8 @@ def read_mapping(data: Mapping[str, Any], folder: Path) -> Document:
         root = _Builder(problems).from_python(data, Node(None))
         mapping(root)
     problems.raise_if_any()
-    return Document(root, label, folder.absolute(), text=json.dumps(root.plain, indent=2))
+    text = json.dumps(root.plain, indent=2)
+    return Document(root, label, folder.absolute(), text=text, trust=trust)
 
 
 class _Builder:

@@ -1,13 +1,15 @@
 """What the names in a scenario stand for: systems, object types, functions of Python modules.
 
-A bare name is built in, `./rules.py:name` is looked up in a file beside the scenario, and
-`package.module:name` in a module that Python finds.
+A bare name is built in, `./rules.py:name` is looked up in a file of the scenario's folder, and
+`package.module:name` in a module that may be named. Nothing is imported that `Trust` refuses, and
+nothing is handed out to be called but what is marked, registered, or defined by the scenario.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,7 +20,8 @@ import systems  # noqa: F401  # fills the registries
 from components.objects import built_in_types
 from gv_engine import geometry, rules
 from gv_engine.objects import OBJECT_TYPES
-from gv_engine.reading.values import Node, Wrong, instead, one_of, word
+from gv_engine.reading.trust import Trust, is_file
+from gv_engine.reading.values import Node, Refused, Wrong, instead, one_of, word
 from gv_engine.system import (
     OBSERVATION,
     REGISTRIES,
@@ -30,39 +33,59 @@ from gv_engine.system import (
     System,
     marked,
     system_of,
+    unwrapped,
 )
 from systems.reset import from_map
 
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
-DISTANCES = {f.__name__: f for f in (geometry.manhattan, geometry.euclidean)}
+DISTANCES: dict[str, Callable[..., Any]] = {
+    **{f.__name__: f for f in (geometry.manhattan, geometry.euclidean)},
+    "math:hypot": math.hypot,
+}
 """Functions of (dy, dx), by name."""
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    f"builtins:{f.__name__}": f for f in (all, any, max, min, sum)
+}
+"""Functions of several numbers, by name."""
 _DRAWN = marked(from_map).system
 
 
 class Names:
     """The names that one scenario may use.
 
+    Args:
+        folder: where its files are.
+        trust: which of them may be loaded, and which modules.
+
     Attributes:
         modules: those that it names, imported, by the text before the colon.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, trust: Trust) -> None:
         self.modules: dict[str, ModuleType] = {}
         self._folder = folder
+        self._trust = trust
         self._failed: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
+        self._named: dict[str, dict[str, None]] = {}  # references, by what is before the colon
 
     def preload(self, node: Node) -> None:
         """Import every module that is named below a node, ahead of the types they declare."""
         for text in _texts(node):
             where, colon, name = text.rpartition(":")
-            if colon and name.isidentifier() and (_is_file(where) or _is_dotted(where)):
-                self._import(where)
+            own = text not in DISTANCES and text not in REDUCTIONS
+            if own and colon and name.isidentifier() and (is_file(where) or _is_dotted(where)):
+                self._import(where, text)
 
-    def _import(self, where: str) -> None:
-        if where in self.modules or where in self._failed:
+    def _import(self, where: str, reference: str) -> None:
+        self._named.setdefault(where, {})[reference] = None
+        if where in self.modules or where in self._failed or where in self._refused:
+            return
+        if refusal := self._trust.refusal(self._folder, where):
+            self._refused[where] = refusal
             return
         try:
-            if _is_file(where):
+            if is_file(where):
                 self.modules[where] = rules.load(self._folder / where)
             else:
                 self.modules[where] = rules.import_module(where)
@@ -76,20 +99,48 @@ class Names:
             Wrong: it cannot be imported; without a message if that has been said before.
         """
         where, _, name = word(node).rpartition(":")
-        if not name.isidentifier() or not (_is_file(where) or _is_dotted(where)):
+        if not name.isidentifier() or not (is_file(where) or _is_dotted(where)):
             raise Wrong(node, f"found {node.found}, expected ./rules.py:name or module:name")
-        self._import(where)
-        if where in self._failed:
+        self._import(where, node.text)
+        if where not in self.modules:
             raise self._failure(node, where)
         return where, name
 
     def _failure(self, node: Node, where: str) -> Wrong:
-        """That a module cannot be imported; without a message if that has been said before."""
-        message, self._failed[where] = self._failed[where], ""
-        return Wrong(node, message)
+        """That a module is not imported; without a message if that has been said before."""
+        if where in self._failed:
+            message, self._failed[where] = self._failed[where], ""
+            return Wrong(node, message)
+        refusal = self._refused[where]
+        if not refusal:
+            return Refused(node, "")
+        alike = [each for each, why in self._refused.items() if why == refusal]
+        self._refused |= dict.fromkeys(alike, "")
+        references = ", ".join(text for each in alike for text in self._named[each])
+        return Refused(node, f"{references}: not loaded, {refusal}")
 
     def thing(self, node: Node) -> Any:
-        """What a reference names."""
+        """What a reference names: something that the scenario, or a module it may name, defines."""
+        thing = self._found(node)
+        if callable(thing) and not self._is_own(thing):
+            raise self._foreign(node, thing)
+        return thing
+
+    def _is_own(self, thing: Any) -> bool:
+        home = _home(thing)
+        if rules.is_rule_module(home):
+            return rules.folder_of(home).is_relative_to(self._folder.resolve())
+        return bool(home) and not self._trust.refusal(self._folder, home)
+
+    def _foreign(self, node: Node, thing: Any) -> Wrong:
+        return Refused(
+            node,
+            f"{node.text} comes from {_home(thing) or 'elsewhere'}; name something that is a "
+            f"system, is registered, or is defined in the scenario's own folder",
+        )
+
+    def _found(self, node: Node) -> Any:
+        """Whatever stands under a reference; nobody calls it yet."""
         where, name = self._split(node)
         module = self.modules[where]
         if not hasattr(module, name):
@@ -97,18 +148,42 @@ class Names:
             raise Wrong(node, f"{where} has no {name!r}{defined}")
         return getattr(module, name)
 
-    def function(self, node: Node) -> Callable[..., Any]:
-        """A plain function, by reference."""
+    def function(self, node: Node, *example: Any) -> Callable[..., Any]:
+        """A plain function, by reference.
+
+        Args:
+            example: what it is going to be called with, if that is known.
+        """
         thing = self.thing(node)
         if not callable(thing):
             raise Wrong(node, f"{node.text} is a {type(thing).__name__}, expected a function")
+        if example:
+            try:
+                inspect.signature(thing).bind(*example)
+            except (TypeError, ValueError) as error:
+                count = "one argument" if len(example) == 1 else f"{len(example)} arguments"
+                raise Wrong(node, f"{node.text} does not take {count}: {error}") from None
         return thing  # type: ignore[no-any-return]  # callable is all that is known of it
 
     def distance(self, node: Node) -> Callable[..., Any]:
         """A function of (dy, dx), by name or reference."""
-        if ":" in node.text:
-            return self.function(node)
-        return list(DISTANCES.values())[one_of(node, DISTANCES, "distance function")]
+        return self._known(node, DISTANCES, "distance function", 0, 0)
+
+    def reduction(self, node: Node) -> Callable[..., Any]:
+        """A function of several numbers, by name or reference."""
+        return self._known(node, REDUCTIONS, "reduction", ())
+
+    def parameter(self, node: Node) -> Callable[..., Any]:
+        """A function for a system that an author wrote, by name or reference."""
+        return self._known(node, {**DISTANCES, **REDUCTIONS}, "function")
+
+    def _known(
+        self, node: Node, known: Mapping[str, Callable[..., Any]], what: str, *example: Any
+    ) -> Callable[..., Any]:
+        where, colon, _ = word(node).rpartition(":")
+        if node.text in known or not colon or where in ("builtins", "math"):
+            return list(known.values())[one_of(node, known, what)]
+        return self.function(node, *example)
 
     def system(self, node: Node, phase: Phase, *, processors: bool = False) -> System:
         """The system of a name, which must be of a phase.
@@ -129,7 +204,7 @@ class Names:
         raise Wrong(node, f"{fault}{instead(name, known)}")
 
     def _own_system(self, node: Node, phase: Phase, processors: bool) -> System:
-        thing = self.thing(node)
+        thing = self._found(node)
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
             if not processors or phase not in _PROCESSORS:
                 lists = ", ".join(each.name for each in _PROCESSORS)
@@ -138,6 +213,10 @@ class Names:
                     f"{thing.__name__} is an esper.Processor; these stand by themselves and in "
                     f"{lists} only; write a function and decorate it with @system({phase.name})",
                 )
+            if not self._is_own(thing):
+                raise self._foreign(node, thing)
+            if thing.process is esper.Processor.process:
+                raise Wrong(node, f"{thing.__name__} has no method process, which does the work")
             try:
                 return rules.processor_system(thing, phase)
             except TypeError as error:
@@ -153,6 +232,8 @@ class Names:
     def _function_of_states(self, node: Node, thing: Any, phase: Phase) -> System:
         from gv_engine.gridverse.adapters import system_from  # which most scenarios do without
 
+        if callable(thing) and not self._is_own(thing) and not _is_registered(thing, phase):
+            raise self._foreign(node, thing)
         try:
             return system_from(thing, phase, node.text.rpartition(":")[2])
         except TypeError as error:
@@ -168,7 +249,7 @@ class Names:
             both = OBSERVATION, VISIBILITY
             known = [phase for phase in both if node.text in REGISTRIES[phase]]
             return known[-1] if known else VISIBILITY
-        thing = self.thing(node)
+        thing = self._found(node)
         system = system_of(thing)
         if system is not None:
             return system.phase if system.phase is OBSERVATION else VISIBILITY
@@ -202,7 +283,7 @@ class Names:
             home = self.modules[where].__name__
             types |= {t.name: t.index for t in OBJECT_TYPES if t.module == home}
         if name not in types:
-            for module in self._failed:  # which may declare it
+            for module in (*self._failed, *self._refused):  # which may declare it
                 raise self._failure(node, module)
             raise Wrong(node, f"no object type {name!r}{instead(name, types)}")
         return types[name]
@@ -222,8 +303,14 @@ def _texts(node: Node) -> Iterator[str]:
         yield node.text
 
 
-def _is_file(where: str) -> bool:
-    return where.endswith(".py") or where.startswith((".", "/"))
+def _home(thing: Any) -> str:
+    """The name of the module that defines a function or class, or an object's class."""
+    return str(getattr(unwrapped(thing), "__module__", None) or "")
+
+
+def _is_registered(thing: Any, phase: Phase) -> bool:
+    registry = REGISTRIES[phase]
+    return any(registry[name].objects is thing for name in registry)
 
 
 def _is_dotted(where: str) -> bool:

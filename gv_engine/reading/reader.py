@@ -89,7 +89,7 @@ class _Reader:
         self.document = document
         self.root = document.root
         self.problems = document.problems or Problems(document.label)
-        self.names = Names(document.folder)
+        self.names = Names(document.folder, document.trust)
         self.read = Calls(self.problems, self.names)
         self.entries: dict[str, Node] = {}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gv_engine.area import Area
-from gv_engine.errors import ScenarioError, nearest
+from gv_engine.errors import ScenarioError, TrustError, nearest
 from gv_engine.objects import COLORS
 
 LONGEST_SIDE = 1024
@@ -73,12 +73,17 @@ class Wrong(Exception):
         self.message = message
 
 
+class Refused(Wrong):
+    """Python that may not run; an empty message as for `Wrong`."""
+
+
 class Problems:
     """Collects what is wrong with a scenario, to be raised at once."""
 
     def __init__(self, label: str) -> None:
         self._label = label
         self._found: list[tuple[int, str]] = []
+        self._error = ScenarioError
 
     def add(self, node: Node, message: str) -> None:
         if message:
@@ -91,6 +96,8 @@ class Problems:
             yield
         except Wrong as wrong:
             self.add(wrong.node, wrong.message)
+            if isinstance(wrong, Refused):
+                self._error = TrustError
 
     def __len__(self) -> int:
         return len(self._found)
@@ -99,10 +106,10 @@ class Problems:
         """Raise all problems, in order of their lines.
 
         Raises:
-            ScenarioError: there are some.
+            ScenarioError: there are some; a `TrustError` if Python is among them that may not run.
         """
         if self._found:
-            raise ScenarioError(text for _, text in sorted(self._found, key=lambda found: found[0]))
+            raise self._error(text for _, text in sorted(self._found, key=lambda found: found[0]))
 
 
 def located(label: str, node: Node, message: str) -> str:

@@ -1,0 +1,127 @@
+"""Whose Python a scenario may run: asked before any of it is loaded, and kept by the scenario.
+
+Naming a scenario is consent to the Python inside its folder and to nothing else; docs/security.md
+is the whole of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, TypedDict, cast
+
+from gv_engine.resources import SCENARIOS
+
+GROUP = "gv_engine.rules"
+"""Entry points by which installed packages declare modules that scenarios may name."""
+
+_ENGINE = ("components", "systems")
+
+
+class Consent(TypedDict, total=False):
+    """What whoever loads a scenario may say about its Python; see `Trust`."""
+
+    trust: bool
+    allow_modules: Iterable[str]
+    code: bool
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What whoever loads a scenario has consented to.
+
+    Attributes:
+        trust: scenarios that a file merely refers to may run the Python of their folders too.
+        allow_modules: packages and modules that may be named, with all that is below them.
+        code: False if nothing but YAML may be loaded.
+        referrer: the file that refers to the scenario, if nobody has named or trusted it.
+    """
+
+    trust: bool = False
+    allow_modules: tuple[str, ...] = ()
+    code: bool = True
+    referrer: str = ""
+
+    @classmethod
+    def given(
+        cls, *, trust: bool = False, allow_modules: Iterable[str] = (), code: bool = True
+    ) -> Trust:
+        """What somebody says who names a scenario.
+
+        Raises:
+            ValueError: `allow_modules` is a text, whose letters are no modules.
+        """
+        if isinstance(allow_modules, str):
+            raise ValueError(f"allow_modules={allow_modules!r}: expected a list of names")
+        return cls(trust, tuple(allow_modules), code)
+
+    def of_reference(self, referrer: object) -> Trust:
+        """The consent to a scenario that a file refers to."""
+        return self if self.trust else replace(self, referrer=self.referrer or str(referrer))
+
+    def of_member(self, file: Path, folder: Path, mixture: str) -> Trust:
+        """The consent to a scenario in a file that a mixture in a folder lists."""
+        file = file.resolve()
+        if any(file.is_relative_to(home.resolve()) for home in (folder, SCENARIOS)):
+            return self
+        return self.of_reference(mixture)
+
+    def refusal(self, folder: Path, where: str) -> str:
+        """Why a file of a scenario's folder, or a module, may not be loaded; empty if it may."""
+        in_file = is_file(where)
+        if not in_file and _is_below(where, _ENGINE):
+            return ""
+        if not self.code:
+            return "no Python is, as was asked for (--no-code, code=False)"
+        if self.referrer:
+            return (
+                f"{self.referrer} only refers to this scenario; if you trust it, name it yourself, "
+                f"or add --trust (in Python trust=True)"
+            )
+        return _leads_out(folder, where) if in_file else self._unknown(where)
+
+    def _unknown(self, module: str) -> str:
+        if _is_below(module, self.allow_modules) or _is_below(module, _declared()):
+            return ""
+        return (
+            f"scenarios may name files of their folder; if you trust the module, add "
+            f"--allow-module {module} (in Python allow_modules=[{module!r}])"
+        )
+
+
+NAMED = Trust()
+"""The consent to a scenario that is named, and no more."""
+
+
+def taken(options: dict[str, Any]) -> Consent:
+    """What options say about Python, taken out of them."""
+    given = {key: options.pop(key) for key in Consent.__annotations__ if key in options}
+    return cast(Consent, given)
+
+
+def is_file(where: str) -> bool:
+    """Whether what stands before the colon of a reference is a file, else it is a module."""
+    return where.endswith(".py") or where.startswith((".", "/"))
+
+
+def _leads_out(folder: Path, where: str) -> str:
+    paths = PurePosixPath(where), PureWindowsPath(where)
+    if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
+        return "files are named from the scenario's folder on and lie in it, as ./rules.py"
+    try:
+        file = (folder / where).resolve()
+        inside = file.is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError) as error:  # links in a ring, a character of no name
+        return f"it cannot be found: {error}"
+    return "" if inside else f"it leads out of the scenario's folder, to {file}"
+
+
+def _is_below(module: str, packages: Iterable[str]) -> bool:
+    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+
+
+def _declared() -> list[str]:
+    """The packages and modules that installed packages offer to scenarios; none is imported."""
+    return [point.module for point in entry_points(group=GROUP)]
