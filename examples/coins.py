@@ -52,7 +52,7 @@ SCENARIO = {
     "observation_function": {"name": "partially_occluded", "area": [[-4, 0], [-2, 2]]},
     "terminating_function": "reach_exit",
     "state_space": {
-        "objects": ["Floor", "Wall", "Exit", f"{__name__}:Coin"],
+        "objects": ["Floor", "Wall", "Exit", "Coin"],
         "colors": ["NONE", "YELLOW"],
     },
 }

@@ -276,7 +276,8 @@ def processor_system(cls: type[esper.Processor], phase: Phase) -> System:
     """The system that an author's esper.Processor is: what its `__init__` takes is its parameters.
 
     Raises:
-        TypeError: `__init__` takes *args, **kwargs or keyword-only arguments.
+        TypeError: `__init__` takes *args, **kwargs or keyword-only arguments, or it has no method
+            `process`.
     """
     signature = inspect.signature(cls)
     try:
@@ -292,4 +293,6 @@ def processor_system(cls: type[esper.Processor], phase: Phase) -> System:
             )
         hint = hints.get(parameter.name, Any)
         parameters.append(Parameter(parameter.name, hint, parameter.default))
+    if cls.process is esper.Processor.process:
+        raise TypeError(f"{cls.__name__} has no method process, which does the work")
     return System(cls, phase, cls.__name__, tuple(parameters))

@@ -171,7 +171,7 @@ def test_the_level_itself_is_fine(tmp_path):
         ("name: level", "<<: 5", "1: <<: only mappings can be merged"),
         ("name: level", "name: \x07", "1: not valid YAML: found the character 0x7"),
         ("Key]", "./nowhere.py:Coin]", "./nowhere.py cannot be loaded: no Python file 'nowhere.p"),
-        ("Key]", "nowhere:Coin]", "objects[3]: nowhere cannot be loaded: ModuleNotFoundError"),
+        ("Key]", "nowhere:Coin]", "objects[3]: nowhere:Coin: not loaded, scenarios may name files"),
         ("Key]", "':Coin']", "4: state_space.objects[3]: found ':Coin', expected ./rules.py:name"),
         ("[RED]", "[" * 300 + "]" * 300, "nested deeper than 50 levels"),
     ],

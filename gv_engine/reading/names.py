@@ -215,8 +215,6 @@ class Names:
                 )
             if not self._is_own(thing):
                 raise self._foreign(node, thing)
-            if thing.process is esper.Processor.process:
-                raise Wrong(node, f"{thing.__name__} has no method process, which does the work")
             try:
                 return rules.processor_system(thing, phase)
             except TypeError as error:
