@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gv_engine.errors import ScenarioError
+from gv_engine.extras import MATH, Extra
 from gv_engine.reading.file import Document, read_file, read_mapping
 from gv_engine.reading.values import Node, instead, located
 from gv_engine.resources import SCENARIOS
@@ -140,6 +141,7 @@ class Family:
         module: with the functions of `Hooks`.
         env, vector_env: entry points of its Gymnasium ids.
         built_in: finds its scenarios that come with the engine; none is read for it.
+        extra: what it needs besides the package itself.
     """
 
     name: str
@@ -147,6 +149,12 @@ class Family:
     env: str
     vector_env: str
     built_in: Callable[[], BuiltIn]
+    extra: Extra | None = None
+
+    @property
+    def missing(self) -> str:
+        """How to get what it needs and is not installed; empty if nothing is missing."""
+        return self.extra.missing if self.extra else ""
 
     @property
     def hooks(self) -> Hooks:
@@ -186,6 +194,7 @@ FAMILIES = {
             "gv_engine.mathy.gym_env:ExpressionEnv",
             "gv_engine.mathy.vector_env:ExpressionVectorEnv",
             _mathy,
+            MATH,
         ),
     )
 }

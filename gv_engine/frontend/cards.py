@@ -120,6 +120,28 @@ class ScenarioCard(Card):
         app.play(self.entry.source)
 
 
+class MissingCard(Card):
+    """Stands for scenarios that need what is not installed.
+
+    Args:
+        entries: the scenarios.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__(f"{len(entries)} more levels")
+        self.text = entries[0].missing
+        self._names = " ".join(entry.title for entry in entries)
+
+    def rank(self, words: Sequence[str]) -> int | None:
+        return 2 if all(word in self._names for word in words) else None
+
+    def read(self, app: App, theme: Theme, side: int) -> None:
+        """There is nothing to read."""
+
+    def open(self, app: App) -> None:
+        raise GVEngineError(self.text)
+
+
 class ReplayCard(Card):
     """Opens a replay."""
 
