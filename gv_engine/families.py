@@ -73,8 +73,14 @@ class Hooks(Protocol):
     def systems(self, scenario: Any) -> Systems:
         """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
 
-    def examine(self, scenario: Any, episodes: int, seed: int) -> Examination:
-        """Play random episodes, and look for what is wrong."""
+    def examine(self, scenario: Any, episodes: int, seed: int, limit: float) -> Examination:
+        """Play random episodes, and look for what is wrong.
+
+        Args:
+            scenario: what is played.
+            episodes, seed: how many, and the seed of the first.
+            limit: seconds for a compiled step, which nobody can stop; then the process ends.
+        """
 
     def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
         """What is to be seen at the beginning of an episode and after each of its steps.
@@ -120,9 +126,13 @@ def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str
 
 
 def place(system: System) -> str:
-    """File and line of a system; the file relative to where Python was started, or to the engine's
-    home, if it lies below one of them."""
-    name, line = system.place
+    """File and line of a system, see `from_here`."""
+    return from_here(*system.place)
+
+
+def from_here(name: str, line: int) -> str:
+    """File and line; the file relative to where Python was started, or to the engine's home, if it
+    lies below one of them."""
     file = Path(name)
     homes = [home for home in (Path.cwd(), _HOME) if file.is_relative_to(home)]
     return f"{file.relative_to(homes[0]) if homes else file}:{line}"

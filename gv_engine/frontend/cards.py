@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.errors import GVEngineError, reason
+from gv_engine.errors import GVEngineError, Stopped, reason
 from gv_engine.frontend.lettering import signed
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import make_stage
@@ -52,6 +52,8 @@ class Card:
         self._made_for = theme
         try:
             self.read(app, theme, side)
+        except Stopped as stopped:
+            self.wrong = str(stopped)
         except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
             self.wrong = reason(error)
 
