@@ -4,9 +4,13 @@ SCENARIO :=
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
-# An installation ends by writing its stamp, named after this folder and what pyproject.toml says
-# before its tool tables. A .venv that is half made, out of date or from elsewhere has no such stamp.
-KEY := $(shell { pwd -P; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
+# What is played: the extra of each family of worlds.
+PLAYED := .[math]
+
+# An installation ends by writing its stamp, named after this folder, what is played, and what
+# pyproject.toml says before its tool tables. A .venv that is half made, out of date or from
+# elsewhere has no such stamp.
+KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
 .PHONY: help play test check bench clean anew
 
@@ -34,7 +38,7 @@ clean:  ## remove all that was made here, .venv included
 
 .venv/play-$(KEY):
 	@$(MAKE_VENV)
-	$(PIP) install --prefer-binary --editable .
+	$(PIP) install --prefer-binary --editable '$(PLAYED)'
 	$(PYTHON) -m compileall -q gv_engine components systems
 	@touch $@
 

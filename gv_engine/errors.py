@@ -14,6 +14,14 @@ class RuleError(GVEngineError, RuntimeError):
     """A rule met a world in which it is not defined, or broke a promise that rules make."""
 
 
+class Stopped(BaseException):
+    """Raised within a rule that runs for too long; no Exception, so that few rules catch it."""
+
+
+class StoppedError(RuleError):
+    """A rule ran for too long and was stopped."""
+
+
 class CapacityError(RuleError):
     """A world ran out of entities."""
 

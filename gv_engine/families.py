@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast
 
 from gv_engine.errors import ScenarioError
+from gv_engine.extras import MATH, Extra
 from gv_engine.reading.file import Document, read_file, read_mapping
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node, instead, located
@@ -73,8 +74,14 @@ class Hooks(Protocol):
     def systems(self, scenario: Any) -> Systems:
         """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
 
-    def examine(self, scenario: Any, episodes: int, seed: int) -> Examination:
-        """Play random episodes, and look for what is wrong."""
+    def examine(self, scenario: Any, episodes: int, seed: int, limit: float) -> Examination:
+        """Play random episodes, and look for what is wrong.
+
+        Args:
+            scenario: what is played.
+            episodes, seed: how many, and the seed of the first.
+            limit: seconds for a compiled step, which nobody can stop; then the process ends.
+        """
 
     def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
         """What is to be seen at the beginning of an episode and after each of its steps.
@@ -120,9 +127,13 @@ def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str
 
 
 def place(system: System) -> str:
-    """File and line of a system; the file relative to where Python was started, or to the engine's
-    home, if it lies below one of them."""
-    name, line = system.place
+    """File and line of a system, see `from_here`."""
+    return from_here(*system.place)
+
+
+def from_here(name: str, line: int) -> str:
+    """File and line; the file relative to where Python was started, or to the engine's home, if it
+    lies below one of them."""
     file = Path(name)
     homes = [home for home in (Path.cwd(), _HOME) if file.is_relative_to(home)]
     return f"{file.relative_to(homes[0]) if homes else file}:{line}"
@@ -141,6 +152,7 @@ class Family:
         module: with the functions of `Hooks`.
         env, vector_env: entry points of its Gymnasium ids.
         built_in: finds its scenarios that come with the engine; none is read for it.
+        extra: what it needs besides the package itself.
     """
 
     name: str
@@ -148,6 +160,12 @@ class Family:
     env: str
     vector_env: str
     built_in: Callable[[], BuiltIn]
+    extra: Extra | None = None
+
+    @property
+    def missing(self) -> str:
+        """How to get what it needs and is not installed; empty if nothing is missing."""
+        return self.extra.missing if self.extra else ""
 
     @property
     def hooks(self) -> Hooks:
@@ -187,6 +205,7 @@ FAMILIES = {
             "gv_engine.mathy.gym_env:ExpressionEnv",
             "gv_engine.mathy.vector_env:ExpressionVectorEnv",
             _mathy,
+            MATH,
         ),
     )
 }

@@ -101,15 +101,15 @@ def systems(scenario: Scenario) -> Systems:
     ]
 
 
-def examine(scenario: Scenario, episodes: int, seed: int) -> Examination:
+def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Examination:
     """Compare the object world with the compiled one, and look for broken promises."""
+    promises = broken(scenario, seed=seed)  # first, as it can be stopped
     try:
         Batch(scenario, 1)
         compiles = "yes"
     except DoesNotCompileError as error:
         compiles = f"no: {error}"
-    promises = broken(scenario, seed=seed)
-    report = compare(scenario, episodes, seed, compiles == "yes")
+    report = compare(scenario, episodes, seed, compiles == "yes", limit)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
     if not report.fault and not promises:

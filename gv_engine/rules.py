@@ -23,13 +23,13 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, get_type_hints
 from urllib.parse import unquote
 
 import esper
 
-from gv_engine.errors import GVEngineError, RuleError, nearest
+from gv_engine.errors import GVEngineError, RuleError, Stopped, StoppedError, nearest
 from gv_engine.system import Parameter, Phase, System
 
 # a module with a path, even an empty one, can have modules below it
@@ -166,7 +166,7 @@ def import_module(name: str) -> ModuleType:
             module = importlib.import_module(name)
         else:
             module = _imported_again(name, seen.path)
-    except (Exception, SystemExit) as error:  # whatever an author's file may raise
+    except (Exception, SystemExit, Stopped) as error:  # whatever an author's file may raise
         raise RuleFileError(_cause(error)) from None
     file = getattr(module, "__file__", None)
     if file and name not in _loaded and name.partition(".")[0] not in _OWN:
@@ -225,6 +225,8 @@ def _escaped(part: str) -> str:
 
 
 def _cause(error: BaseException) -> str:
+    if isinstance(error, Stopped):
+        return str(error)
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
         return f"{error.filename}:{error.lineno}: {kind}: {error.msg}"
@@ -244,17 +246,39 @@ def place_of(error: BaseException) -> str:
     frames = [
         f"{frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
-        if is_rule_module(name := frame.f_globals.get("__name__", "")) or name in _loaded
+        if _is_authors(frame)
     ]
     return frames[-1] if frames else ""
 
 
-def failure(error: Exception) -> RuleError:
+def _is_authors(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return is_rule_module(name) or name in _loaded
+
+
+def is_rules(frame: FrameType) -> bool:
+    """Whether what runs there belongs to a rule, an author's or a built-in one."""
+    return _is_authors(frame) or _package(frame) == "systems"
+
+
+def is_engines(frame: FrameType) -> bool:
+    """Whether what runs there belongs to the engine or to esper, and not to a rule."""
+    return not is_rules(frame) and _package(frame) in (*_OWN, "esper")
+
+
+def _package(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
+
+
+def failure(error: Exception | Stopped) -> RuleError:
     """What to say about an error that came out of a rule.
 
     Raises:
         Exception: the error itself, if it came from no rule.
     """
+    if isinstance(error, Stopped):
+        return StoppedError(str(error))
     place = place_of(error)
     if isinstance(error, GVEngineError):
         return RuleError(f"{place}: {error}" if place else str(error))

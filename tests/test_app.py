@@ -1,5 +1,6 @@
 """The screens, driven by events without a window."""
 
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,22 @@ def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
         pass
     assert all(card.text and not card.wrong for card in cards)
     assert (desk.look() != empty).any()
+
+
+def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "mathy_core", None)
+    start = StartScreen(desk.app)
+    desk.app.push(start)
+    desk.look()
+    sections = {heading: list(cards) for heading, cards in start.sections()}
+    (card,) = sections["Not installed"]
+    assert card.title == "24 more levels"
+    assert f"{sys.executable} -m pip install" in card.text
+    assert not any("mathy" in card.title for cards in sections.values() for card in cards)
+    desk.type("mathy poly")
+    assert [placed.card for placed in start._placed] == [card]
+    desk.press("Return")
+    assert desk.app._note == card.text
 
 
 def test_arrows_walk_over_all_cards(desk: Desk):

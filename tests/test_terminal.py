@@ -204,12 +204,14 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no termina
 
 
 @contextmanager
-def playing(tmp_path: Path, **environment: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def playing(
+    tmp_path: Path, scenario: str = "keydoor-5x5", **environment: str
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """The command in a terminal of its own: the process, and what its keys and screen hang on."""
     import pty
 
     keyboard, terminal = pty.openpty()
-    command = [sys.executable, "-m", "gv_engine", "play", "keydoor-5x5", "--terminal", "--seed=200"]
+    command = [sys.executable, "-m", "gv_engine", "play", scenario, "--terminal", "--seed=200"]
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
     with subprocess.Popen(
         command,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,9 @@ from gv_engine.environment import GridEnv
 from gv_engine.errors import RuleError
 from gv_engine.geometry import ACTIONS
 from gv_engine.policy import Uniform
+from gv_engine.runaway import fuse
 from gv_engine.scenario import Scenario
+from gv_engine.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
 
 _AGAIN = "a second time"
 _LONGEST = 200  # steps of an episode; most of what goes wrong does so soon
@@ -35,7 +39,13 @@ class _Fault(Exception):
     pass
 
 
-def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: bool = True) -> Report:
+def examine(
+    scenario: Scenario,
+    episodes: int = 10,
+    seed: int = 0,
+    compiled: bool = True,
+    limit: float = threading.TIMEOUT_MAX,
+) -> Report:
     """Play random episodes, and after each step look at all that there is.
 
     The world is whole (see `gv_engine.checking.invariants`), the observation lies in its space, and
@@ -48,6 +58,7 @@ def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: boo
         seed: of the first; the next ones follow.
         compiled: whether there is a compiled world to compare with; if not, a second object world
             shows whether equal seeds give equal episodes.
+        limit: seconds for a compiled step; one that takes longer ends the process.
 
     Raises:
         DoesNotCompileError: there is none, though `compiled` says so.
@@ -64,7 +75,7 @@ def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: boo
         action: int | None = None
         for step in range(_LONGEST + 1):
             try:
-                seen = _advance(worlds, seed + number, action)
+                seen = _advance(worlds, seed + number, action, limit)
                 _inspect(scenario, worlds, seen)
             except _Fault as fault:
                 did = "reset" if action is None else ACTIONS[scenario.actions[action]]
@@ -78,17 +89,21 @@ def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: boo
     return Report(episodes, steps, "")
 
 
-def _advance(worlds: dict[str, GridEnv], seed: int, action: int | None) -> dict[str, Any]:
+def _advance(
+    worlds: dict[str, GridEnv], seed: int, action: int | None, limit: float
+) -> dict[str, Any]:
     """Take a step, or reset, in every world; what the object world shows, by name."""
     shown: dict[str, dict[str, Any]] = {}
     failed: dict[str, str] = {}
     for name, env in worlds.items():
         reward, terminated, truncated = 0.0, False, False
+        says = _endless(env.scenario, action is None, limit)
         try:
-            if action is None:
-                observation, info = env.reset(seed=seed)
-            else:
-                observation, reward, terminated, truncated, info = env.step(action)
+            with fuse(limit, says) if name == "compiled" else nullcontext():
+                if action is None:
+                    observation, info = env.reset(seed=seed)
+                else:
+                    observation, reward, terminated, truncated, info = env.step(action)
         except RuleError as error:
             failed[name] = str(error)
             continue
@@ -113,6 +128,20 @@ def _advance(worlds: dict[str, GridEnv], seed: int, action: int | None) -> dict[
         said = (f"{name} world: {failed.get(name, 'goes on')}" for name in worlds)
         raise _Fault(f"only one world fails; {', '.join(said)}")
     return shown["object"] | {"others": list(shown.values())[1:]}
+
+
+def _endless(scenario: Scenario, resets: bool, limit: float) -> str:
+    acting = (RESET,) if resets else (TRANSITION, REWARD, TERMINATING)
+    rules = [
+        call.name
+        for member in scenario.members
+        for phase in (*acting, VISIBILITY, OBSERVATION)
+        for call in member.calls(phase)
+    ]
+    return (
+        f"the compiled world ran for {limit:g} s and was stopped, where the object world had come "
+        f"to an end; one of its rules does not: {', '.join(dict.fromkeys(rules))}"
+    )
 
 
 def _inspect(scenario: Scenario, worlds: dict[str, GridEnv], seen: dict[str, Any]) -> None:

@@ -12,11 +12,13 @@ from gv_engine.commands.arguments import (
     add_scenario,
     complain,
     consent,
+    duration,
     natural,
     positive,
 )
-from gv_engine.errors import ScenarioError
+from gv_engine.errors import ScenarioError, Stopped
 from gv_engine.families import hooks_of, load_scenario
+from gv_engine.runaway import Guard
 
 _EXAMPLES = """\
 gv-engine check keydoor-9x9
@@ -43,10 +45,26 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--seed", metavar="S", type=natural, default=0, help="of the first one (default: 0)"
     )
+    parser.add_argument(
+        "--limit",
+        metavar="SECONDS",
+        type=duration,
+        default=10.0,
+        help="for each call of a rule, which is stopped and named after that (default: 10)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the systems in their order, and what has been found; 1 if something is wrong."""
+    try:
+        with Guard(options.limit, lambda runaway: True):
+            return _check(options)
+    except Stopped as stopped:
+        complain(stopped)
+        return 1
+
+
+def _check(options: argparse.Namespace) -> int:
     try:
         scenario = load_scenario(options.scenario, **consent(options))
     except ScenarioError as error:
@@ -55,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     hooks = hooks_of(scenario)
     for title, systems in hooks.systems(scenario):
         tables.show(("phase", "system", "where"), systems, f"{title}: its systems in their order")
-    found = hooks.examine(scenario, options.episodes, options.seed)
+    found = hooks.examine(scenario, options.episodes, options.seed, options.limit)
     tables.show(("", ""), found.facts)
     for fault in found.faults:
         complain(fault)

@@ -17,6 +17,7 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game, Played
+from gv_engine.runaway import PATIENCE, Guard, Runaway
 from gv_engine.scenario import Scenario
 from gv_engine.text import signed
 
@@ -110,11 +111,24 @@ def _in_terminal(options: argparse.Namespace) -> int:
 
 
 def begin(options: argparse.Namespace) -> Game:
-    """The game that was asked for.
+    """The game that was asked for; a rule that takes its time to begin it is named.
 
     Raises:
         UsageError: FILE has no such row, or there are options that do not go together.
     """
+    named: list[Runaway] = []
+
+    def name(runaway: Runaway) -> bool:
+        if not named:
+            complain(f"{runaway} has been running for {runaway.seconds:.0f} s. Ctrl-C: stop it")
+        named.append(runaway)
+        return False
+
+    with Guard(PATIENCE, name):
+        return _begun(options)
+
+
+def _begun(options: argparse.Namespace) -> Game:
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
     if options.snapshot is None:

@@ -15,10 +15,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
-from gv_engine.errors import GVEngineError, TrustError, reason
+from gv_engine.errors import GVEngineError, Stopped, TrustError, reason
 from gv_engine.frontend import sounds
 from gv_engine.frontend.bindings import Bindings, Command
 from gv_engine.frontend.keyboard import Keyboard
+from gv_engine.frontend.question import Question
 from gv_engine.frontend.screens.play import PlayScreen
 from gv_engine.frontend.screens.replay import ReplayScreen
 from gv_engine.frontend.screens.screen import Screen
@@ -32,6 +33,7 @@ from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
 from gv_engine.reading.trust import Consent
+from gv_engine.runaway import PATIENCE, Guard, Runaway
 
 TITLE = "GV Engine"
 FRAME = 1 / 60  # s: no two pictures follow each other faster
@@ -74,6 +76,7 @@ class App:
         self._toggled = 0.0
         self._pen: Pen | None = None
         self._mouse: Point | None = None
+        self._question: Question | None = None
 
     @classmethod
     def load(cls, **consent: Unpack[Consent]) -> App:
@@ -257,27 +260,10 @@ class App:
             NoDisplay: there is no screen.
         """
         self._open()
-        drawn = 0.0
         try:
-            screens(self)
-            while self.screens:
-                now = time.monotonic()
-                if self.stale and now >= drawn + FRAME:
-                    self.draw_on(pygame.display.get_surface(), now)
-                    pygame.display.flip()
-                    drawn = now
-                due = None
-                with self._saying():
-                    due = self.top.tick(now)
-                waits = [] if due is None else [due]
-                if self.stale:
-                    waits.append(drawn + FRAME - time.monotonic())
-                if self._note:
-                    waits.append(self._note_until - now)
-                    if now >= self._note_until:
-                        self._note, self.stale = "", True
-                if self.screens:
-                    self.take(self._wait(min(waits, default=math.inf)))
+            with Guard(PATIENCE, self._overrun):
+                screens(self)
+                self._loop()
         except KeyboardInterrupt:
             pass
         finally:
@@ -286,6 +272,40 @@ class App:
             self._keyboard.close()
             sounds.close()
             pygame.display.quit()
+
+    def _loop(self) -> None:
+        drawn = 0.0
+        while self.screens:
+            now = time.monotonic()
+            if self.stale and now >= drawn + FRAME:
+                with self._saying():
+                    self.draw_on(pygame.display.get_surface(), now)
+                pygame.display.flip()
+                drawn = now
+            due = None
+            with self._saying():
+                due = self.top.tick(now)
+            self._question = None
+            waits = [] if due is None else [due]
+            if self.stale:
+                waits.append(drawn + FRAME - time.monotonic())
+            if self._note:
+                waits.append(self._note_until - now)
+                if now >= self._note_until:
+                    self._note, self.stale = "", True
+            if self.screens:
+                self.take(self._wait(min(waits, default=math.inf)))
+
+    def _overrun(self, runaway: Runaway) -> bool:
+        """In midst of a rule: ask whether to stop it."""
+        surface = pygame.display.get_surface()
+        if self._question is None:
+            self._question = Question(surface, self._keyboard, self.bindings)
+        line = line_height(surface.get_size(), self.scale)
+        self._question.draw(runaway, self.theme, line)
+        pygame.display.flip()
+        self.stale = True
+        return self._question.answer()
 
     def _open(self) -> None:
         size = tuple(self.settings.window) or None
@@ -367,6 +387,8 @@ class App:
             yield
         except (GVEngineError, OSError) as error:
             self.say(reason(error), stays=15)
+        except Stopped as stopped:
+            self.say(str(stopped), stays=15)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
         """Draw what is to be seen at a time in seconds."""

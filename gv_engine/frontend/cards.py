@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gv_engine.errors import GVEngineError, TrustError, reason
+from gv_engine.errors import GVEngineError, Stopped, TrustError, reason
 from gv_engine.frontend.lettering import signed
 from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import make_stage
@@ -52,6 +52,8 @@ class Card:
         self._made_for = theme
         try:
             self.read(app, theme, side)
+        except Stopped as stopped:
+            self.wrong = str(stopped)
         except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
             self.wrong = reason(error)
 
@@ -124,6 +126,28 @@ class ScenarioCard(Card):
 
     def open(self, app: App) -> None:
         app.play(self.entry.source)
+
+
+class MissingCard(Card):
+    """Stands for scenarios that need what is not installed.
+
+    Args:
+        entries: the scenarios.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__(f"{len(entries)} more levels")
+        self.text = entries[0].missing
+        self._names = " ".join(entry.title for entry in entries)
+
+    def rank(self, words: Sequence[str]) -> int | None:
+        return 2 if all(word in self._names for word in words) else None
+
+    def read(self, app: App, theme: Theme, side: int) -> None:
+        """There is nothing to read."""
+
+    def open(self, app: App) -> None:
+        raise GVEngineError(self.text)
 
 
 class ReplayCard(Card):

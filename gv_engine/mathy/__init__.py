@@ -1,6 +1,6 @@
 """Algebra as a game: expressions as worlds, rewrite rules as moves.
 
-Needs mathy_core, which the extra `math` brings: `pip install 'gv-engine[math]'`.
+Needs mathy_core, which the extra `math` brings; where it is missing, the error says how to get it.
 
 >>> env = PolySimplify(seed=1)
 >>> state = MathyEnvState(problem="4x + 2x", max_moves=10)

@@ -91,6 +91,6 @@ def systems(scenario: MathyScenario) -> Systems:
     return [(scenario.name, listed({**SCHEDULE, RENDERING: DRAWING}))]
 
 
-def examine(scenario: MathyScenario, episodes: int, seed: int) -> Examination:
-    """Play random episodes twice, with valid moves and with any."""
+def examine(scenario: MathyScenario, episodes: int, seed: int, limit: float) -> Examination:
+    """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
     return examination.examine(scenario, episodes, seed)

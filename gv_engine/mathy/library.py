@@ -11,6 +11,7 @@ import warnings
 from types import ModuleType
 
 from gv_engine.errors import MissingExtraError
+from gv_engine.extras import MATH
 
 if "typing.io" not in sys.modules:
     _stand_in = ModuleType("typing.io")
@@ -31,8 +32,4 @@ try:
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mathy_core":
         raise
-    raise MissingExtraError(
-        "mathy worlds need the library mathy_core, which the extra `math` brings: "
-        "pip install 'gv-engine[math]'",
-        name=error.name,
-    ) from None
+    raise MissingExtraError(MATH.how_to_get, name=error.name) from None

@@ -32,13 +32,14 @@ class Entry:
     Args:
         source: what `load` takes.
         group: what it stands under.
+        missing: how to get what it needs and is not installed; empty if nothing is.
 
     Attributes:
         title: what it is called.
     """
 
-    def __init__(self, source: str, group: str) -> None:
-        self.source, self.group = source, group
+    def __init__(self, source: str, group: str, missing: str = "") -> None:
+        self.source, self.group, self.missing = source, group, missing
         path = Path(source)
         file = path.stem if path.name != "scenario.yaml" else path.parent.name
         self.title = file if path.suffix else path.name
@@ -117,7 +118,8 @@ def built_in() -> list[Entry]:
     for family in FAMILIES.values():
         found = list(family.built_in())
         kinds = {_SIZE.sub("", name) for name in found}
-        of_family = [Entry(name, _group(name, kinds)) for name in found]
+        missing = family.missing
+        of_family = [Entry(name, _group(name, kinds), missing) for name in found]
         entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
     return entries
 

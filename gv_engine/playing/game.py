@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine import __version__
-from gv_engine.errors import RuleError, ScenarioError
+from gv_engine.errors import RuleError, ScenarioError, Stopped, StoppedError
 from gv_engine.pictures import sprite_folders, sprite_name
 from gv_engine.playing.episode import Episode, Playable
 from gv_engine.playing.reloading import Watch
@@ -96,8 +96,15 @@ class Game:
         return game
 
     def frame(self) -> Any:
-        """What is to be seen now, in a grid a `gv_engine.frame.Frame`."""
-        return self._episode.frame(self.message)
+        """What is to be seen now, in a grid a `gv_engine.frame.Frame`.
+
+        Raises:
+            RuleError: a rendering system failed.
+        """
+        try:
+            return self._episode.frame(self.message)
+        except (Exception, Stopped) as error:  # whatever an author's system may raise
+            raise failure(error) from error
 
     def frames(self) -> Iterator[Any]:
         """What there was to be seen at every step of the episode, from the beginning."""
@@ -131,7 +138,7 @@ class Game:
         """
         try:
             return self._episode.mask()
-        except Exception as error:  # whatever an author's rule may raise
+        except (Exception, Stopped) as error:  # whatever an author's rule may raise
             raise failure(error) from error
 
     def step(self, action: str) -> None:
@@ -144,13 +151,23 @@ class Game:
             action: one of `actions`, or `wait`.
 
         Raises:
-            RuleError: a rule failed; the message names its file and line where there is one, and
-                the game is as it was before.
+            RuleError: a rule failed, or the step cannot be shown; the message names file and line
+                where there is one, and the game is as it was before.
         """
         if self._episode.outcome:
             return
-        found = self._try(action)
-        self.message = found if isinstance(found, str) else ""
+        before = self.position
+        try:
+            found = self._try(action)
+            self.message = found if isinstance(found, str) else ""
+            self.frame()
+        except RuleError as error:
+            if self.position != before:
+                self.seek(before)
+                self._forget_beyond(before)
+            if isinstance(error, StoppedError):
+                raise StoppedError(f"{error}; the step was taken back") from error
+            raise
 
     def _try(self, action: str) -> Taken | str:
         """The step, or why there is none."""
@@ -162,7 +179,7 @@ class Game:
         try:
             episode.step(action)
             taken = Taken(action, float(episode.reward), episode.outcome, episode.state())
-        except Exception as error:  # whatever an author's rule may raise
+        except (Exception, Stopped) as error:  # whatever an author's rule may raise
             self._go(self.position)
             raise failure(error) from error
         self._forget_beyond(self.position)
@@ -183,7 +200,7 @@ class Game:
         try:
             self._go(position, anew=not nearest <= self.position <= position)
             exact = self._episode.state() == self.state()
-        except Exception:  # whatever an author's rule may raise, which it did not the first time
+        except (Exception, Stopped):  # whatever a rule may raise, which it did not the first time
             exact = False
         self.message = _INEXACT if not exact else "" if position else self._goal()
 
@@ -262,7 +279,8 @@ class Game:
 
         Returns:
             What the player should know, in one or more lines: `Reloaded`, or how far the steps
-            went, or what is wrong, with file and line; then the game is as it was before.
+            went, or what is wrong, with file and line, or which rule had to be stopped; then the
+            game is as it was before.
         """
         self._watch = Watch(self.scenario.watched())
         try:
@@ -272,17 +290,26 @@ class Game:
             episode.state()
         except ScenarioError as error:
             return str(error)
-        except Exception as error:  # whatever an author's rule may raise
+        except (Exception, Stopped) as error:  # whatever an author's rule may raise
             return str(failure(error))
+        before = dict(vars(self))
         steps, position = self._steps, self.position
-        self._adopt(scenario, episode)
-        self._begin(self.seed)
-        return self._take_again([taken.action for taken in steps], position)
+        try:
+            self._adopt(scenario, episode)
+            self._begin(self.seed)
+            said = self._take_again([taken.action for taken in steps], position)
+            self.frame()
+        except RuleError as error:
+            vars(self).update(before)
+            return str(error)
+        return said
 
     def _take_again(self, actions: Sequence[str], position: int) -> str:
         for number, action in enumerate(actions, start=1):
             try:
                 found = self._try(action)
+            except StoppedError:
+                raise
             except RuleError as error:
                 found = str(error)
             if isinstance(found, str):
@@ -303,7 +330,7 @@ class Game:
         try:
             self._episode.reset(seed)
             self._episode.state()
-        except Exception as error:  # whatever an author's rule may raise
+        except (Exception, Stopped) as error:  # whatever an author's rule may raise
             if self._keys:
                 self._go(self.position)
             raise failure(error) from error

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from gv_engine.bound_call import BoundCall
 from gv_engine.component import NOTHING, column_name, fields_of
+from gv_engine.errors import Stopped
 from gv_engine.geometry import ACTIONS, ORIENTATIONS
 from gv_engine.objects import COLORS, OBJECT_TYPES
 from gv_engine.representations import NAMES, Arrays, Representation, observer
@@ -224,7 +225,7 @@ class Inspection:
             with world.context:
                 view.look(world, AGENT)
                 BoundCall(call, world).run(view)
-        except Exception as error:  # whatever an author's function may raise
+        except (Exception, Stopped) as error:  # whatever an author's function may raise
             return nothing._replace(problem=f"it fails: {type(error).__name__}: {error}")
         finally:
             world.rng = generator_from_row(self._row["rng"])

@@ -17,6 +17,7 @@ from gv_engine.frontend.theme import THEMES
 from gv_engine.playing.catalogue import kin, load
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX
+from gv_engine.runaway import PATIENCE, Guard, Runaway
 from gv_engine.terminal.keys import Keys
 from gv_engine.terminal.picture import picture_of
 from gv_engine.terminal.tty import Tty
@@ -43,9 +44,9 @@ def play(game: Game, settings: Settings, bindings: Bindings) -> None:
 
     Raises:
         NoTerminal: there is none.
-        KeyboardInterrupt: Ctrl-C was pressed; the terminal is as before.
+        KeyboardInterrupt: Ctrl-C was pressed, and not to stop a rule; the terminal is as before.
     """
-    with Tty() as tty:
+    with Tty() as tty, Guard(PATIENCE, lambda runaway: tty.ask(_asks(runaway))):
         screen = TerminalGame(game, settings, bindings)
         keys = Keys()
         size = tty.size
@@ -66,6 +67,10 @@ def play(game: Game, settings: Settings, bindings: Bindings) -> None:
                 size = tty.size
                 screen.stale = False
                 tty.show(screen.lines(*size), screen.ground)
+
+
+def _asks(runaway: Runaway) -> str:
+    return f"Ctrl-C: stop what has been running for {runaway.seconds:.0f} s, {runaway}"
 
 
 class TerminalGame:

@@ -41,6 +41,8 @@ class Tty:
         self.console = Console(highlight=False, soft_wrap=False)
         self._before: Any = None
         self._handlers: dict[int, Any] = {}
+        self._ended = 0
+        self._asks = self._answered = False
 
     def __enter__(self) -> Tty:
         if termios is None:
@@ -61,9 +63,10 @@ class Tty:
         mode[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
         for name in ("VSUSP", "VQUIT"):
             mode[6][getattr(termios, name)] = b"\0"
-        for name in _ENDING:
+        handlers = dict.fromkeys(_ENDING, self._end) | {"SIGINT": self._interrupt}
+        for name, handler in handlers.items():
             number = getattr(signal, name)
-            self._handlers[number] = signal.signal(number, _end)
+            self._handlers[number] = signal.signal(number, handler)
         termios.tcsetattr(self._input, termios.TCSADRAIN, mode)
         self.console.set_alt_screen(True)
         self.console.show_cursor(False)
@@ -87,6 +90,9 @@ class Tty:
 
     def read(self, seconds: float) -> bytes | None:
         """What has been typed, at most so many seconds later; None if the terminal is gone."""
+        self._asks = self._answered = False
+        if self._ended:
+            self._end(self._ended, None)
         ready, _, _ = select.select([self._input], [], [], seconds)
         if not ready:
             return b""
@@ -105,6 +111,25 @@ class Tty:
         self.console.control(Control.home())
         self.console.print(Screen(*lines, style=style), end="")
 
+    def ask(self, question: str) -> bool:
+        """Put a line below all else, while something goes on that keeps `read` from being called.
 
-def _end(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+        Returns:
+            Whether Ctrl-C has been pressed since this was first asked, or the game is to end.
+        """
+        self._asks = True
+        width, height = self.size
+        line = Text(question, "reverse")
+        line.truncate(max(1, width - 1), overflow="ellipsis", pad=True)
+        self.console.control(Control.move_to(0, height - 1))
+        self.console.print(line, end="")
+        return self._answered or bool(self._ended)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self._ended = number  # a rule may catch what is raised
+        raise SystemExit(128 + number)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if not self._asks:
+            raise KeyboardInterrupt
+        self._answered = True

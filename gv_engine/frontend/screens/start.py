@@ -8,7 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gv_engine.frontend.cards import Card, FileCard, ReplayCard, ScenarioCard, UnfinishedCard
+from gv_engine.frontend.cards import (
+    Card,
+    FileCard,
+    MissingCard,
+    ReplayCard,
+    ScenarioCard,
+    UnfinishedCard,
+)
 from gv_engine.frontend.clipboard import pasted
 from gv_engine.frontend.folders import replay_folder
 from gv_engine.frontend.screens.screen import Screen
@@ -48,7 +55,13 @@ class StartScreen(Screen):
         self._columns = 1
         self._placed: list[Placed] = []
         self._theme: Theme | None = None
-        self._scenarios = [ScenarioCard(entry) for entry in built_in()]
+        entries = built_in()
+        self._scenarios = [ScenarioCard(entry) for entry in entries if not entry.missing]
+        lacking = [entry for entry in entries if entry.missing]
+        self._missing = [
+            MissingCard([entry for entry in lacking if entry.missing == missing])
+            for missing in dict.fromkeys(entry.missing for entry in lacking)
+        ]
         self._here = [ScenarioCard(entry) for entry in in_folder(Path.cwd())]
         self._known: dict[str, ScenarioCard] = {
             card.entry.source: card for card in (*self._here, *self._scenarios)
@@ -167,7 +180,8 @@ class StartScreen(Screen):
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
         """The cards under their headings."""
         words = self._query.lower().split()
-        everything = dict.fromkeys((*self._recent, *self._here, *self._scenarios, *self._replays))
+        known = (*self._recent, *self._here, *self._scenarios, *self._missing, *self._replays)
+        everything = dict.fromkeys(known)
         if words:
             found = [(card.rank(words), card) for card in everything]
             fitting = [pair for pair in found if pair[0] is not None]
@@ -181,6 +195,7 @@ class StartScreen(Screen):
         groups = dict.fromkeys(card.entry.group for card in self._scenarios)
         for group in groups:
             yield group, [card for card in self._scenarios if card.entry.group == group]
+        yield "Not installed", self._missing
         yield "Replays", self._replays
 
     def draw(self, pen: Pen, now: float) -> None:

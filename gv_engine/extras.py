@@ -1,0 +1,51 @@
+"""Libraries that only some worlds need, and how to get one into the Python that runs."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
+from typing import NamedTuple
+
+
+class Extra(NamedTuple):
+    """A library that an extra of this package brings.
+
+    Attributes:
+        user: who needs it.
+        library: its module.
+        name: of the extra.
+    """
+
+    user: str
+    library: str
+    name: str
+
+    @property
+    def missing(self) -> str:
+        """What to do, if it is not installed; empty if it is."""
+        return "" if find_spec(self.library) else self.how_to_get
+
+    @property
+    def how_to_get(self) -> str:
+        """What to do, in one line: a command for this Python; the engine itself is on no index."""
+        command = [sys.executable, "-m", "pip", "install", *self._requirements()]
+        joined = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
+        return (
+            f"{self.user} needs {self.library}, which is not installed. This installs it here: "
+            f"{joined(command)}"
+        )
+
+    def _requirements(self) -> list[str]:
+        asked = re.compile(rf";\s*extra\s*==\s*['\"]{self.name}['\"]$")
+        try:
+            known = requires("gv-engine") or []
+        except PackageNotFoundError:  # run from its folder
+            known = []
+        return [asked.sub("", each) for each in known if asked.search(each)] or [self.library]
+
+
+MATH = Extra("Algebra", "mathy_core", "math")

@@ -1,0 +1,375 @@
+"""Rules that never come to an end: named, stopped, and the game goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.commands import main
+from gv_engine.errors import GVEngineError, StoppedError
+from gv_engine.playing.catalogue import load
+from gv_engine.playing.game import Game
+from gv_engine.runaway import _ALARM, Guard, Runaway
+from tests.player import ROOT, Player, playing
+from tests.screen import PATIENCE, Screen, until
+from tests.test_terminal import playing as in_terminal
+from tests.test_terminal import until as shown
+
+LEVEL = """
+map: |
+  ######
+  #>...#
+  #...E#
+  ######
+transition_functions: [{name: move_agent}, {name: turn_agent}, {name: "./rules.py:crawl"}]
+reward_functions: [{name: reach_exit}, {name: living_reward, reward: -0.05}]
+observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
+terminating_function: {name: reach_exit}
+"""
+
+RULES = """
+import time
+
+from gv_engine import *
+from gv_engine.geometry import TURN_LEFT
+from systems.visibility import fully_transparent
+
+def for_ever(w):
+    while w.action == TURN_LEFT:
+        pass
+
+@system(TRANSITION)
+def crawl(w, agent):
+    "Ends unless the agent turns left."
+    for_ever(w)
+"""
+ENDS = RULES.replace("    for_ever(w)\n", "    pass\n")
+
+
+def write(folder: Path, code: str = RULES, level: str = LEVEL) -> Path:
+    cave = folder / "cave"
+    cave.mkdir(exist_ok=True)
+    (cave / "scenario.yaml").write_text(level)
+    (cave / "rules.py").write_text(code)
+    return cave
+
+
+def stop_at(seconds: float = 0.2) -> Guard:
+    return Guard(seconds, lambda runaway: True)
+
+
+# ---- the guard -------------------------------------------------------------------------------
+
+LOOPS = {
+    "plain": "while True: pass",
+    "catching": """
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass""",
+    "catching at its end": """
+    while True:
+        try:
+            while True: pass
+        except: pass""",
+    "asleep": "time.sleep(1000)",
+    "in the engine": "while True: w.inside(0, 0)",
+    "switching worlds": """
+    while True:
+        w.remove(w.spawn(2))""",
+    "a list": "[x for x in iter(int, 1)]",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
+    code = RULES.replace("    for_ever(w)\n", "    if w.action == TURN_LEFT: for_ever(w)\n")
+    code = code.replace("while w.action == TURN_LEFT:\n        pass", LOOPS[loop])
+    game = Game(load(write(tmp_path, code)), seed=0)
+    game.step("MOVE_FORWARD")
+    before, threads = game.row(), threading.active_count()
+    with stop_at(), pytest.raises(StoppedError, match=r"crawl \(.*rules.py:\d+\) ran for"):
+        game.step("TURN_LEFT")
+    assert game.row() == before
+    game.step("MOVE_FORWARD")
+    assert (game.position, game.frame().steps) == (2, 2)
+    assert sys.gettrace() is None
+    assert threading.active_count() == threads
+    other = threading.Thread(target=Game, args=(game.scenario, 0), daemon=True)
+    other.start()
+    other.join(PATIENCE)
+    assert not other.is_alive(), "esper is free for other threads"
+
+
+def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
+    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", "time.sleep(0.7)")
+    game = Game(load(write(tmp_path, code)), seed=0)
+    asked: list[Runaway] = []
+
+    def asks(runaway: Runaway) -> bool:
+        asked.append(runaway)
+        return False
+
+    with Guard(0.1, asks):
+        game.step("TURN_LEFT")
+    assert game.position == 1
+    assert len(asked) > 1
+    assert asked[0].name == "crawl"
+    assert asked[0].place.endswith("rules.py:9"), "in what it calls"
+    assert 0.1 <= asked[0].seconds < asked[-1].seconds < 1
+
+
+def test_many_short_calls_are_no_long_one(tmp_path: Path):
+    game = Game(load(write(tmp_path, ENDS)), seed=0)
+    with Guard(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            game.again()
+            game.step("TURN_LEFT")
+
+
+def test_who_debugs_a_rule_takes_their_time(tmp_path: Path):
+    code = RULES.replace(
+        "while w.action == TURN_LEFT:\n        pass",
+        "import sys\n    sys.settrace(lambda *_: None); time.sleep(0.6); sys.settrace(None)",
+    )
+    game = Game(load(write(tmp_path, code)), seed=0)
+    with stop_at():
+        game.step("TURN_LEFT")
+    assert game.position == 1
+
+
+def test_signals_are_as_before(tmp_path: Path):
+    before = signal.getsignal(_ALARM)
+    with stop_at():
+        assert signal.getsignal(_ALARM) != before
+    assert signal.getsignal(_ALARM) == before
+    thread = threading.Thread(target=stop_at().__enter__)
+    thread.start()  # in another thread it does nothing
+    thread.join()
+    assert signal.getsignal(_ALARM) == before
+
+
+# ---- games -----------------------------------------------------------------------------------
+
+ELSEWHERE = {
+    "reset_function": (
+        "@system(RESET)\ndef build(w, agent):\n    while True: pass\n",
+        "max_shape: [4, 6]\nreset_function: {name: './rules.py:build'}\n",
+    ),
+    "visibility": (
+        "@system(VISIBILITY)\ndef look(w, agent, view):\n    while True: pass\n",
+        "observation_function: {name: './rules.py:look', area: [[-2, 0], [-1, 1]]}\n",
+    ),
+    "the file": ("while True: pass\n", ""),
+}
+
+
+def changed(level: str, line: str) -> str:
+    """The level with one of its keys written in another way."""
+    key = line.partition(":")[0]
+    if key == "max_shape":
+        return line + level[level.index("transition_functions") :]
+    kept = [old for old in level.splitlines() if not (key and old.startswith(key))]
+    return "\n".join([*kept, line])
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_a_level_that_does_not_begin(tmp_path: Path, where: str):
+    code, line = ELSEWHERE[where]
+    cave = write(tmp_path, ENDS + code, changed(LEVEL, line))
+    with stop_at(), pytest.raises(GVEngineError, match=r"\(.*rules.py:\d+\) ran for .* stopped"):
+        Game(load(cave), seed=0)
+
+
+def test_a_new_version_that_loops_is_left(tmp_path: Path):
+    cave = write(tmp_path, ENDS)
+    game = Game(load(cave), seed=0)
+    for action in ("MOVE_FORWARD", "TURN_LEFT", "MOVE_FORWARD"):
+        game.step(action)
+    game.undo()
+    before, scenario = game.row(), game.scenario
+    write(tmp_path, RULES)
+    assert game.changed()
+    with stop_at():
+        said = game.reload()
+    assert "crawl (" in said
+    assert "was stopped" in said
+    assert (game.scenario, game.position, game.length) == (scenario, 2, 3)
+    assert game.row() == before
+    assert not game.changed(), "until the next time that it is saved"
+    game.redo()
+    game.step("TURN_LEFT")
+    assert game.position == 4
+
+
+ALGEBRA = {
+    "problem": """
+def crawl(params, rng):
+    while True: pass
+""",
+    "rule": """
+from mathy_core.rule import BaseRule
+class Crawl(BaseRule):
+    name, code = "Crawl", "CR"
+    def can_apply_to(self, node):
+        while True: pass
+""",
+}
+
+
+@pytest.mark.parametrize("what", ALGEBRA)
+def test_algebra(tmp_path: Path, what: str):
+    level = "family: mathy\nenvironment: PolySimplify\n"
+    level += {
+        "problem": "problem_function: ./rules.py:crawl\n",
+        "rule": "rules: [constant_arithmetic, ./rules.py:Crawl]\n",
+    }[what]
+    cave = write(tmp_path, ALGEBRA[what], level)
+    with stop_at(), pytest.raises(StoppedError, match=r"rules.py:\d+\) ran for"):
+        Game(load(cave), seed=0).frame()
+    assert main(["check", str(cave), "--limit", "0.3"]) == 1
+
+
+def test_a_move_that_cannot_be_shown_is_none(tmp_path: Path):
+    code = ALGEBRA["rule"].replace("while True", "while len(node.get_root().to_list()) < 9")
+    rules = "rules: [distributive_factoring, ./rules.py:Crawl]\nproblem: 4x + 2x + y\n"
+    cave = write(tmp_path, code, f"family: mathy\nenvironment: PolySimplify\n{rules}")
+    game = Game(load(cave), seed=0)
+    before = game.frame().text
+    with stop_at(), pytest.raises(StoppedError, match="the step was taken back"):
+        game.step("distributive_factoring 3")
+    assert (game.position, game.length, game.frame().text) == (0, 0, before)
+
+
+# ---- check -----------------------------------------------------------------------------------
+
+
+def test_check_names_the_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(write(tmp_path)), "--limit", "0.3"]) == 1
+    said = capsys.readouterr().err
+    assert "crawl (" in said
+    assert "rules.py:9) ran for" in said
+    assert "compiling" not in said, "it is found before"
+
+
+COUNTS = """
+from gv_engine import *
+
+@component
+class Count:
+    value: Int8 = 5
+
+COUNTER = object_type("Counter", Count)
+
+@system(TRANSITION)
+def crawl(w, agent):
+    "Where a number wraps, it ends never."
+    e = w.at[1, 2]
+    while w.count.value[e] < 200:
+        w.count.value[e] += 1
+    w.count.value[e] = 5
+"""
+
+
+def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
+    level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
+    command = ["check", str(write(tmp_path, COUNTS, level)), "--limit", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "gv_engine", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
+    )
+    assert done.returncode == 1
+    assert "TRANSITION\tcrawl" in done.stdout
+    assert "the compiled world ran for 1 s and was stopped" in done.stderr
+    assert "move_agent, turn_agent, crawl, reach_exit" in done.stderr
+
+
+# ---- the window ------------------------------------------------------------------------------
+
+KEPT = "unfinished*"
+
+
+def asks(player: Player, picture: np.ndarray) -> None:
+    """Wait until the question stands over this picture."""
+    until(lambda: player.picture().mean() < 0.75 * picture.mean(), "the question")
+
+
+@pytest.mark.parametrize("key", ["Escape", "Return"])
+def test_a_rule_is_stopped_in_the_window(screen: Screen, folder: Path, key: str):
+    cave = write(folder)
+    with playing(screen, folder, cave, 0) as player:
+        player.does("MOVE_FORWARD")
+        until(player.sees_the_same, "the step")
+        before = player.picture().copy()
+        player.screen.xdotool("key", "Left")
+        asks(player, before)
+        player.screen.xdotool("key", key)
+        until(lambda: player.picture().mean() > 0.9 * before.mean(), "the game again")
+        player.does("MOVE_FORWARD", "TURN_RIGHT", "MOVE_FORWARD")
+        assert "seed 0, left, return -0.2 in 4 steps" in player.leaves()
+
+
+@pytest.mark.parametrize("way", ["SIGTERM", "close"])
+def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: str):
+    cave = write(folder)
+    with playing(screen, folder, cave, 0) as player:
+        player.does("MOVE_FORWARD")
+        until(player.sees_the_same, "the step")
+        player.screen.xdotool("key", "Left")
+        time.sleep(0.5)
+        if way == "close":
+            player.screen.close(player.window)
+        else:
+            player.process.terminate()
+        said, wrong = player.process.communicate(timeout=PATIENCE)
+        assert (player.process.returncode, wrong) == (0, "")
+        assert "left, return -0.05 in 1 step" in said
+        assert len(player.files(KEPT)) == 1
+
+
+def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
+    cave = write(folder, ENDS)
+    with playing(screen, folder, cave, 0) as player:
+        player.does("MOVE_FORWARD", "TURN_LEFT")
+        until(player.sees_the_same, "the steps")
+        before = player.picture().copy()
+        write(folder, RULES)
+        asks(player, before)
+        player.screen.xdotool("key", "Escape")
+        until(lambda: player.picture().mean() > 0.9 * before.mean(), "the game again")
+        player.does("TURN_LEFT")
+        assert "left, return -0.15 in 3 steps" in player.leaves()
+
+
+# ---- the terminal ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["ctrl-c", "SIGTERM"])
+def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):
+    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", LOOPS["catching"])
+    code = code.replace("    for_ever(w)\n", "    if w.action == TURN_LEFT: for_ever(w)\n")
+    with in_terminal(tmp_path, str(write(tmp_path, code))) as (process, keyboard):
+        shown(keyboard, b"leave")
+        os.write(keyboard, b"\x1b[D")
+        shown(keyboard, b"s, crawl (")
+        if way == "ctrl-c":
+            os.killpg(process.pid, signal.SIGINT)
+            shown(keyboard, b"the step was taken back")
+            os.write(keyboard, b"\x1b[A")
+            shown(keyboard, b"step 1")
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            os.kill(process.pid, signal.SIGTERM)
+        shown(keyboard, b"\x1b[?1049l")
+        assert process.wait(PATIENCE) == {"ctrl-c": 130, "SIGTERM": 143}[way]
