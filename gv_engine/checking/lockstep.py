@@ -40,7 +40,7 @@ def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: boo
 
     The world is whole (see `gv_engine.checking.invariants`), the observation lies in its space, and
     the compiled world equals the object world: its whole row, observation, reward term by term,
-    ends and action mask. Every second episode keeps to the action mask.
+    ends, success and action mask. Every second episode keeps to the action mask.
 
     Args:
         scenario: what is played.
@@ -104,6 +104,7 @@ def _advance(worlds: dict[str, GridEnv], seed: int, action: int | None) -> dict[
             "reward_terms": info["reward_terms"],
             "terminated": terminated,
             "truncated": truncated,
+            "success": info.get("success", False),
             "action_mask": info["action_mask"],
             "row": row,
         }
