@@ -230,7 +230,7 @@ class Call:
 
     system: System
     arguments: dict[str, Any]
-    says: str = ""
+    says: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:

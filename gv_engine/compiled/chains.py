@@ -174,19 +174,28 @@ def _as_truth(function: Any, values: Any) -> Any:
 
 
 def _as_end(function: Any, values: Any, number: int) -> Any:
-    """A test that says what has ended the episode: the first true one, those nested in it before
-    it; what is nested in one that is not true does not count."""
+    """A test that leaves its number where it is the first true one."""
 
     def truth(w: Any, p: Any, was: Any) -> bool:
-        before = w.ended_by
         over = bool(function(w, AGENT, *values(w, p, was)))
-        if not over:
-            w.ended_by = before
-        elif w.ended_by == 0:
+        if over and w.ended_by == 0:
             w.ended_by = number
         return over
 
     return truth
+
+
+def _of_ends(truth: Any) -> Any:
+    """A test of tests: where it is not true, those nested in it have ended nothing."""
+
+    def whole(w: Any, p: Any, was: Any) -> bool:
+        before = w.ended_by
+        over = truth(w, p, was)
+        if not over:
+            w.ended_by = before
+        return over  # type: ignore[no-any-return]
+
+    return whole
 
 
 _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
@@ -233,7 +242,9 @@ def _several(prefix: str, calls: tuple[Call, ...], past: _Past) -> Any:
 def _nested(prefix: str, call: Call, past: _Past) -> Any:
     """`(w, p, was)` → result of a call."""
     if prefix in past.ends:
-        return _as_end(call.system.function, _arguments(prefix, call, past), past.ends[prefix])
+        number = past.ends[prefix]
+        end = _as_end(call.system.function, _arguments(prefix, call, past), number)
+        return _of_ends(end) if any(map(is_nested, call.arguments.values())) else end
     result = _RESULTS.get(call.system.phase, _as_it_is)
     return result(call.system.function, _arguments(prefix, call, past))
 
