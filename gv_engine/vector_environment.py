@@ -36,7 +36,8 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     - `reward_terms`, a mapping of (N,) float64, and `action_mask` (N, actions) int8;
     - `success` (N,) bool: the episodes that have ended well with this step, also those that a
-      SAME_STEP reset has just replaced; it is not there if the scenario does not say what that is;
+      SAME_STEP reset has just replaced; `is_success` is the same, under the name that others read;
+      neither is there if the scenario does not say what a success is;
     - `member` (N,) int64, in a mixture: the position of what is played in `scenario.members`;
     - `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode;
     - `episode` with `r` (N,) float64 and `l` (N,) int64, return and length of the episodes that
@@ -253,6 +254,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             info |= {"action_mask": mask, "_action_mask": which}
         if self.scenario.tells_success:
             info |= {"success": success, "_success": which}
+            info |= {"is_success": success, "_is_success": which}
         if self.scenario.mixture:
             info |= {"member": member, "_member": which}
         return info

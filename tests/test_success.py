@@ -8,13 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
+import gv_engine
+from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError, episode_folder
 from gv_engine.checking.lockstep import examine
+from gv_engine.commands import main
 from gv_engine.commands.play import told
 from gv_engine.families import hooks_of, load_scenario, names
 from gv_engine.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
+from gv_engine.mathy.gym_env import ExpressionEnv
+from gv_engine.mathy.scenario import MathyScenario
+from gv_engine.mathy.vector_env import ExpressionVectorEnv
 from gv_engine.playing.game import Game
 from gv_engine.policy import Uniform
+from gv_engine.reading.file import read_mapping
 from gv_engine.resources import SCENARIOS
 from gv_engine.rollout import rollout
 from gv_engine.row_world import RowWorld
@@ -60,6 +66,12 @@ def ended(made: Scenario, world: str, *actions: int, max_steps: int | None = Non
     return terminated, info.get("success"), made.ending(RowWorld(made.layout, row))
 
 
+def algebra(**keys: Any) -> MathyScenario:
+    """One small problem."""
+    level = {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3}
+    return MathyScenario.read(read_mapping({**level, **keys}, HERE), {})
+
+
 KEY, EXIT = overlap("Key"), overlap("Exit")
 TO_EXIT = (MOVE_FORWARD, MOVE_FORWARD)
 TO_WALL = (MOVE_BACKWARD,)
@@ -68,12 +80,9 @@ TO_WALL = (MOVE_BACKWARD,)
 # ---- the key ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", names())
-def test_every_scenario_of_ours_says_what_a_success_is(name):
-    found = load_scenario(name)
-    assert found.tells_success
-    starter = SCENARIOS.parent / "gv_engine" / "starter"
-    assert not (starter / "scenario.yaml").is_file() or load_scenario(starter).tells_success
+@pytest.mark.parametrize("source", [*names(), Path(gv_engine.__file__).parent / "starter"])
+def test_every_scenario_of_ours_says_what_a_success_is(source):
+    assert load_scenario(source).tells_success
 
 
 @WORLDS
@@ -184,7 +193,7 @@ def test_only_the_good_exit_is_a_success(name, world):
         terminated = truncated = False
         while not (terminated or truncated):
             assert info["success"] is info["is_success"] is False
-            chosen = rng.integers(env.action_space.n)
+            chosen = rng.integers(len(env.scenario.actions))
             _, _, terminated, truncated, info = env.step(chosen)
         terms = info["reward_terms"]
         paid = terms.get("reach_exit_memory", 0.0) > 0 or terms.get("reach_exit", 0.0) > 0
@@ -242,6 +251,7 @@ def test_vector_environments_tell_it_in_every_mode(world, mode, copy):
         _, _, terminated, truncated, info = envs.step(rng.integers(6, size=8))
         over = terminated | truncated
         last = info.get("final_info", info)
+        assert (info["is_success"] == info["success"]).all()
         paid = terminated & (last["reward_terms"]["reach_exit_memory"] > 0)
         assert (info["success"] == paid).all()
         good += paid.sum()
@@ -258,6 +268,20 @@ def test_vector_environments_tell_it_in_every_mode(world, mode, copy):
     assert bad
 
 
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_vector_environments_of_algebra_tell_it_in_every_mode(mode):
+    envs = ExpressionVectorEnv(algebra(success_function="solve"), 2, autoreset_mode=mode)
+    envs.reset(seed=0)
+    for action in ([24, 22], [7, 22], [7, 22]):
+        *_, terminated, _, info = envs.step(action)
+        if terminated[0]:
+            break
+    assert (info["success"] == [True, False]).all()
+    assert (terminated == [True, False]).all()
+    if mode == "SameStep":
+        assert (info["final_info"]["success"] == [True, False]).all()
+
+
 # ---- rollouts and games ------------------------------------------------------------------------
 
 
@@ -272,6 +296,66 @@ def test_rollouts_hold_it(name):
     ends = [e.terminated and e.total > 0 for e in episodes]
     assert won == ends or name == "memory-5x5"  # where walking costs as much
     assert not any(episode.success and episode.truncated for episode in episodes)
+
+
+def test_a_rollout_is_kept_and_summed_up_with_its_successes(tmp_path, capsys):
+    out = tmp_path / "kept"
+    assert main(["rollout", "memory-5x5", "--episodes", "12", "--out", str(out)]) == 0
+    arrays, _ = episode_folder.read(out)
+    last = np.append(arrays["episode_start"][1:], len(arrays["reward"])) - 1
+    paid = arrays["reward_terms"][last, 0] > 0
+    assert (arrays["episode_success"] == paid).all()
+    assert 0 < paid.sum() < 12
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "success" in line)
+    assert line.split()[-1] == f"{paid.mean():.1%}"
+
+
+def test_a_rollout_of_a_silent_scenario_has_none(tmp_path, capsys):
+    file = tmp_path / "silent.yaml"
+    text = (SCENARIOS / "empty-4x4.yaml").read_text("utf-8")
+    file.write_text(text.partition("success_function")[0])
+    assert main(["rollout", str(file), "--episodes", "2", "--out", str(tmp_path / "kept")]) == 0
+    assert "episode_success" not in episode_folder.read(tmp_path / "kept")[0]
+    assert "success" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("success", "actions", "said"),
+    [
+        ("solve", [24, 7], (True, "Well done!")),
+        ({"name": "solve", "says": "Simple"}, [24, 7], (True, "Simple")),
+        ("solve", [22, 22, 22], (False, "No moves are left")),
+        ("solve", [0] * 9, (False, "Time is up")),
+        ("./rules.py:nobody_is_left", [22, 22, 22], (True, "Well done!")),
+        (
+            {
+                "name": "reduce_all",
+                "terminating_functions": ["solve", "./rules.py:nobody_is_left"],
+            },
+            [24, 7],
+            (True, "Well done!"),
+        ),
+        (None, [24, 7], (None, "The problem is over")),
+    ],
+)
+def test_algebra_says_it_by_the_same_key(success, actions, said):
+    key = {} if success is None else {"success_function": success}
+    env = ExpressionEnv(algebra(**key))
+    env.reset(seed=0)
+    for action in actions:
+        assert not env.world.ending
+        *_, terminated, truncated, info = env.step(action)
+    assert terminated or truncated
+    assert (info.get("success"), env.world.ending) == said
+    assert info.get("success") == info.get("is_success")
+    other = env.fork()
+    assert (other.world.success, other.world.ending) == (bool(said[0]), said[1])
+    assert env.reset(seed=0)[1].get("success") in (False, None)
+
+
+def test_algebra_refuses_what_only_grids_know():
+    with pytest.raises(ScenarioError, match=r"no success function 'reach_exit'.*solve"):
+        algebra(success_function="reach_exit")
 
 
 def test_games_tell_how_they_ended():

@@ -346,8 +346,10 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     (call,) = scenario.calls(TERMINATING)
     past.ends = {
         prefix: number
-        for number, (prefix, part) in enumerate(_parts("TERMINATING_0", call), 1)
-        if part.system.phase is TERMINATING
+        for number, ((prefix, _), path) in enumerate(
+            zip(_parts("TERMINATING_0", call), call.paths(), strict=True), 1
+        )
+        if all(part.system.phase is TERMINATING for part in path)
     }
     over = _nested("TERMINATING_0", call, past)
     well = _nested("SUCCESS_0", scenario.success, past) if scenario.success else _never
