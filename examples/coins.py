@@ -51,6 +51,7 @@ SCENARIO = {
     "reward_functions": ["new_coin"],
     "observation_function": {"name": "partially_occluded", "area": [[-4, 0], [-2, 2]]},
     "terminating_function": "reach_exit",
+    "success_function": "reach_exit",
     "state_space": {
         "objects": ["Floor", "Wall", "Exit", "Coin"],
         "colors": ["NONE", "YELLOW"],

@@ -154,6 +154,7 @@ class Batch:
         self.rows[worlds] = rows
         self.run(looking(len(self), worlds), NEXT_STEP)
         self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
+        self.outputs.success[worlds] = rows["success"]
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.scenario, self.rows, self.outputs, self._team.size, self._masks
@@ -217,13 +218,14 @@ class ObjectBatch:
             ):
                 simulation.reset()
                 out.rewards[i] = out.terms[i] = 0.0
-                out.terminated[i] = out.truncated[i] = False
+                out.terminated[i] = out.truncated[i] = out.success[i] = False
                 out.returns[i] = out.lengths[i] = 0
             elif action >= 0:
                 simulation.step(self.scenario.actions[action])
                 out.rewards[i] = world.reward
                 out.terms[i] = simulation.terms
                 out.terminated[i], out.truncated[i] = world.terminated, world.truncated
+                out.success[i] = world.success
                 out.returns[i], out.lengths[i] = world.total, world.steps
                 if mode == SAME_STEP and (world.terminated or world.truncated):
                     simulation.observe(out.final_grid[i], out.final_item[i])
@@ -260,6 +262,7 @@ class ObjectBatch:
         self.run(looking(len(self), worlds), NEXT_STEP)
         for i, row in zip(chosen, each, strict=True):
             self.simulations[i].world.rng = generator_from_row(row["rng"])
+        self.outputs.success[worlds] = rows["success"]
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.scenario, self.snapshot(np.arange(len(self))), self.outputs, self._masks

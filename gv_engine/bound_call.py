@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gv_engine.system import Call, System, is_nested
+from gv_engine.system import TERMINATING, Call, System, is_nested
 from gv_engine.world import AGENT, World
 
 
@@ -13,12 +13,14 @@ class BoundCall:
     """Runs a system in a world; calls among its arguments run first and it gets their results.
 
     Args:
-        call: the system and its arguments.
+        call: the system and its arguments; an attribute too.
         world: where it runs.
     """
 
     def __init__(self, call: Call, world: World) -> None:
         self._world = world
+        self.call = call
+        self._result: Any = None
         self._system = call.system
         self._function = call.system.function
         self._remember = call.system.remember
@@ -57,7 +59,16 @@ class BoundCall:
                 several = tuple(call.run() for call in _each(nested))
                 results[position] = several if isinstance(nested, tuple) else several[0]
             arguments = tuple(results)
-        return self._function(self._world, AGENT, *self._was, *leading, *arguments)
+        self._result = self._function(self._world, AGENT, *self._was, *leading, *arguments)
+        return self._result
+
+    def cause(self) -> Call:
+        """Why a terminating function was true: the innermost one that was, the first of several."""
+        for nested in self._nested.values():
+            for call in _each(nested):
+                if call._system.phase is TERMINATING and call._result:
+                    return call.cause()
+        return self.call
 
 
 def _as_it_is(value: Any) -> Any:

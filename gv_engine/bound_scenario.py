@@ -66,9 +66,14 @@ class RewardProcessor(SystemProcessor):
 class TerminatingProcessor(SystemProcessor):
     """Ends the episode when its test is true."""
 
+    def __init__(self, world: World, call: Call) -> None:
+        super().__init__(world, call)
+        self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
+
     def process(self, phase: Phase) -> None:
         if phase is TERMINATING and self.bound.run():
             self.world.terminated = True
+            self.world.ended_by = self._numbers[id(self.bound.cause())]
 
 
 class RenderingProcessor(SystemProcessor):
@@ -117,9 +122,10 @@ class BoundScenario:
         scenario: which one; a mixture has one of these for each of its members.
         share: where its part of [0, 1) ends when a reset draws a member.
         resets, observations, visibility: what runs on demand.
-        rewards, rendering, measuring: those of its processors that are rewards, that draw, and
-            that remember something from before the transitions.
+        rewards, rendering: those of its processors that are rewards, and that draw.
+        measuring: what remembers something from before the transitions.
         slots: the position of each reward among all of the mixture.
+        success: what is true where an episode ends well; None if the scenario does not say.
         valid: for each transition, whether an action would do something, and its arguments.
     """
 
@@ -140,8 +146,11 @@ class BoundScenario:
         self.rewards: list[RewardProcessor] = []
         self.rendering: list[RenderingProcessor] = []
         self.measuring: list[Any] = []
-        self._rules: list[BoundCall] = []
+        self.success = BoundCall(scenario.success, world) if scenario.success else None
+        self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
+        if self.success and any(part.system.remember for part in self.success.call.parts()):
+            self.measuring.append(self.success)
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             for call in scenario.calls(phase) or _DEFAULTS.get(phase, ()):
                 processor: Any = _processor(world, call, phase)

@@ -34,6 +34,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
 
     - `action_mask` (actions,) int8: 1 for every action that would do something now;
     - `reward_terms`: the reward of the step, function by function;
+    - `success`: whether the episode has ended well with this step, and `is_success`, the same under
+      the name that Stable-Baselines3 reads; neither, if the scenario does not say what that is;
     - `member`: in a mixture, the position of the played scenario in `scenario.members`.
 
     An episode is `truncated` at `max_steps`. Equal seeds give equal episodes, whichever world runs
@@ -88,6 +90,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             self.scenario.reward_names,
             bool(self.scenario.mixture),
         )
+        self._tells_success = self.scenario.tells_success
         self._renderer: Renderer | None = None
         self._started = False
         self._look_at_outputs()
@@ -166,6 +169,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             "action_mask": self._mask.copy(),
             "reward_terms": dict(zip(self._reward_names, self._terms.tolist())),
         }
+        if self._tells_success:
+            info["success"] = info["is_success"] = self._batch.outputs.success.item(0)
         if self._is_mixture:
             info["member"] = self._batch.outputs.member.item(0)
         return info

@@ -13,6 +13,7 @@ Over the E episodes:
 - `episode_start.npy` (E,) int64: the number of its first step;
 - `episode_seed.npy` (E,) int64: its level is that of `reset(seed=…)`;
 - `episode_member.npy` (E,) int64: which member of a mixture it played;
+- `episode_success.npy` (E,) bool: whether it ended well, if the scenario says what that is;
 - `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
   its end.
 
@@ -119,6 +120,7 @@ class EpisodeFolder:
             "episode_start": (np.int64, ()),
             "episode_seed": (np.int64, ()),
             "episode_member": (np.int64, ()),
+            **({"episode_success": (np.bool_, ())} if scenario.tells_success else {}),
             **{f"last_{name}": kind for name, kind in seen.items()},
         }
         self._of_steps, self._of_episodes = (
@@ -175,6 +177,8 @@ class EpisodeFolder:
         }
         for name, rows in steps.items():
             self._of_steps[name].write(start, rows)
+        if episode.success is not None:
+            once["episode_success"] = episode.success
         for name, row in once.items():
             self._of_episodes[name].write(number, [row])
 

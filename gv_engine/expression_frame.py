@@ -74,6 +74,10 @@ class ExpressionFrame:
     max_steps: int | None = None
     outcome: str = ""
     """Empty, `win`, `lose` or `truncated`."""
+    success: bool = False
+    """Whether it ended well."""
+    ending: str = ""
+    """How it ended, for the player."""
     message: str = ""
     """A note for the player."""
 

@@ -38,6 +38,10 @@ class Frame:
     max_steps: int | None = None
     outcome: str = ""
     """Empty, `terminated` or `truncated`."""
+    success: bool = False
+    """Whether it ended well."""
+    ending: str = ""
+    """How it ended, for the player."""
     message: str = ""
     """A note for the player."""
 

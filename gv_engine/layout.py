@@ -145,6 +145,8 @@ class Layout:
                 ("free", np.int32),
                 ("terminated", np.uint8),
                 ("truncated", np.uint8),
+                ("success", np.uint8),
+                ("ended_by", np.uint16),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 ("at", self.entity, (self.height + 1, self.width + 1)),
                 ("placed", self.entity, (self.kinds,)),

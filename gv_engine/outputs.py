@@ -28,6 +28,8 @@ class Outputs:
             step, even if a SAME_STEP reset has already begun another one.
         final_grid, final_item, final_mask, final_terms, final_member: the same at the end of the
             episodes that a SAME_STEP reset has just ended.
+        success: (N,) bool, whether an episode has ended well with the last step, even if a
+            SAME_STEP reset has already begun another one.
     """
 
     grid: NDArray[np.uint8]
@@ -45,6 +47,7 @@ class Outputs:
     final_mask: NDArray[np.int8]
     final_terms: NDArray[np.float64]
     final_member: NDArray[np.int64]
+    success: NDArray[np.bool_]
 
     @classmethod
     def of(cls, scenario: Scenario, num_worlds: int) -> Outputs:
@@ -62,7 +65,7 @@ class Outputs:
 
         flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         sums = np.zeros(n), np.zeros(n, np.int64)
-        arrays: list[Any] = [*shown(), np.zeros(n), *flags, *sums, *shown()]
+        arrays: list[Any] = [*shown(), np.zeros(n), *flags, *sums, *shown(), np.zeros(n, np.bool_)]
         return cls(*arrays)
 
     def become(self, other: Outputs) -> None:

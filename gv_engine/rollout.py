@@ -78,6 +78,7 @@ class Episode:
         length, total: T, and the sum of the rewards.
         terms: (F,) sums of the rewards, function by function.
         terminated, truncated: how it ended.
+        success: whether it ended well; None if the scenario does not say.
         last: the observation at the end.
         steps: what happened, if that is kept.
     """
@@ -90,6 +91,7 @@ class Episode:
     terms: NDArray[np.float64]
     terminated: bool
     truncated: bool
+    success: bool | None
     last: Observation
     steps: Steps | None
 
@@ -155,6 +157,7 @@ def rollout(
                 terms=terms[i].copy(),
                 terminated=bool(terminated[i]),
                 truncated=bool(truncated[i]),
+                success=bool(info["success"][i]) if "success" in info else None,
                 last={name: array[i].copy() for name, array in observation.items()},
                 steps=history.of(i, int(length[i])) if history else None,
             )

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.area import Area
+from gv_engine.ending import ending
 from gv_engine.errors import ScenarioError
 from gv_engine.layout import Layout
 from gv_engine.mixture import is_mixture, read_mixture
@@ -33,7 +34,7 @@ from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import instead
 from gv_engine.resources import SCENARIOS
 from gv_engine.rules import SourceFile
-from gv_engine.system import VISIBILITY, Call, Phase
+from gv_engine.system import SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 
 if TYPE_CHECKING:
     from gv_engine.gridverse.envs.gridworld import GridWorld
@@ -148,6 +149,36 @@ class Scenario:
         return self.calls(VISIBILITY)[0]
 
     @property
+    def success(self) -> Call | None:
+        """What is true where an episode ends well; None if the scenario does not say.
+
+        A mixture has none of its own: ask its `members`.
+        """
+        return next(iter(self.calls(SUCCESS)), None)
+
+    @property
+    def tells_success(self) -> bool:
+        """Whether it says of every episode if it was a success, as all members of a mixture do."""
+        return all(member.success is not None for member in self.members)
+
+    @cached_property
+    def _ends(self) -> tuple[tuple[Call, ...], ...]:
+        """What `ended_by` counts, from 1 on: the terminating function and all nested in it."""
+        return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
+
+    def ending(self, w: Any) -> str:
+        """How the episode of a world has ended, for the player; empty while it goes on.
+
+        Args:
+            w: a `World` or a `RowWorld` of this scenario.
+        """
+        if not (w.terminated or w.truncated):
+            return ""
+        member = self.members[w.member]
+        by = member._ends[w.ended_by - 1] if w.ended_by else ()
+        return ending(member.success if w.success else None, bool(w.truncated), by)
+
+    @property
     def members(self) -> tuple[Scenario, ...]:
         """The scenarios that a world may play: this one, or those of a mixture."""
         return self.mixture or (self,)
@@ -162,7 +193,7 @@ class Scenario:
         """Make sure that rows can be this scenario's worlds.
 
         Raises:
-            ValueError: they have another layout, or play a member that there is not.
+            ValueError: they have another layout, or play a member or have an end that there is not.
         """
         self.layout.check(rows)
         played = np.atleast_1d(rows["member"])
@@ -172,6 +203,11 @@ class Scenario:
                 f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
                 f"{len(self.members)}; restore it into an environment of the same scenario"
             )
+        ends = np.array([len(member._ends) for member in self.members])
+        found = np.atleast_1d(rows["ended_by"])
+        beyond = found[found > ends[played]]
+        if len(beyond):
+            raise ValueError(f"the snapshot is damaged: ended_by is {beyond[0]}")
 
     def inner_env(self) -> GridWorld:
         """The environment of states and observations as objects; it knows no `max_steps`.

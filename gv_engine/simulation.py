@@ -93,7 +93,8 @@ class Simulation:
         world, playing = self.world, self._playing
         world.action = action
         world.reward = 0.0
-        world.terminated = False
+        world.terminated = world.success = False
+        world.ended_by = 0
         if world.objects is not None:
             world.objects.before = None
         with world.context:
@@ -103,6 +104,8 @@ class Simulation:
             stands_somewhere(world, AGENT)
             esper.process(REWARD)
             esper.process(TERMINATING)
+            if world.terminated and playing.success:
+                world.success = bool(playing.success.run())
         world.steps += 1
         world.total += world.reward
         limit = playing.scenario.max_steps

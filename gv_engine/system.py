@@ -28,13 +28,15 @@ from gv_engine.errors import nearest
 class Phase(enum.Enum):
     """The parts of a step, in order; a scenario lists the systems of each.
 
-    VISIBILITY runs within the making of an observation, RENDERING on demand only.
+    SUCCESS holds a system of TERMINATING, asked where one has ended the episode. VISIBILITY runs
+    within the making of an observation, RENDERING on demand only.
     """
 
     RESET = enum.auto()
     TRANSITION = enum.auto()
     REWARD = enum.auto()
     TERMINATING = enum.auto()
+    SUCCESS = enum.auto()
     VISIBILITY = enum.auto()
     OBSERVATION = enum.auto()
     RENDERING = enum.auto()
@@ -44,6 +46,7 @@ RESET = Phase.RESET
 TRANSITION = Phase.TRANSITION
 REWARD = Phase.REWARD
 TERMINATING = Phase.TERMINATING
+SUCCESS = Phase.SUCCESS
 VISIBILITY = Phase.VISIBILITY
 OBSERVATION = Phase.OBSERVATION
 RENDERING = Phase.RENDERING
@@ -78,6 +81,7 @@ class System:
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
         tables: parameters that are made from the observation area, by the functions given here.
         rows: a visibility function that takes the view by rows of bits.
+        says: what a terminating function tells the player about the end; "" for its name.
         objects: the function of states or grids that `function` adapts (see
             `gv_engine.gridverse`); None for a system of columns.
     """
@@ -91,6 +95,7 @@ class System:
     check: Callable[..., str] | None = None
     tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
     rows: bool = False
+    says: str = ""
     objects: Callable[..., Any] | None = None
 
     @property
@@ -134,6 +139,7 @@ def system(
     check: Callable[..., str] | None = None,
     tables: Mapping[str, Callable[[Area], Any]] | None = None,
     rows: bool = False,
+    says: str = "",
 ) -> Callable[[_F], _F]:
     """Mark a function as a system of a phase; the function itself stays as it is.
 
@@ -153,6 +159,8 @@ def system(
             by a function of the observation area.
         rows: a visibility function that uses `view.clear_row` and `view.see_row` alone, not cells:
             faster where it is compiled, for views of up to 62 columns.
+        says: for terminating functions, what the player is told about the end, a sentence without
+            its full stop: "You walked into a wall".
 
     Raises:
         TypeError: the signature does not fit the phase; the message shows both.
@@ -180,6 +188,7 @@ def system(
             check,
             tables or {},
             rows,
+            says,
         )
         return function
 
@@ -221,10 +230,12 @@ class Call:
         system: what to call.
         arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
             functions become part of what is compiled.
+        says: what the scenario tells the player in place of the system's own words.
     """
 
     system: System
     arguments: dict[str, Any]
+    says: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:
@@ -243,11 +254,15 @@ class Call:
 
     def parts(self) -> Iterator[Call]:
         """The call itself and all that are nested in its arguments."""
-        yield self
+        return (path[-1] for path in self.paths())
+
+    def paths(self) -> Iterator[tuple[Call, ...]]:
+        """For each of its `parts`, the calls from this one down to it."""
+        yield (self,)
         for argument in self.arguments.values():
             if is_nested(argument):
                 for part in argument if isinstance(argument, tuple) else (argument,):
-                    yield from part.parts()
+                    yield from ((self, *path) for path in part.paths())
 
 
 def is_nested(argument: Any) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,19 +67,6 @@ def words(kind: int, state: int, color: int) -> str:
     color_name = COLORS[color].lower() if color else ""
     name = snake_case(shown.name).replace("_", " ")
     return " ".join(filter(None, (state_name, color_name, name)))
-
-
-def ending(frame: Any) -> str:
-    """How an episode ended, for people; empty while it goes on.
-
-    Args:
-        frame: of any family of worlds.
-    """
-    if frame.outcome == "win" or (frame.outcome == "terminated" and frame.reward > 0):
-        return "Well done!"
-    if frame.outcome == "lose":
-        return ": ".join(["Lost", *(name.replace("_", " ") for name in frame.terms)])
-    return {"": "", "terminated": "The end", "truncated": "Out of steps"}[frame.outcome]
 
 
 def signed(value: float) -> str:

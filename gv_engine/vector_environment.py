@@ -36,10 +36,14 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     the worlds, as `gymnasium.vector.SyncVectorEnv` has them; `info` holds
 
     - `reward_terms`, a mapping of (N,) float64, and `action_mask` (N, actions) int8;
+    - `success` (N,) bool: the episodes that have ended well with this step, also those that a
+      SAME_STEP reset has just replaced; `is_success` is the same, under the name that others read;
+      neither is there if the scenario does not say what a success is;
     - `member` (N,) int64, in a mixture: the position of what is played in `scenario.members`;
     - `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode;
     - `episode` with `r` (N,) float64 and `l` (N,) int64, return and length of the episodes that
-      end with this step, if `episode_statistics` are asked for, and one does end.
+      end with this step, and `s` (N,) bool, their `success`, if `episode_statistics` are asked for,
+      and one does end.
 
     **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
 
@@ -229,9 +233,10 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs
         if self._copy:
-            return self._named(out.mask.copy(), out.terms.copy(), out.member.copy(), self._all)
+            copies = out.mask.copy(), out.terms.copy(), out.member.copy(), out.success.copy()
+            return self._named(*copies, self._all)
         if self._shared_info is None:
-            self._shared_info = self._named(out.mask, out.terms, out.member, self._all)
+            self._shared_info = self._named(out.mask, out.terms, out.member, out.success, self._all)
         return dict(self._shared_info)
 
     def _named(
@@ -239,6 +244,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         mask: NDArray[np.int8],
         terms: NDArray[np.float64],
         member: NDArray[np.int64],
+        success: NDArray[np.bool_],
         which: NDArray[np.bool_],
     ) -> dict[str, Any]:
         by_name: dict[str, Any] = {}
@@ -248,6 +254,9 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         info: dict[str, Any] = {"reward_terms": by_name, "_reward_terms": which}
         if self._masks:
             info |= {"action_mask": mask, "_action_mask": which}
+        if self.scenario.tells_success:
+            info |= {"success": success, "_success": which}
+            info |= {"is_success": success, "_is_success": which}
         if self.scenario.mixture:
             info |= {"member": member, "_member": which}
         return info
@@ -266,17 +275,20 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             np.where(ended[:, None], out.final_mask, 0),
             np.where(ended[:, None], out.final_terms, 0.0),
             np.where(ended, out.final_member, 0),
+            ended & out.success,
         )
         info |= {"final_obs": final, "_final_obs": ended}
         info |= {"final_info": self._named(*own, ended), "_final_info": ended}
 
     def _add_episode(self, info: dict[str, Any]) -> None:
-        """Return and length of the episodes that have just ended."""
+        """Return, length and success of the episodes that have just ended."""
         out, ended = self._batch.outputs, self._ended.copy()
         info["episode"] = {
             "r": np.where(ended, out.returns, 0.0),
             "l": np.where(ended, out.lengths, 0),
         }
+        if self.scenario.tells_success:
+            info["episode"]["s"] = ended & out.success
         info["_episode"] = ended
 
     def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:

@@ -108,7 +108,8 @@ class World:
         member: which of its `members` the world plays, if its scenario is a mixture.
         reward, total: of the current step and since the reset.
         steps: since the reset.
-        terminated, truncated: whether the episode has ended.
+        terminated, truncated, success: whether the episode has ended, and whether well.
+        ended_by: the number of the terminating function that has ended it, 0 for none.
         rng: the world's one source of chance, a `numpy.random.Generator` over PCG64.
         objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
         <component>: its columns, by the component's name in snake_case.
@@ -153,7 +154,8 @@ class World:
         self.height = self.width = 0
         self.reward = self.total = 0.0
         self.steps = self.action = self.error = 0
-        self.terminated = self.truncated = False
+        self.terminated = self.truncated = self.success = False
+        self.ended_by = 0
         self.at = np.full((self.layout.height + 1, self.layout.width + 1), NOTHING, object)
         self.alive = [False] * self.capacity
         self.free = AGENT + 1
@@ -310,6 +312,8 @@ class World:
         "free",
         "terminated",
         "truncated",
+        "success",
+        "ended_by",
     ]
 
     def snapshot(self) -> NDArray[Any]:
@@ -353,7 +357,8 @@ class World:
         self.rng = generator_from_row(row["rng"])
         for name in self._PLAIN:
             setattr(self, name, row[name].item())
-        self.terminated, self.truncated = bool(self.terminated), bool(self.truncated)
+        for name in ("terminated", "truncated", "success"):
+            setattr(self, name, bool(getattr(self, name)))
         self.at = row["at"].astype(object)
         self.alive = row["alive"].astype(bool).tolist()
         self.placed = row["placed"].tolist()

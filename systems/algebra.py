@@ -23,7 +23,7 @@ def apply_rule(w: Any, agent: int) -> None:
         w.rewrite()
 
 
-@system(TERMINATING)
+@system(TERMINATING, says="That rule does not apply there")
 def refuse(w: Any, agent: int) -> None:
     """A rule that does not apply there changes nothing and costs, or ends the episode."""
     if w.valid:
@@ -35,31 +35,37 @@ def refuse(w: Any, agent: int) -> None:
         w.score(w.env.rewards.invalid, discount=1.0)
 
 
-@system(TERMINATING)
+@system(TERMINATING, says="The problem is over")
 def reach_goal(w: Any, agent: int) -> None:
     """The environment says whether its goal is reached."""
     w.decide(w.env.goal(w.state))
 
 
-@system(TERMINATING)
+@system(TERMINATING, says="No moves are left")
 def run_out_of_moves(w: Any, agent: int) -> None:
     """Without moves the episode is lost."""
     if w.state.agent.moves_remaining <= 0:
         w.end(w.env.get_lose_signal(w.state))
 
 
-@system(TERMINATING)
+@system(TERMINATING, says="The expression has outgrown its room")
 def outgrow(w: Any, agent: int) -> None:
     """An expression that no longer fits into an observation loses the episode."""
     if w.state.root.size > w.env.max_seq_len:
         w.end(w.env.get_lose_signal(w.state))
 
 
-@system(TERMINATING)
+@system(TERMINATING, says="You went in circles")
 def go_in_circles(w: Any, agent: int) -> None:
     """Whoever comes to the same expression the fourth time has lost."""
     if w.env.previous_state_penalty and w.visits > MOST_VISITS:
         w.end(w.env.get_lose_signal(w.state))
+
+
+@system(TERMINATING)
+def solve(w: Any, agent: int) -> bool:
+    """The environment has ended the episode, and pays for it: its goal is reached."""
+    return w.decided_by == "reach_goal" and w.verdict.reward > 0  # type: ignore[no-any-return]
 
 
 @system(REWARD)

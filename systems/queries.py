@@ -41,6 +41,15 @@ def stands_on(w: Any, agent: int, object_type: int) -> bool:
     return w.kind.value[here(w, agent)] == object_type  # type: ignore[no-any-return]
 
 
+def matches_beacon(w: Any, e: int) -> bool:
+    """Whether an object has the colour of the first beacon on the grid."""
+    for y in range(w.height):
+        for x in range(w.width):
+            if w.beacon.has[w.at[y, x]]:
+                return w.color.value[w.at[y, x]] == w.color.value[e]  # type: ignore[no-any-return]
+    return False
+
+
 def bumps(w: Any, agent: int) -> bool:
     """Whether the cell that the action leads to is a wall; for other actions, the agent's own."""
     y, x = w.position.y[agent], w.position.x[agent]

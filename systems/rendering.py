@@ -31,6 +31,8 @@ def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
             steps=w.steps,
             max_steps=member.max_steps,
             outcome=outcome,
+            success=bool(w.success),
+            ending=scenario.ending(w),
             message=canvas.message,
         )
     )

@@ -10,7 +10,15 @@ from components.objects import BEACON
 from gv_engine.component import NOTHING
 from gv_engine.geometry import ACTUATE, manhattan, step_x, step_y
 from gv_engine.system import REWARD, system
-from systems.queries import ahead, blocks_movement, bumps, distance_to, here, stands_on
+from systems.queries import (
+    ahead,
+    blocks_movement,
+    bumps,
+    distance_to,
+    here,
+    matches_beacon,
+    stands_on,
+)
 
 
 @system(REWARD)
@@ -182,12 +190,7 @@ def reach_exit_memory(
     e = here(w, agent)
     if not w.exit.has[e]:
         return 0.0
-    for y in range(w.height):
-        for x in range(w.width):
-            if w.beacon.has[w.at[y, x]]:
-                good = w.color.value[w.at[y, x]] == w.color.value[e]
-                return reward_good if good else reward_bad
-    return 0.0
+    return reward_good if matches_beacon(w, e) else reward_bad
 
 
 @system(REWARD)

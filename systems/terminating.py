@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gv_engine.system import TERMINATING, system
-from systems.queries import bumps, here, stands_on
+from systems.queries import bumps, here, matches_beacon, stands_on
 
 
 @system(TERMINATING)
@@ -13,19 +13,26 @@ def overlap(w: Any, agent: int, object_type: int) -> bool:
     return stands_on(w, agent, object_type)
 
 
-@system(TERMINATING)
+@system(TERMINATING, says="You reached the exit")
 def reach_exit(w: Any, agent: int) -> bool:
     """The agent stands on an exit."""
     return w.exit.has[here(w, agent)]  # type: ignore[no-any-return]
 
 
 @system(TERMINATING)
+def reach_exit_memory(w: Any, agent: int) -> bool:
+    """The agent stands on the exit of the beacon's colour."""
+    e = here(w, agent)
+    return w.exit.has[e] and matches_beacon(w, e)
+
+
+@system(TERMINATING, says="You bumped into an obstacle")
 def bump_moving_obstacle(w: Any, agent: int) -> bool:
     """The agent stands where a moving obstacle is."""
     return w.moving_obstacle.has[here(w, agent)]  # type: ignore[no-any-return]
 
 
-@system(TERMINATING, remember=bumps)
+@system(TERMINATING, remember=bumps, says="You walked into a wall")
 def bump_into_wall(w: Any, agent: int, was: float) -> bool:
     """The agent tried to walk into a wall."""
     return was != 0

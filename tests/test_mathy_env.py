@@ -10,6 +10,7 @@ import pytest
 
 from gv_engine.mathy import (
     ENVIRONMENTS,
+    ComplexSimplify,
     EnvRewards,
     MathyEnv,
     MathyEnvProblem,
@@ -27,7 +28,7 @@ from gv_engine.mathy.parsing import to_library
 from gv_engine.mathy.search import find_hint
 from gv_engine.mathy.state import problem_hash
 
-CS, DF = 1, 3
+CS, DF, AG = 1, 3, 4
 DIFFICULTIES = ("easy", "normal", "hard")
 
 
@@ -145,6 +146,21 @@ def test_rewards_can_be_chosen():
     state, timestep, _ = env.get_next_state(state, (CS, 3))
     assert timestep.reward == pytest.approx(-0.2)
     assert env.get_next_state(state, (CS, 3))[1].reward == -3.0
+
+
+def test_coming_back_counts_what_the_expression_prints_as():
+    env = ComplexSimplify()
+    state = MathyEnvState("7a * 18a * j", 24)
+    said = []
+    for node in (1, 1, 3, 1, 3, 3):
+        state, timestep, _ = env.get_next_state(state, (AG, node))
+        said.append((state.agent.problem, round(timestep.reward, 9)))
+    # what is not written as it prints visits its print, and is never visited itself
+    written, printed = "7 * a * 18a * j", "7a * 18a * j"
+    assert said == [
+        *[(written, -0.01), (written, -0.01), (printed, -0.04)],
+        *[(written, -0.04), (printed, -0.06), (printed, -1.0)],
+    ]
 
 
 class Halve(BaseRule):

@@ -190,8 +190,7 @@ def parts(size: tuple[int, int]) -> Layout:
         ({"steps": 13}, {"panel"}),
         ({"total": 1.0}, {"panel"}),
         ({"terms": {"living_reward": 0.0}}, {"panel"}),
-        ({"outcome": "terminated"}, {"panel"}),
-        ({"outcome": "truncated"}, {"panel"}),
+        ({"ending": "Well done!"}, {"panel"}),
         ({"message": "A note"}, {"panel"}),
         ({"agent": (2, 3, 0)}, {"stage"}),
         ({"seen": np.ones((9, 9), np.bool_)}, {"stage"}),
@@ -211,7 +210,7 @@ def test_what_changes_is_shown_in_its_place(change: dict[str, object], where: se
 
 
 def test_the_two_endings_differ():
-    endings = [picture(replace(a_frame(), outcome=end)) for end in ("terminated", "truncated")]
+    endings = [picture(replace(a_frame(), ending=end)) for end in ("The wrong exit", "Time is up")]
     assert (endings[0] != endings[1]).any()
 
 

@@ -72,7 +72,8 @@ def test_key_taken_door_opened_exit_reached(screen: Screen, folder: Path):
         player.does(*actions)
         until(player.sees_the_same, "the end")
         said = player.leaves()
-    assert said == f"keydoor-5x5: seed 200, return {total:+.6g} in {len(actions)} steps\n"
+    told = f"return {total:+.6g} in {len(actions)} steps"
+    assert said == f"keydoor-5x5: seed 200, well done, {told}\n"
 
 
 # imageio leaves the pipes open through which it reads a video
@@ -113,7 +114,7 @@ def test_from_the_start_screen_to_a_video(screen: Screen, folder: Path):
         player.presses("End", "E", "Return")
         until(lambda: len(player.files("recordings/[!.]*.mp4")) == 1, "the video")
         (video,) = player.files("recordings/[!.]*.mp4")
-        assert player.leaves().startswith("empty-4x4: seed 3, return +5.1 in 2 steps")
+        assert player.leaves().startswith("empty-4x4: seed 3, well done, return +5.1 in 2 steps")
     pictures = imageio.v3.imread(video)
     assert len(pictures) >= len(replay.steps) + 1
     assert (pictures[0] != pictures[-1]).any()

@@ -144,6 +144,7 @@ LINE = {
     "reward_functions": ["reach_exit"],
     "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
     "terminating_function": "reach_exit",
+    "success_function": "reach_exit",
 }
 
 

@@ -26,7 +26,12 @@ from tests.desk import Desk, home
 
 WORLDS = [name for name in names() if name.startswith("mathy-")]
 EASY = "mathy-poly-simplify-easy"
-LONG = {"family": "mathy", "environment": "PolySimplify", "name": "long"}
+LONG = {
+    "family": "mathy",
+    "environment": "PolySimplify",
+    "name": "long",
+    "success_function": "solve",
+}
 PINK = (255, 0, 255)
 ROOM = pygame.Rect(10, 20, 780, 420)
 

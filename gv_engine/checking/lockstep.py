@@ -50,7 +50,7 @@ def examine(
 
     The world is whole (see `gv_engine.checking.invariants`), the observation lies in its space, and
     the compiled world equals the object world: its whole row, observation, reward term by term,
-    ends and action mask. Every second episode keeps to the action mask.
+    ends, success and action mask. Every second episode keeps to the action mask.
 
     Args:
         scenario: what is played.
@@ -119,6 +119,7 @@ def _advance(
             "reward_terms": info["reward_terms"],
             "terminated": terminated,
             "truncated": truncated,
+            "success": info.get("success", False),
             "action_mask": info["action_mask"],
             "row": row,
         }

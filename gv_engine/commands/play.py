@@ -158,5 +158,6 @@ def _say(games: Iterable[Game]) -> None:
 def told(played: Played) -> str:
     """One episode in words."""
     steps = "1 step" if played.steps == 1 else f"{played.steps} steps"
-    outcome = {"terminated": "", "truncated": "out of steps, ", "": "left, "}[played.outcome]
-    return f"seed {played.seed}, {outcome}return {signed(played.total)} in {steps}"
+    ending = played.ending.rstrip("!.") or "left"
+    ending = ending[0].lower() + ending[1:]
+    return f"seed {played.seed}, {ending}, return {signed(played.total)} in {steps}"

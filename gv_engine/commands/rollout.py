@@ -47,8 +47,8 @@ rngs is a list of N generators; actions are (N,) integers.
 
 FOLDER gets one .npy for each array, which grow while episodes are played: grid and item (in
 algebra nodes, values, mask and time), action, reward, reward_terms, terminated and truncated over
-all steps; episode_start, episode_seed, episode_member, last_grid and last_item (or last_nodes …)
-over all episodes; and rollout.json, which counts them.
+all steps; episode_start, episode_seed, episode_member, episode_success, last_grid and last_item (or
+last_nodes …) over all episodes; and rollout.json, which counts them.
 """
 
 
@@ -150,6 +150,8 @@ class Tally:
         self.steps += episode.length
         self._ends["terminated"] += episode.terminated
         self._ends["truncated"] += episode.truncated
+        if episode.success is not None:
+            self._ends["success"] = self._ends.get("success", 0) + episode.success
         self._returns = _more(self._returns, episode.total)
         self._lengths = _more(self._lengths, episode.length)
         self._terms = self._terms + episode.terms

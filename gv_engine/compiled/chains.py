@@ -19,7 +19,16 @@ from gv_engine.autoreset import BEGIN, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.component import NOTHING
 from gv_engine.mixture import draw_member
-from gv_engine.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY, Call, is_nested
+from gv_engine.system import (
+    RESET,
+    REWARD,
+    SUCCESS,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    is_nested,
+)
 from gv_engine.verbs import stands_somewhere
 from gv_engine.world import AGENT
 from systems.observation import look, show
@@ -40,7 +49,7 @@ def _parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
 
 
 def _all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
-    for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY):
+    for phase in (RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY):
         for number, call in enumerate(scenario.calls(phase)):
             yield from _parts(f"{phase.name}_{number}", call)
 
@@ -128,11 +137,13 @@ class _Past:
     Attributes:
         measure: `(w, p)` → all of it.
         length: how many numbers that is.
+        ends: numbers of the tests that can end an episode, by their prefix.
     """
 
     def __init__(self) -> None:
         self.measure: Any = _unmeasured
         self.length = 0
+        self.ends: dict[str, int] = {}
 
     def remember(self, helper: Any, values: Any) -> int:
         """Measure one more; returns its number."""
@@ -160,6 +171,31 @@ def _as_truth(function: Any, values: Any) -> Any:
         return bool(function(w, AGENT, *values(w, p, was)))
 
     return truth
+
+
+def _as_end(function: Any, values: Any, number: int) -> Any:
+    """A test that leaves its number where it is the first true one."""
+
+    def truth(w: Any, p: Any, was: Any) -> bool:
+        over = bool(function(w, AGENT, *values(w, p, was)))
+        if over and w.ended_by == 0:
+            w.ended_by = number
+        return over
+
+    return truth
+
+
+def _of_ends(truth: Any) -> Any:
+    """A test of tests: where it is not true, those nested in it have ended nothing."""
+
+    def whole(w: Any, p: Any, was: Any) -> bool:
+        before = w.ended_by
+        over = truth(w, p, was)
+        if not over:
+            w.ended_by = before
+        return over  # type: ignore[no-any-return]
+
+    return whole
 
 
 _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
@@ -205,6 +241,10 @@ def _several(prefix: str, calls: tuple[Call, ...], past: _Past) -> Any:
 
 def _nested(prefix: str, call: Call, past: _Past) -> Any:
     """`(w, p, was)` → result of a call."""
+    if prefix in past.ends:
+        number = past.ends[prefix]
+        end = _as_end(call.system.function, _arguments(prefix, call, past), number)
+        return _of_ends(end) if any(map(is_nested, call.arguments.values())) else end
     result = _RESULTS.get(call.system.phase, _as_it_is)
     return result(call.system.function, _arguments(prefix, call, past))
 
@@ -244,16 +284,6 @@ def _add(before: Any, number: int, function: Any, values: Any) -> Any:
 
 def _never(w: Any, p: Any, was: Any) -> bool:
     return False
-
-
-def _or(before: Any, function: Any, values: Any) -> Any:
-    """TERMINATING: whether any test is true; all of them run."""
-
-    def over(w: Any, p: Any, was: Any) -> bool:
-        earlier = before(w, p, was)
-        return bool(function(w, AGENT, *values(w, p, was))) or earlier
-
-    return over
 
 
 def _no_action(w: Any, p: Any, action: int) -> bool:
@@ -313,10 +343,16 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     for number, call in enumerate(scenario.calls(REWARD)):
         values = _arguments(f"REWARD_{number}", call, past)
         score = _add(score, slots[number], call.system.function, values)
-    over: Any = _never
-    for number, call in enumerate(scenario.calls(TERMINATING)):
-        values = _arguments(f"TERMINATING_{number}", call, past)
-        over = _or(over, call.system.function, values)
+    (call,) = scenario.calls(TERMINATING)
+    past.ends = {
+        prefix: number
+        for number, ((prefix, _), path) in enumerate(
+            zip(_parts("TERMINATING_0", call), call.paths(), strict=True), 1
+        )
+        if all(part.system.phase is TERMINATING for part in path)
+    }
+    over = _nested("TERMINATING_0", call, past)
+    well = _nested("SUCCESS_0", scenario.success, past) if scenario.success else _never
     measure = past.measure
     visibility = scenario.visibility
     see = _see(visibility.system.function, _arguments("VISIBILITY_0", visibility, _Past()))
@@ -341,6 +377,8 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
         w.total = 0.0
         w.terminated = 0
         w.truncated = 0
+        w.success = 0
+        w.ended_by = 0
         begin(w, p)
 
     row, parameter, view, action, grid, item, masked, term, count, reward, flag = dtypes[:11]
@@ -374,6 +412,7 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
         final_masks = table(addresses[16], stop, masked)
         final_terms = table(addresses[17], stop, term)
         final_members = table(addresses[18], stop, count)
+        success = table(addresses[19], stop, flag)
         failed = 0
         for i in range(start, stop):
             w = rows[i]
@@ -393,6 +432,7 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                 rewards[i] = 0.0
                 terminated[i] = False
                 truncated[i] = False
+                success[i] = False
                 returns[i] = 0.0
                 lengths[i] = 0
             # twice where an episode ends in a SAME_STEP reset: its end is shown, then a new start
@@ -415,17 +455,22 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                     w.action = p.actions[chosen]
                     w.terminated = 0
                     w.truncated = 0
+                    w.success = 0
+                    w.ended_by = 0
                     was = measure(w, p)
                     move(w, p)
                     if stands_somewhere(w, AGENT):
                         w.reward = score(w, p, was, terms[i].row)
                         w.terminated = over(w, p, was)
+                        if w.terminated and w.error == 0:
+                            w.success = well(w, p, was)
                     w.steps += 1
                     w.total += w.reward
                     w.truncated = w.steps >= p.max_steps and not w.terminated
                     rewards[i] = w.reward
                     terminated[i] = w.terminated != 0
                     truncated[i] = w.truncated != 0
+                    success[i] = w.success != 0
                     returns[i] = w.total
                     lengths[i] = w.steps
                     ended = (w.terminated or w.truncated) and w.error == 0

@@ -13,7 +13,6 @@ from gv_engine.frontend.sprites import pygame
 from gv_engine.frontend.stage import Stage, make_stage
 from gv_engine.frontend.theme import DARK, Theme
 from gv_engine.frontend.widgets import Pen, line_height
-from gv_engine.text import ending
 
 MIN_SIZE = (320, 240)
 """Width and height of the smallest picture that holds everything, in pixels; others are shrunk."""
@@ -76,4 +75,4 @@ class Onlooker:
         pen = Pen(surface, self._theme, line)
         pen.text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
-        draw_panel(pen, at.panel, frame, stage, [ending(frame)] if frame.outcome else [])
+        draw_panel(pen, at.panel, frame, stage, [frame.ending] if frame.ending else [])

@@ -24,7 +24,7 @@ TONES: dict[str, tuple[tuple[float, ...], float]] = {
 def sound_of(scene: Scene) -> str:
     """The name of the sound that goes with a step."""
     if scene.outcome:
-        return "won" if scene.reward > 0 else "over"
+        return "won" if scene.success else "over"
     # what every step costs is no event
     notable = [value for value in scene.terms.values() if abs(value) > 0.1]
     total = sum(notable)

@@ -48,6 +48,14 @@ class Scene(Protocol):
         """Empty, `terminated` or `truncated`."""
 
     @property
+    def success(self) -> bool:
+        """Whether it ended well."""
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for the player; empty while it goes on."""
+
+    @property
     def message(self) -> str:
         """A note for the player."""
 

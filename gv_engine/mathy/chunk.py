@@ -104,7 +104,9 @@ class Chunk:
             over = terminated[i] or truncated[i]
             if over and self._mode is AutoresetMode.SAME_STEP:
                 finished.append((i, shown, info))
+                kept = {name: info[name] for name in info.keys() & {"success", "is_success"}}
                 shown, info = env.reset()
+                info |= kept  # that of the step, as `terminated` is
                 over = np.False_
             self._over[i] = over
             self._now[i] = shown, info

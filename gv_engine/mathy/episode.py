@@ -10,7 +10,7 @@ import numpy as np
 from gv_engine.expression_frame import ExpressionFrame
 from gv_engine.mathy.scenario import MathyScenario
 from gv_engine.mathy.search import Hint, find_hint
-from gv_engine.mathy.world import ExpressionWorld, Token, action_names
+from gv_engine.mathy.world import Token, action_names
 
 
 class MathyEpisode:
@@ -28,7 +28,7 @@ class MathyEpisode:
 
     def __init__(self, scenario: MathyScenario) -> None:
         self.scenario = scenario
-        self.world = ExpressionWorld(scenario.make_env(), scenario.max_steps)
+        self.world = scenario.make_world()
         self._names = action_names(self.world.env.rules)
 
     @property
@@ -58,6 +58,11 @@ class MathyEpisode:
         return (
             "terminated" if self.world.terminated else "truncated" if self.world.truncated else ""
         )
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for the player; empty while it goes on."""
+        return self.world.ending
 
     def reset(self, seed: int) -> None:
         """Begin the episode that an environment gives for a seed.

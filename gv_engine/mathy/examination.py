@@ -86,4 +86,5 @@ def _play(
 
 
 def _said(shown: tuple[Any, ...]) -> str:
-    return repr([shown[1:4], *(shown[4][key] for key in ("text", "moves_remaining", "outcome"))])
+    told = ("text", "moves_remaining", "outcome", "success")
+    return repr([shown[1:4], *(shown[4].get(key) for key in told)])

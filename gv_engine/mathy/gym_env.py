@@ -20,7 +20,7 @@ from gv_engine.families import scenario_of
 from gv_engine.mathy.env import MathyEnv
 from gv_engine.mathy.scenario import MathyScenario
 from gv_engine.mathy.state import NUM_TYPES, TYPE_BUCKETS, edges
-from gv_engine.mathy.world import ExpressionWorld, Token
+from gv_engine.mathy.world import Token
 from gv_engine.reading.trust import Consent
 
 Observation = dict[str, NDArray[Any]]
@@ -90,6 +90,8 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
     - `outcome`: win, lose, truncated, or empty while the episode goes on;
     - `decided_by`: the system that has given the reward, such as `helpful_move` or `outgrow`;
     - `reward_terms`: the reward, under the name of that system, 0 under all others;
+    - `success`: whether the episode has ended well with this step, and `is_success`, the same under
+      the name that Stable-Baselines3 reads; neither, if the scenario does not say what that is;
     - `discount`: what a learner may multiply what is to come with; it is not applied.
 
     An episode is `truncated` after three times as many steps as it allows moves: invalid actions
@@ -123,8 +125,8 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             )
         self.scenario = load(scenario, max_steps, **consent)
         self.render_mode = render_mode
-        self.env = self.scenario.make_env()
-        self.world = ExpressionWorld(self.env, self.scenario.max_steps)
+        self.world = self.scenario.make_world()
+        self.env = self.world.env
         self.observation_space = observation_space(  # type: ignore[assignment]  # a Dict
             self.env, observation_representation
         )
@@ -206,7 +208,11 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
         if world.decided_by:
             terms[world.decided_by] = world.reward
+        told = {}
+        if self.scenario.tells_success:
+            told = {"success": world.success, "is_success": world.success}
         return {
+            **told,
             "action_mask": self._mask.flatten(),
             "text": world.state.agent.problem,
             "moves_remaining": world.state.agent.moves_remaining,

@@ -51,8 +51,12 @@ class Move:
 
     @property
     def visits(self) -> int:
-        """How often the expression stands in the history, now included."""
-        text = self.state.agent.problem
+        """How often the history, now included, holds the text that the expression prints as.
+
+        A rule may leave `7 * a * j`, which prints as `7a * j` once it is parsed: that counts the
+        visits of the latter, and none of itself.
+        """
+        text = self.state.root.text
         return sum(step.raw == text for step in self.state.agent.history)
 
     def rewrite(self) -> None:

@@ -30,6 +30,7 @@ from gv_engine.mathy.types import (
     source_of,
 )
 from gv_engine.playing.episode import Identity, watched
+from gv_engine.reading.calls import Calls
 from gv_engine.reading.file import Document
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
@@ -48,16 +49,24 @@ from gv_engine.reading.values import (
     words,
 )
 from gv_engine.rules import SourceFile, sources
-from gv_engine.system import REWARD, TERMINATING
+from gv_engine.system import REWARD, TERMINATING, Call, Phase, System, marked
+from systems import algebra, terminating
 
 if TYPE_CHECKING:
     from gv_engine.mathy.episode import MathyEpisode
+    from gv_engine.mathy.world import ExpressionWorld
 
 RULES: dict[str, type[BaseRule]] = {
     getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)
     for name in lib_rules.__all__
 }
 """The rules of mathy_core, by the names that scenario files give them."""
+
+SUCCESSES: dict[str, System] = {
+    function.__name__: marked(function).system
+    for function in (algebra.solve, terminating.reduce_any, terminating.reduce_all)
+}
+"""Built-in functions that say whether an episode has ended well, by name."""
 
 ProblemFunction = Callable[[MathyEnvProblemArgs, np.random.Generator], Any]
 """Draws a problem: a text, (text, complexity), or a `MathyEnvProblem`."""
@@ -81,6 +90,7 @@ class MathyScenario:
         max_steps: an episode is cut off after so many; three times its moves if None.
         rules: in the order that numbers the actions; the environment's if None.
         options: what the environment is made with besides.
+        success: what is true where an episode ends well; None if the scenario does not say.
         source: the file; None if the scenario came as a mapping.
         document: what was read, to be read again in another process.
         changes: keys that were replaced in it.
@@ -99,6 +109,7 @@ class MathyScenario:
     max_steps: int | None
     rules: tuple[BaseRule, ...] | None
     options: Mapping[str, Any]
+    success: Call | None
     source: Path | None
     document: Document = field(repr=False)
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -128,6 +139,17 @@ class MathyScenario:
     def reward_names(self) -> tuple[str, ...]:
         """Names of the systems that can decide what a move is worth."""
         return tuple(call.name for phase in (TERMINATING, REWARD) for call in SCHEDULE[phase])
+
+    @property
+    def tells_success(self) -> bool:
+        """Whether it says of every episode if it was a success."""
+        return self.success is not None
+
+    def make_world(self) -> ExpressionWorld:
+        """A new world, and an environment in it."""
+        from gv_engine.mathy.world import ExpressionWorld  # esper is for those who play
+
+        return ExpressionWorld(self.make_env(), self.max_steps, self.success)
 
     def make_env(self) -> MathyEnv:
         """A new environment; its generator comes from the system's entropy."""
@@ -240,6 +262,15 @@ def _parts(given: Any, draw: ProblemFunction | None) -> tuple[Any, ...]:
     return parts
 
 
+class _Names(Names):
+    """Names that stand for what algebra worlds know."""
+
+    def system(self, node: Node, phase: Phase, *, processors: bool = False) -> System:
+        if ":" in word(node):
+            return super().system(node, phase, processors=processors)
+        return list(SUCCESSES.values())[one_of(node, SUCCESSES, "success function")]
+
+
 class _Reader:
     """What the keys of a scenario file mean."""
 
@@ -247,7 +278,7 @@ class _Reader:
         self.document = document
         self.changes = changes
         self.problems = document.problems or Problems(document.label)
-        self.names = Names(document.folder, document.trust)
+        self.names = _Names(document.folder, document.trust)
         self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
         for key, value in changes.items():
             self.entries[key] = Node(value, key, text=str(value))
@@ -284,6 +315,7 @@ class _Reader:
             "max_steps": self.key("max_steps", _moves, None),
             "rules": self.key("rules", self.rules, None),
             "options": options,
+            "success": self.key("success_function", self.success, None),
             "source": self.document.source,
             "code": tuple(sources(self.names.modules.values())),
         }
@@ -329,6 +361,10 @@ class _Reader:
             except GVEngineError as error:
                 self.problems.add(self.entries["problem"], str(error))
         self.problems.raise_if_any()
+
+    def success(self, node: Node) -> Call:
+        """A function of the world, by name or reference."""
+        return Calls(self.problems, self.names).call(node, TERMINATING)
 
     def problem_function(self, node: Node) -> ProblemFunction:
         """A function of difficulty and generator."""
@@ -443,6 +479,7 @@ _KEYS = (
     "max_steps",
     "rules",
     "rewards",
+    "success_function",
 )
 _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _LONGEST),

@@ -12,7 +12,9 @@ import esper
 import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
+from gv_engine.bound_call import BoundCall
 from gv_engine.component import NOTHING
+from gv_engine.ending import ending
 from gv_engine.esper_context import EsperContext
 from gv_engine.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.mathy import written
@@ -70,6 +72,7 @@ class Token:
     reward: float
     terminated: bool
     truncated: bool
+    success: bool
     decided_by: str
     action: tuple[int, int]
     discount: float
@@ -87,25 +90,29 @@ class ExpressionWorld(Move):
         env: what is played; its generator is the world's.
         max_steps: an episode is cut off after so many, invalid moves included; three times the
             moves that it allows if None.
+        success: what is true where an episode ends well, if anything says so.
 
     Attributes:
         context: esper's, with the systems in their order and the nodes' components.
         steps, total: of the episode: how many, and the sum of their rewards.
         reward, discount: of the last step.
-        terminated, truncated: whether the episode is over, and how.
+        terminated, truncated, success: whether the episode is over, and how.
     """
 
-    def __init__(self, env: MathyEnv, max_steps: int | None = None) -> None:
+    def __init__(
+        self, env: MathyEnv, max_steps: int | None = None, success: Call | None = None
+    ) -> None:
         super().__init__(env, MathyEnvState("0", 0), START)
         self._max_steps = max_steps
+        # not the world itself: esper, and a circle, would keep it for ever
+        world = weakref.proxy(self)
+        self._success = None if success is None else BoundCall(success, world)
         self.context = EsperContext()
         self.context.belong_to(self)
         self._entities: list[int] = []  # in order; empty until somebody looks
         self._numbers = itertools.count(1)  # of identities
         self._clear()
         with self.context:
-            # not the world itself: esper would keep it for ever
-            world = weakref.proxy(self)
             for phase, calls in {**SCHEDULE, RENDERING: DRAWING}.items():
                 for call in calls:
                     base = _PROCESSORS.get(phase, AlgebraProcessor)
@@ -116,7 +123,7 @@ class ExpressionWorld(Move):
         self.steps = 0
         self.total = self.reward = 0.0
         self.discount = 1.0
-        self.terminated = self.truncated = False
+        self.terminated = self.truncated = self.success = False
 
     def reset(self, state: MathyEnvState) -> None:
         """Begin an episode."""
@@ -133,6 +140,8 @@ class ExpressionWorld(Move):
         if self.terminated or self.truncated:
             raise ValueError("the episode is over: call reset()")
         self.begin(self.state, *self.env.checked(self.state, action))
+        if self._success:
+            self._success.measure()
         with self.context:
             for phase in (TRANSITION, TERMINATING, REWARD):
                 esper.process(phase)
@@ -143,6 +152,7 @@ class ExpressionWorld(Move):
         self.total += verdict.reward
         self.terminated = is_terminal_transition(verdict)
         self.truncated = not self.terminated and self.steps >= self.max_steps
+        self.success = self.terminated and self._success is not None and bool(self._success.run())
 
     @property
     def max_steps(self) -> int:
@@ -155,6 +165,15 @@ class ExpressionWorld(Move):
         if self.terminated:
             return "win" if self.reward > 0 else "lose"
         return "truncated" if self.truncated else ""
+
+    @property
+    def ending(self) -> str:
+        """How the episode ended, for the player; empty while it goes on."""
+        if not (self.terminated or self.truncated):
+            return ""
+        by = [call for call in SCHEDULE[TERMINATING] if call.name == self.decided_by]
+        success = self._success.call if self._success and self.success else None
+        return ending(success, self.truncated, by)
 
     # ---- entities -----------------------------------------------------------------------------
 
@@ -274,6 +293,7 @@ class ExpressionWorld(Move):
             self.reward,
             self.terminated,
             self.truncated,
+            self.success,
             self.decided_by,
             self.action,
             self.discount,
@@ -293,6 +313,7 @@ class ExpressionWorld(Move):
         self.env.rng.bit_generator.state = token.generator
         self.steps, self.total, self.reward = token.steps, token.total, token.reward
         self.terminated, self.truncated = token.terminated, token.truncated
+        self.success = token.success
         self.decided_by = token.decided_by
         self.discount = token.discount
         self._forget()
@@ -339,6 +360,8 @@ class ExpressionCanvas:
             steps=w.steps,
             max_steps=w.max_steps,
             outcome=w.outcome,
+            success=w.success,
+            ending=w.ending,
             message=self.message,
         )
 

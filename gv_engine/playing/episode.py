@@ -97,6 +97,10 @@ class Episode(Protocol):
     def outcome(self) -> str:
         """Empty, `terminated` or `truncated`."""
 
+    @property
+    def ending(self) -> str:
+        """How it ended, for the player; empty while it goes on."""
+
     def reset(self, seed: int) -> None:
         """Begin the episode of a seed, the one that an environment gives for it."""
 

@@ -31,8 +31,8 @@ class Played(NamedTuple):
     seed: int
     steps: int
     total: float
-    outcome: str
-    """`terminated`, `truncated`, or empty if it was left."""
+    ending: str
+    """How it ended, for the player; empty if it was left."""
 
 
 class Game:
@@ -379,7 +379,7 @@ class Game:
 
     def _present(self) -> list[Played]:
         episode = self._episode
-        present = Played(self.seed, episode.steps, episode.total, episode.outcome)
+        present = Played(self.seed, episode.steps, episode.total, episode.ending)
         return [present] if episode.steps else []
 
 

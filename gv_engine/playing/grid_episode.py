@@ -13,7 +13,7 @@ from gv_engine.geometry import ACTIONS, WAIT, action_name
 from gv_engine.playing.meaning import digest_of_row
 from gv_engine.rng import generator_from_row
 from gv_engine.simulation import Simulation
-from gv_engine.system import REWARD, TERMINATING, TRANSITION
+from gv_engine.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 
 if TYPE_CHECKING:
     from gv_engine.scenario import Scenario
@@ -57,6 +57,11 @@ class GridEpisode:
         """Empty, `terminated` or `truncated`."""
         world = self._simulation.world
         return "terminated" if world.terminated else "truncated" if world.truncated else ""
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for the player; empty while it goes on."""
+        return self.scenario.ending(self._simulation.world)
 
     def reset(self, seed: int) -> None:
         """Begin the episode that an environment gives for a seed."""
@@ -134,7 +139,7 @@ def _knows_columns_only(scenario: Scenario) -> bool:
     return not any(
         part.system.is_processor or part.system.objects
         for member in scenario.members
-        for phase in (TRANSITION, REWARD, TERMINATING)
+        for phase in (TRANSITION, REWARD, TERMINATING, SUCCESS)
         for call in member.calls(phase)
         for part in call.parts()
     )

@@ -100,7 +100,12 @@ class Calls:
         if "name" not in entries:
             raise Wrong(node, f"a {called(phase)} needs its name: {{name: …}}")
         system = self._names.system(entries["name"], phase, processors=processors)
-        call = Call(system, {})
+        says = ""
+        if phase is TERMINATING and "says" in entries:
+            besides = (*besides, "says")
+            with self._problems.collect():
+                says = word(entries["says"])
+        call = Call(system, {}, says)
         for parameter in system.parameters:
             if parameter.name in system.tables:
                 if self.area is not None:

@@ -39,6 +39,7 @@ from gv_engine.system import (
     REGISTRIES,
     RESET,
     REWARD,
+    SUCCESS,
     TERMINATING,
     TRANSITION,
     VISIBILITY,
@@ -59,6 +60,7 @@ _OPTIONAL = (
     "map",
     "legend",
     "reset_function",
+    "success_function",
 )
 _REQUIRED = (
     "transition_functions",
@@ -120,6 +122,7 @@ class _Reader:
             TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
             REWARD: self.key("reward_functions", self.list_of(REWARD), ()),
             TERMINATING: self.key("terminating_function", self.terminating, ()),
+            SUCCESS: self.key("success_function", self.success, ()),
             VISIBILITY: visibility,
             OBSERVATION: own,
         }
@@ -199,13 +202,20 @@ class _Reader:
         return lambda node: self.read.calls(node, phase, processors=True)
 
     def terminating(self, node: Node) -> tuple[Call, ...]:
+        return (self.test(node, processors=True),)
+
+    def success(self, node: Node) -> tuple[Call, ...]:
+        return (self.test(node, processors=False),)
+
+    def test(self, node: Node, *, processors: bool) -> Call:
+        """One function of TERMINATING."""
         if isinstance(node.value, list):
             raise Wrong(
                 node,
                 "found a list, expected one function; several go into "
                 "{name: reduce_any, terminating_functions: […]}",
             )
-        return (self.read.call(node, TERMINATING, processors=True),)
+        return self.read.call(node, TERMINATING, processors=processors)
 
     def observation(self, node: Node) -> tuple[Call, ...]:
         entries = mapping(node)

@@ -21,7 +21,7 @@ from gv_engine.runaway import PATIENCE, Guard, Runaway
 from gv_engine.terminal.keys import Keys
 from gv_engine.terminal.picture import picture_of
 from gv_engine.terminal.tty import Tty
-from gv_engine.text import ending, signed
+from gv_engine.text import signed
 
 _PANEL = 30
 """Columns that the panel needs beside the boards."""
@@ -261,7 +261,7 @@ class TerminalGame:
         if frame.outcome:
             said += [
                 Text(),
-                Text(f" {ending(frame)} ", f"bold {theme.on_accent} on {theme.accent}"),
+                Text(f" {frame.ending} ", f"bold {theme.on_accent} on {theme.accent}"),
             ]
         said += [Text(), *self._picture.legend(frame)]
         return [_fitted(line, width) for line in said]

@@ -4,7 +4,7 @@ from typing import Any
 
 from components.doors import CLOSED, OPEN
 from gv_engine.geometry import ACTUATE
-from gv_engine.system import TRANSITION, system
+from gv_engine.system import TERMINATING, TRANSITION, system
 from systems.building import put_agent
 from systems.queries import ahead
 
@@ -28,3 +28,21 @@ def leap(w: Any, agent: int, dy: int = 0, dx: int = 0) -> None:
     if w.action == ACTUATE:
         y, x = w.position.y[agent] + dy, w.position.x[agent] + dx
         put_agent(w, agent, y, x, w.agent.facing[agent])
+
+
+@system(TERMINATING)
+def nobody_is_left(w: Any, agent: int) -> bool:
+    """An end without words of its own."""
+    return True
+
+
+@system(TERMINATING, says="Your luck has run out")
+def out_of_luck(w: Any, agent: int) -> bool:
+    """An end with words of its own."""
+    return True
+
+
+@system(TERMINATING)
+def far_along(w: Any, agent: int) -> bool:
+    """True, but for numbers of 64 bits."""
+    return w.steps << 62 >= 0  # type: ignore[no-any-return]

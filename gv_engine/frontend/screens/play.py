@@ -24,7 +24,6 @@ from gv_engine.playing.catalogue import kin
 from gv_engine.playing.game import Game
 from gv_engine.playing.recording import Recorder
 from gv_engine.playing.replay import SUFFIX, ReplayError
-from gv_engine.text import ending
 
 if TYPE_CHECKING:
     from gv_engine.frontend.app import App
@@ -250,7 +249,7 @@ class PlayScreen(GameScreen):
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
         """Say how it ended and what to press now."""
         line = pen.line
-        title = ending(self.frame)
+        title = self.frame.ending
         choices = (
             ("Next level", "play", "go_on"),
             ("Same level again", "play", "again"),
