@@ -165,7 +165,7 @@ def compile_scenario(
         DoesNotCompileError: the view is too wide for its visibility function; all else is found
             out in `Program.prepare`.
     """
-    record_methods.record_type(scenario.layout)
+    record_methods.know(scenario.layout)
     run = link(scenario, slots, dtypes)
     roots = [run, *_functions(rng_kernels), *_functions(verbs), *_functions(observation)]
     functions = reach.reached(roots)

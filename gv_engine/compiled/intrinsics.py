@@ -15,6 +15,8 @@ from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
+from gv_engine.compiled.records import ours
+
 # what numba says of their types leads nowhere
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
 _types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
@@ -31,7 +33,8 @@ _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 @intrinsic
 def table(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
     """`(address, length, dtype)`: an array over memory, to which no references are counted."""
-    kind = types.Array(dtype.dtype, 1, "C")
+    inner = dtype.dtype
+    kind = types.Array(ours(inner) if isinstance(inner, types.Record) else inner, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = _make_array(kind)(context, builder)
