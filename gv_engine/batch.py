@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.autoreset import KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
-from gv_engine.errors import DoesNotCompileError, RuleError
+from gv_engine.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.outputs import Outputs
 from gv_engine.rng import generator_from_row, generator_to_row
 from gv_engine.simulation import Simulation
@@ -47,6 +47,8 @@ class Batch:
     Raises:
         DoesNotCompileError: a rule of the scenario cannot be compiled; it says which and why.
     """
+
+    world = "compiled"
 
     def __init__(
         self, scenario: Scenario, num_worlds: int, num_threads: int = 1, masks: bool = True
@@ -183,6 +185,8 @@ def looking(num_worlds: int, worlds: Worlds) -> NDArray[np.int64]:
 class ObjectBatch:
     """N object worlds behind the interface of `Batch`: any Python, at the speed of Python."""
 
+    world = "object"
+
     def __init__(self, scenario: Scenario, num_worlds: int, masks: bool = True) -> None:
         self.scenario = scenario
         self._masks = masks
@@ -280,7 +284,7 @@ def make_batch(
     num_threads: int = 1,
     masks: bool = True,
 ) -> Batch | ObjectBatch:
-    """Compiled worlds, or object worlds where that is asked for or a rule does not compile.
+    """Compiled worlds; object ones where that is asked for or an author's rule does not compile.
 
     Args:
         world: "compiled", "object", or "auto": compiled if possible, with a warning if not.
@@ -288,7 +292,8 @@ def make_batch(
         masks: whether to find out which actions would do something.
 
     Raises:
-        DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled.
+        DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled, or "auto" and
+            none of the rules is an author's.
         ValueError: `world` is none of the three.
     """
     if world not in ("auto", "compiled", "object"):
@@ -297,7 +302,7 @@ def make_batch(
         try:
             return Batch(scenario, num_worlds, num_threads, masks)
         except DoesNotCompileError as error:
-            if world == "compiled":
+            if world == "compiled" or isinstance(error, BuiltInDoesNotCompileError):
                 raise
             warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
     return ObjectBatch(scenario, num_worlds, masks)
