@@ -154,6 +154,7 @@ class Batch:
         """
         self.scenario.check(rows)
         self.rows[worlds] = rows
+        self.outputs.terms[worlds] = 0.0  # those of another member would stay
         self.run(looking(len(self), worlds), NEXT_STEP)
         self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
 
@@ -261,6 +262,7 @@ class ObjectBatch:
         ]
         for i, row in zip(chosen, each, strict=True):
             self.simulations[i].world.restore(row)
+        self.outputs.terms[worlds] = 0.0
         self.run(looking(len(self), worlds), NEXT_STEP)
         for i, row in zip(chosen, each, strict=True):
             self.simulations[i].world.rng = generator_from_row(row["rng"])

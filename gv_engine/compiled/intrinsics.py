@@ -106,18 +106,24 @@ def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
 
 def fields(names: Sequence[str], past: int | None = None) -> Callable[[Any, Any, Any], Any]:
     """`(w, p, was)`: the number `past` of a tuple `was`, if one is asked for, and these fields of a
-    record `p`, all as one tuple."""
+    record `p`, all as one tuple. Arrays can only be read: all worlds share them."""
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
         before = [] if past is None else [was[past]]
-        kind = _types.Tuple([*before, *(typing_context.resolve_getattr(p, name) for name in names)])
+        inside = [typing_context.resolve_getattr(p, name) for name in names]
+        shared = [
+            _types.Array(part.dtype, part.ndim, "C", readonly=True)
+            if isinstance(part, types.NestedArray)
+            else part
+            for part in inside
+        ]
+        kind = _types.Tuple([*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             values = [] if past is None else [builder.extract_value(arguments[2], past)]
-            values += [
-                context.get_getattr(p, name)(context, builder, p, arguments[1], name)
-                for name in names
-            ]
+            for name, part, given in zip(names, inside, shared, strict=True):
+                value = context.get_getattr(p, name)(context, builder, p, arguments[1], name)
+                values.append(context.cast(builder, value, part, given))
             return context.make_tuple(builder, kind, values)
 
         return kind(w, p, was), generate

@@ -44,6 +44,7 @@ overload_method: Any = extending.overload_method  # its own types know no `jit_o
 _LAYOUTS: dict[OurRecord, Layout] = {}
 
 
+@cache
 def know(layout: Layout) -> None:
     """From now on, the methods of the rows of a layout can be compiled."""
     _LAYOUTS[ours(from_dtype(layout.dtype))] = layout

@@ -12,8 +12,11 @@ from functools import cache
 from typing import Any, cast
 
 from numba import extending, types
+from numba.core.errors import TypingError
 from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import record_getattr
+
+from gv_engine.view import FIXED
 
 # what numba says of its types leads nowhere
 _extending, _read = cast(Any, (extending, record_getattr))
@@ -59,6 +62,19 @@ def _read_first(name: str) -> None:
         return _read(context, builder, record, value, name)
 
     _extending.lower_getattr(OurRecord, name)(read)
+
+
+def _refuse(name: str) -> None:
+    """Let no rule write a field of views that all worlds have in common."""
+
+    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        raise TypingError(FIXED.format(name))
+
+    _extending.lower_setattr(ViewRecord, name)(write)
+
+
+for _name in ("height", "width", "y", "x"):
+    _refuse(_name)
 
 
 def ours(record: Any) -> OurRecord:
