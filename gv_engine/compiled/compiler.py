@@ -113,7 +113,9 @@ class Program:
             for function in self.functions
             if not function.__module__.startswith(__package__)
         }
-        found = re.findall(r'File "(.+)", line (\d+):|(?:Raised from| at) (.+) \((\d+)\)', "\n".join(lines))
+        found = re.findall(
+            r'File "(.+)", line (\d+):|(?:Raised from| at) (.+) \((\d+)\)', "\n".join(lines)
+        )
         places = [(os.path.realpath(file or other), line or at) for file, line, other, at in found]
         own = [(file, line) for file, line in places if file in files]
         where = " ({}, line {})".format(*own[0]) if own else ""
