@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.autoreset import KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
-from gv_engine.errors import DoesNotCompileError, RuleError
+from gv_engine.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.outputs import Outputs
 from gv_engine.rng import generator_from_row, generator_to_row
 from gv_engine.simulation import Simulation
@@ -47,6 +47,8 @@ class Batch:
     Raises:
         DoesNotCompileError: a rule of the scenario cannot be compiled; it says which and why.
     """
+
+    world = "compiled"
 
     def __init__(
         self, scenario: Scenario, num_worlds: int, num_threads: int = 1, masks: bool = True
@@ -152,6 +154,7 @@ class Batch:
         """
         self.scenario.check(rows)
         self.rows[worlds] = rows
+        self.outputs.terms[worlds] = 0.0  # those of another member would stay
         self.run(looking(len(self), worlds), NEXT_STEP)
         self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
         self.outputs.success[worlds] = rows["success"]
@@ -183,6 +186,8 @@ def looking(num_worlds: int, worlds: Worlds) -> NDArray[np.int64]:
 
 class ObjectBatch:
     """N object worlds behind the interface of `Batch`: any Python, at the speed of Python."""
+
+    world = "object"
 
     def __init__(self, scenario: Scenario, num_worlds: int, masks: bool = True) -> None:
         self.scenario = scenario
@@ -259,6 +264,7 @@ class ObjectBatch:
         ]
         for i, row in zip(chosen, each, strict=True):
             self.simulations[i].world.restore(row)
+        self.outputs.terms[worlds] = 0.0
         self.run(looking(len(self), worlds), NEXT_STEP)
         for i, row in zip(chosen, each, strict=True):
             self.simulations[i].world.rng = generator_from_row(row["rng"])
@@ -283,7 +289,7 @@ def make_batch(
     num_threads: int = 1,
     masks: bool = True,
 ) -> Batch | ObjectBatch:
-    """Compiled worlds, or object worlds where that is asked for or a rule does not compile.
+    """Compiled worlds; object ones where that is asked for or an author's rule does not compile.
 
     Args:
         world: "compiled", "object", or "auto": compiled if possible, with a warning if not.
@@ -291,7 +297,8 @@ def make_batch(
         masks: whether to find out which actions would do something.
 
     Raises:
-        DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled.
+        DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled, or "auto" and
+            none of the rules is an author's.
         ValueError: `world` is none of the three.
     """
     if world not in ("auto", "compiled", "object"):
@@ -300,7 +307,7 @@ def make_batch(
         try:
             return Batch(scenario, num_worlds, num_threads, masks)
         except DoesNotCompileError as error:
-            if world == "compiled":
+            if world == "compiled" or isinstance(error, BuiltInDoesNotCompileError):
                 raise
             warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
     return ObjectBatch(scenario, num_worlds, masks)

@@ -45,7 +45,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         scenario: a `Scenario`, or what `Scenario.load` takes: a name, a file, a mapping.
         render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
         world: "compiled"; "object", for any Python and a debugger; "auto" takes the object world
-            with a window and where a rule does not compile, else the compiled one.
+            with a window and where an author's rule does not compile, else the compiled one. The
+            attribute of that name says which of the two it is.
         max_steps: instead of the scenario's; 0 for no limit.
         observation_representation: one of `gv_engine.representations.NAMES`.
         consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
@@ -53,7 +54,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
     Raises:
         ScenarioError: the scenario has mistakes.
         ValueError: no such render mode, world or representation.
-        DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled.
+        DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled; or `world="auto"`,
+            and none of the rules is an author's.
     """
 
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 8}  # noqa: RUF012  # as Env has it
@@ -94,6 +96,16 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self._renderer: Renderer | None = None
         self._started = False
         self._look_at_outputs()
+
+    @property
+    def world(self) -> str:
+        """ "compiled" or "object": what steps, in the end."""
+        return self._batch.world
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
+
+    __str__ = __repr__  # which wrappers show
 
     def _look_at_outputs(self) -> None:
         """Views of what the world shows: taking them anew at every step would take longer."""

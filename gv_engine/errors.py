@@ -30,6 +30,10 @@ class DoesNotCompileError(GVEngineError, RuntimeError):
     """A rule that runs in the object world cannot be compiled for a batch."""
 
 
+class BuiltInDoesNotCompileError(DoesNotCompileError):
+    """A rule of the engine cannot be compiled here: a fault of the engine or its installation."""
+
+
 class MissingExtraError(GVEngineError, ModuleNotFoundError):
     """A library that only some worlds need is not installed."""
 

@@ -12,7 +12,7 @@ from gv_engine.batch import Batch
 from gv_engine.checking.lockstep import examine as compare
 from gv_engine.checking.promises import broken
 from gv_engine.environment import GridEnv
-from gv_engine.errors import DoesNotCompileError
+from gv_engine.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.families import Examination, Systems, listed
 from gv_engine.frame import Frame
 from gv_engine.policy import Policy, load_policy
@@ -107,6 +107,8 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
     try:
         Batch(scenario, 1)
         compiles = "yes"
+    except BuiltInDoesNotCompileError:
+        raise
     except DoesNotCompileError as error:
         compiles = f"no: {error}"
     report = compare(scenario, episodes, seed, compiles == "yes", limit)

@@ -123,6 +123,11 @@ def folder_of(name: str) -> Path:
     return Path(unquote(name.removeprefix(_PREFIX).partition(".")[0]))
 
 
+def is_own(name: str) -> bool:
+    """Whether a module of this name is part of the engine."""
+    return name.partition(".")[0] in _OWN and not is_rule_module(name)
+
+
 def load(file: Path) -> ModuleType:
     """The module of a rule file, imported again once it, or another of its folder, has changed.
 
@@ -169,7 +174,7 @@ def import_module(name: str) -> ModuleType:
     except (Exception, SystemExit, Stopped) as error:  # whatever an author's file may raise
         raise RuleFileError(_cause(error)) from None
     file = getattr(module, "__file__", None)
-    if file and name not in _loaded and name.partition(".")[0] not in _OWN:
+    if file and name not in _loaded and not is_own(name):
         _loaded[name] = SourceFile.of(Path(file))
     return module
 

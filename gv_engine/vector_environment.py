@@ -63,7 +63,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     Raises:
         ScenarioError: the scenario has mistakes.
-        DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled.
+        DoesNotCompileError: as for `GridEnv`.
     """
 
     recorded = ("grid", "item")
@@ -139,6 +139,15 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     def labels(self) -> dict[str, list[str]]:
         """What the numbers of actions stand for."""
         return {"action_names": [ACTIONS[number] for number in self.scenario.actions]}
+
+    @property
+    def world(self) -> str:
+        """ "compiled" or "object": what steps, in the end."""
+        return self._batch.world
+
+    def __repr__(self) -> str:
+        worlds = f"{self.num_envs:,} worlds"
+        return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
 
     def reset(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from components.appearance import FLOOR
 from components.objects import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.area import Area
 from gv_engine.component import NOTHING, OUTSIDE
+from gv_engine.errors import RuleError
 from gv_engine.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 from systems.queries import blocks_vision
 
@@ -30,6 +32,18 @@ _TURNED: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...] = (
 """A cut after so many quarter turns to the left; `numpy.rot90` takes ten times as long."""
 
 
+FIXED = "a rule writes view.{}, which every look of every world has in common"
+
+
+def _fixed(name: str) -> Any:
+    """A value of all looks, which rules may not write."""
+
+    def refuse(view: View, value: object) -> None:
+        raise RuleError(FIXED.format(name))
+
+    return property(attrgetter(f"_{name}"), refuse)
+
+
 class View:
     """One look, in the object world; compiled rows share a record with the same fields.
 
@@ -41,13 +55,16 @@ class View:
         y, x: the agent's cell in it.
         entity: (h, w) the entity in each cell, NOTHING on free floor, OUTSIDE beyond the grid.
         opaque: (h, w) whether the cell blocks vision.
-        seen: (h, w) whether the agent sees the cell: what visibility functions fill in.
+        seen: (h, w) whether the agent sees the cell: what visibility functions fill in. Before
+            them nothing is seen.
     """
+
+    height, width, y, x = map(_fixed, ("height", "width", "y", "x"))
 
     def __init__(self, area: Area) -> None:
         self.area = area
-        self.height, self.width = area.shape
-        self.y, self.x = area.observer
+        self._height, self._width = area.shape
+        self._y, self._x = area.observer
         self.entity = np.zeros(area.shape, object)
         self.opaque = np.zeros(area.shape, object)
         self.seen = np.zeros(area.shape, object)
@@ -59,6 +76,7 @@ class View:
             e == OUTSIDE or (e != NOTHING and blocks_vision(w, e))
             for e in self.entity.ravel().tolist()
         ]
+        self.seen.fill(0)
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""

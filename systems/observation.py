@@ -18,7 +18,10 @@ from systems.queries import blocks_vision
 
 
 def look(w: Any, agent: int, view: Any) -> None:
-    """Cut the area around the agent out of the grid, turned so that the agent looks up."""
+    """Cut the area around the agent out of the grid, turned so that it looks up.
+
+    Nothing is seen yet.
+    """
     facing = w.agent.facing[agent]
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -113,12 +116,14 @@ def cut_cells(view: Any, w: Any, i: int, first: int, inside: int) -> None:
         e = at[np.uint32(first + view.across[j])]
         view.entity[i, j] = e if view.on_grid[j] else OUTSIDE
         view.opaque[i, j] = blocks_vision(w, e) or not view.on_grid[j]
+        view.seen[i, j] = 0
 
 
 def skip_cells(view: Any, i: int) -> None:
     """A row beyond the grid."""
     view.entity[i].fill(OUTSIDE)
     view.opaque[i].fill(1)
+    view.seen[i].fill(0)
 
 
 def clear_cells(view: Any, i: int) -> int:

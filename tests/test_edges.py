@@ -204,6 +204,8 @@ def test_views_of_more_columns_than_a_number_has_bits():
     with pytest.raises(DoesNotCompileError, match="for up to 62 columns"):
         Game(scenario(PILLARS, **sight), "batch")
     assert Game(scenario(PILLARS, **sight), "object").view
+    with pytest.warns(RuntimeWarning, match="for up to 62 columns.*stepping object worlds"):
+        assert GridEnv(scenario(PILLARS, **sight)).world == "object"
 
 
 def test_rays_in_an_even_view(play):

@@ -5,15 +5,27 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import re
 import subprocess
 import sys
+from typing import Any
 
 import gymnasium
+import numba
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario, ScenarioError
+from gv_engine import (
+    DoesNotCompileError,
+    GridEnv,
+    GridVectorEnv,
+    RuleError,
+    Scenario,
+    ScenarioError,
+)
+from gv_engine.compiled import chains, compiler
+from gv_engine.grid_family import examine
 from gv_engine.scenario import gym_id, names
 from tests.boards import RULES, distances, scenario
 from tests.comparing import same
@@ -257,12 +269,54 @@ def test_any_python_runs_and_is_named_once(tmp_path):
     with pytest.warns(RuntimeWarning, match=r"rules\.py, line .*stepping object worlds") as caught:
         env = GridEnv(played)
     assert len(caught) == 1
+    assert env.world == "object"
     one, other = env, GridEnv(played, world="object")
     assert same(one.reset(seed=0), other.reset(seed=0))
     for action in (0, 5, 4):
         assert same(one.step(action), other.step(action))
     with pytest.raises(DoesNotCompileError, match=r"a rule cannot be compiled \(.*rules\.py, line"):
         GridEnv(played, world="compiled")
+
+
+def broken(w, agent, view, grid, item):
+    grid[0, 0, 0] = w.nothing
+
+
+broken.__module__ = "systems.observation"
+
+
+@pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
+def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
+    monkeypatch.setattr(chains, "show", broken)
+    with pytest.raises(DoesNotCompileError, match=r"asks for 'nothing'; .*fault of the engine"):
+        make(Scenario.load("empty-4x4"))
+
+
+def test_nothing_compiles_where_numba_is_switched_off(monkeypatch):
+    monkeypatch.setattr(compiler, "_PROGRAMS", {})
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    with pytest.raises(DoesNotCompileError, match="switched off, by NUMBA_DISABLE_JIT; all rules"):
+        GridEnv("empty-4x4")
+
+
+@pytest.mark.parametrize(
+    ("env_id", "options", "world"),
+    [
+        ("GV-Empty-8x8-v0", {}, "compiled"),
+        ("GV-Empty-8x8-v0", {"world": "object"}, "object"),
+        ("GV-MathyPolySimplify-easy-v0", {}, "object"),
+    ],
+)
+def test_environments_say_which_world_they_step(env_id, options, world):
+    env = gymnasium.make(env_id, **options)
+    made: Any = env.unwrapped
+    said = f"{type(made).__name__} {made.scenario.name}, {world}"
+    assert made.world == env.get_wrapper_attr("world") == world
+    assert repr(made) == f"<{said}>"
+    assert repr(env) == f"<OrderEnforcing<PassiveEnvChecker<{said}>>>"
+    several: Any = gymnasium.make_vec(env_id, num_envs=3, **options)
+    assert several.world == world
+    assert re.fullmatch(rf"<\w+ {made.scenario.name}, 3 \w+, {world}>", repr(several))
 
 
 # ---- the cache of compiled programs ------------------------------------------------------------

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine import Scenario
+from gv_engine import RuleError, Scenario, batch
+from gv_engine.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
 from tests.boards import DATA
 from tests.strategies import numbers
-from tests.test_worlds import assert_same_run
+from tests.test_worlds import assert_same_rows, assert_same_run
 
 LEVELS = 9
 KINDS = ["Exit", "Door", "Key", "MovingObstacle", "Box", "Telepod", "Beacon", "Wall", "Floor"]
@@ -24,7 +29,7 @@ def scenarios(draw):
     pair = st.tuples(numbers(0, 3), numbers(-3, 0))
     on, off = draw(pair)
     order = draw(st.permutations(range(7)))
-    sight = {"name": "./rules.py:any_visibility", "which": draw(st.integers(0, 3))}
+    sight = {"name": "./rules.py:any_visibility", "which": draw(st.integers(0, 4))}
     sight["absolute"], sight["threshold"] = draw(
         st.sampled_from([(True, 1.0), (True, 3.0), (False, 0.5), (False, 1.0)])
     )
@@ -90,3 +95,44 @@ def scenarios(draw):
 @given(scenarios(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
 def test_both_worlds_play_it_alike(scenario, seed, actions):
     assert_same_run(scenario, seed, actions)
+
+
+WORLDS = 5
+DOES = [*range(8), RESTART, KEEP]
+
+
+@pytest.mark.parametrize("kind", ["object", "compiled"])
+@settings(max_examples=60)
+@given(
+    played=scenarios(),
+    seed=st.integers(0, 2**40),
+    order=st.permutations(range(WORLDS)),
+    number=st.integers(1, WORLDS),
+    threads=st.integers(1, 3),
+    mode=st.sampled_from([NEXT_STEP, SAME_STEP]),
+    turns=st.lists(st.integers(0, len(DOES) ** WORLDS - 1), max_size=15),
+)
+def test_no_world_depends_on_those_around_it(
+    kind, played, seed, order, number, threads, mode, turns
+):
+    """Whatever their order, their number, who begins anew, and which thread they are on."""
+    chosen = np.array(order[:number])
+    with mock.patch.object(batch, "_LEAST", 1):
+        every = batch.make_batch(played, WORLDS, "compiled")
+        some = batch.make_batch(played, number, kind, threads)
+    for i in range(WORLDS):
+        every.set_generator(i, np.random.default_rng(seed + i))
+    for k, i in enumerate(chosen.tolist()):
+        some.set_generator(k, np.random.default_rng(seed + i))
+    actions = np.full(WORLDS, RESTART)
+    for turn in [*turns, 0]:
+        try:
+            every.run(actions, mode)
+        except RuleError:
+            return
+        some.run(actions[chosen], mode)
+        for name, shown in vars(every.outputs).items():
+            if not name.startswith("final_"):
+                np.testing.assert_array_equal(getattr(some.outputs, name), shown[chosen], name)
+        assert_same_rows(some.snapshot(np.arange(number)), every.snapshot(chosen))
+        actions = np.array([DOES[turn // len(DOES) ** i % len(DOES)] for i in range(WORLDS)])

@@ -157,7 +157,7 @@ def test_actions_that_are_none(action):
 
 def played(made: ExpressionEnv, steps: int, seed: int):
     rng = np.random.default_rng(seed)
-    info = {"action_mask": made.world.env.mask(made.world.state).ravel()}
+    info = {"action_mask": made.simulation.env.mask(made.simulation.state).ravel()}
     for _ in range(steps):
         shown = made.step(valid(info, rng))
         info = shown[4]
@@ -234,7 +234,7 @@ def test_many_are_as_one(mode):
             actions = np.array([valid(info, rng) for info in infos])
             assert np.array_equal(shown[-1]["action_mask"], [i["action_mask"] for i in infos])
             assert shown[-1]["text"].tolist() == [info["text"] for info in infos]
-            over = [one.world.terminated or one.world.truncated for one in alone]
+            over = [one.simulation.terminated or one.simulation.truncated for one in alone]
             shown = several.step(actions)
             assert same(shown, shared.step(actions))
             assert shown[0] in several.observation_space

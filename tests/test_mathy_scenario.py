@@ -89,7 +89,7 @@ def test_all_that_a_file_may_say(file):
     assert info["text"].count("x^2") == 3
     assert info["moves_remaining"] == 6
     assert env.step(5 * 4)[1] == 0.25
-    assert env.world.max_steps == 9
+    assert env.simulation.max_steps == 9
     assert env.step(env.num_actions - 1)[1] == -0.5
     again = pickle.loads(pickle.dumps(scenario))
     assert ExpressionEnv(again).reset(seed=0)[1]["text"] == info["text"]

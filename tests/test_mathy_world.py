@@ -242,8 +242,8 @@ def test_an_episode_is_that_of_an_environment():
         node, rule = divmod(action, 7)
         made.step(f"{shown.actions[rule]} {node}")
         *_, info = env.step(action)
-        assert made.reward == env.world.reward
-    assert (made.steps, made.total) == (env.world.steps, env.world.total)
+        assert made.reward == env.simulation.reward
+    assert (made.steps, made.total) == (env.simulation.steps, env.simulation.total)
 
 
 def test_what_is_refused_says_why():

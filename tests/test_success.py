@@ -343,13 +343,13 @@ def test_algebra_says_it_by_the_same_key(success, actions, said):
     env = ExpressionEnv(algebra(**key))
     env.reset(seed=0)
     for action in actions:
-        assert not env.world.ending
+        assert not env.simulation.ending
         *_, terminated, truncated, info = env.step(action)
     assert terminated or truncated
-    assert (info.get("success"), env.world.ending) == said
+    assert (info.get("success"), env.simulation.ending) == said
     assert info.get("success") == info.get("is_success")
     other = env.fork()
-    assert (other.world.success, other.world.ending) == (bool(said[0]), said[1])
+    assert (other.simulation.success, other.simulation.ending) == (bool(said[0]), said[1])
     assert env.reset(seed=0)[1].get("success") in (False, None)
 
 

@@ -22,7 +22,7 @@ from gv_engine.commands.arguments import (
     positive,
 )
 from gv_engine.environment import GridEnv
-from gv_engine.errors import DoesNotCompileError
+from gv_engine.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario import Scenario
 from gv_engine.vector_environment import GridVectorEnv
 
@@ -90,6 +90,8 @@ def measured(
     try:
         GridVectorEnv(scenario, 1, world=world).reset(seed=0)
         yield "compiled or loaded, seconds", f"{time.perf_counter() - began:.2f}"
+    except BuiltInDoesNotCompileError:
+        raise
     except DoesNotCompileError as error:
         complain(error)
         world, worlds = "object", f"{num_envs:,} object worlds"

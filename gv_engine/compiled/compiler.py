@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import linecache
 import os
+import platform
 import re
 import sys
 import threading
@@ -26,7 +27,13 @@ from gv_engine import verbs
 from gv_engine.compiled import intrinsics, reach, record_methods, rng_kernels
 from gv_engine.compiled.chains import link
 from gv_engine.compiled.program_cache import ProgramCache
-from gv_engine.errors import CapacityError, DoesNotCompileError, RuleError
+from gv_engine.errors import (
+    BuiltInDoesNotCompileError,
+    CapacityError,
+    DoesNotCompileError,
+    RuleError,
+)
+from gv_engine.rules import is_own
 from gv_engine.system import Phase
 from gv_engine.world import CAPACITY, UNKNOWN_TYPE
 from systems import observation
@@ -60,14 +67,19 @@ class Program:
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
+            BuiltInDoesNotCompileError: the same, where no function is an author's.
         """
         if not self.failure:
             self.failure = self._try(addresses)
         if self.failure:
-            raise DoesNotCompileError(self.failure)
+            if all(is_own(function.__module__) for function in self.functions):
+                raise BuiltInDoesNotCompileError(f"{self.failure}; {_OWN_FAULT}")
+            raise DoesNotCompileError(f"{self.failure}; {_ADVICE}")
 
     def _try(self, addresses: NDArray[np.int64]) -> str:
         """Compile; what is wrong, if anything is."""
+        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
+            return "Numba is switched off, by NUMBA_DISABLE_JIT"
         # chains are as deep as lists of systems are long, and Numba recurses ten times a link
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, 20_000))
@@ -101,7 +113,9 @@ class Program:
             for function in self.functions
             if not function.__module__.startswith(__package__)
         }
-        found = re.findall(r'File "(.+)", line (\d+):|Raised from (.+) \((\d+)\)', "\n".join(lines))
+        found = re.findall(
+            r'File "(.+)", line (\d+):|(?:Raised from| at) (.+) \((\d+)\)', "\n".join(lines)
+        )
         places = [(os.path.realpath(file or other), line or at) for file, line, other, at in found]
         own = [(file, line) for file, line in places if file in files]
         where = " ({}, line {})".format(*own[0]) if own else ""
@@ -109,7 +123,7 @@ class Program:
             cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
         kinds = [words for pattern, words in _KINDS.items() if re.search(pattern, cause)]
         what = f"{kinds[0]} cannot be compiled" if kinds else cause
-        return f"a rule cannot be compiled{where}: {what}; {_ADVICE}"
+        return f"a rule cannot be compiled{where}: {what}"
 
     def _unknown_name(self, name: object) -> str:
         for function in self.functions:
@@ -165,7 +179,7 @@ def compile_scenario(
         DoesNotCompileError: the view is too wide for its visibility function; all else is found
             out in `Program.prepare`.
     """
-    record_methods.record_type(scenario.layout)
+    record_methods.know(scenario.layout)
     run = link(scenario, slots, dtypes)
     roots = [run, *_functions(rng_kernels), *_functions(verbs), *_functions(observation)]
     functions = reach.reached(roots)
@@ -252,6 +266,11 @@ _KINDS = {
 """What Numba's messages are about, in words."""
 
 _ADVICE = 'see "What compiles" in docs/authors.md'
+_OWN_FAULT = (
+    "all rules here are built-in, so that this is a fault of the engine or of its installation "
+    f"(Python {platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}); "
+    'world="object" plays without compiling, a thousand times slower'
+)
 
 
 def _functions(module: Any) -> Iterator[FunctionType]:

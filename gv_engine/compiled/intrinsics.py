@@ -15,6 +15,8 @@ from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
+from gv_engine.compiled.records import ours
+
 # what numba says of their types leads nowhere
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
 _types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
@@ -31,7 +33,8 @@ _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 @intrinsic
 def table(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
     """`(address, length, dtype)`: an array over memory, to which no references are counted."""
-    kind = types.Array(dtype.dtype, 1, "C")
+    inner = dtype.dtype
+    kind = types.Array(ours(inner) if isinstance(inner, types.Record) else inner, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = _make_array(kind)(context, builder)
@@ -103,18 +106,24 @@ def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
 
 def fields(names: Sequence[str], past: int | None = None) -> Callable[[Any, Any, Any], Any]:
     """`(w, p, was)`: the number `past` of a tuple `was`, if one is asked for, and these fields of a
-    record `p`, all as one tuple."""
+    record `p`, all as one tuple. Arrays can only be read: all worlds share them."""
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
         before = [] if past is None else [was[past]]
-        kind = _types.Tuple([*before, *(typing_context.resolve_getattr(p, name) for name in names)])
+        inside = [typing_context.resolve_getattr(p, name) for name in names]
+        shared = [
+            _types.Array(part.dtype, part.ndim, "C", readonly=True)
+            if isinstance(part, types.NestedArray)
+            else part
+            for part in inside
+        ]
+        kind = _types.Tuple([*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             values = [] if past is None else [builder.extract_value(arguments[2], past)]
-            values += [
-                context.get_getattr(p, name)(context, builder, p, arguments[1], name)
-                for name in names
-            ]
+            for name, part, given in zip(names, inside, shared, strict=True):
+                value = context.get_getattr(p, name)(context, builder, p, arguments[1], name)
+                values.append(context.cast(builder, value, part, given))
             return context.make_tuple(builder, kind, values)
 
         return kind(w, p, was), generate

@@ -21,6 +21,7 @@ from numba.extending import register_jitable
 from gv_engine import verbs
 from gv_engine.compiled import rng_kernels
 from gv_engine.compiled.intrinsics import writing
+from gv_engine.compiled.records import GeneratorRecord, OurRecord, ViewRecord, WorldRecord, ours
 from gv_engine.component import NOTHING, column_name, fields_of
 from gv_engine.layout import Layout
 from gv_engine.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
@@ -40,22 +41,13 @@ INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 
 overload_method: Any = extending.overload_method  # its own types know no `jit_options`
 
-_LAYOUTS: dict[types.Record, Layout] = {}
+_LAYOUTS: dict[OurRecord, Layout] = {}
 
 
-def record_type(layout: Layout) -> types.Record:
-    """Numba's type of the rows of a layout; from now on its methods can be compiled."""
-    record: types.Record = from_dtype(layout.dtype)
-    _LAYOUTS[record] = layout
-    return record
-
-
-def _is_rng(record: types.Record) -> bool:
-    return "state_high" in record.fields
-
-
-def _is_world(record: types.Record) -> bool:
-    return "at" in record.fields
+@cache
+def know(layout: Layout) -> None:
+    """From now on, the methods of the rows of a layout can be compiled."""
+    _LAYOUTS[ours(from_dtype(layout.dtype))] = layout
 
 
 def _bare(function: Callable[..., Any]) -> inspect.Signature:
@@ -68,19 +60,20 @@ def _bare(function: Callable[..., Any]) -> inspect.Signature:
     )
 
 
-def _method(name: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _method(
+    name: str, of: type[OurRecord] = WorldRecord, **options: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Teach numba a method of records: the function gets types and returns what to compile."""
 
     def teach(build: Callable[..., Any]) -> Callable[..., Any]:
         def choose(*arguments: Any, **named: Any) -> Any:
             method = build(*arguments, **named)
-            if method is not None:
-                method.__signature__ = _bare(method)
+            method.__signature__ = _bare(method)
             return method
 
         choose.__signature__ = _bare(build)  # type: ignore[attr-defined]  # numba reads it
         overload_method(
-            types.Record,
+            of,
             name,
             jit_options={"forceinline": True, "no_cfunc_wrapper": True},
             **options,
@@ -90,16 +83,12 @@ def _method(name: str, **options: Any) -> Callable[[Callable[..., Any]], Callabl
     return teach
 
 
-def _is_view(record: types.Record) -> bool:
-    return "across" in record.fields
-
-
 # ---- the same text ---------------------------------------------------------------------------
 
 
 def _teach_verb(name: str, verb: Callable[..., Any]) -> None:
-    def build(*arguments: Any) -> Callable[..., Any] | None:
-        return verb if _is_world(arguments[0]) else None
+    def build(*arguments: Any) -> Callable[..., Any]:
+        return verb
 
     build.__signature__ = inspect.signature(verb)  # type: ignore[attr-defined]  # numba reads it
     _method(name)(build)
@@ -110,14 +99,12 @@ for _name, _verb in verbs.VERBS.items():
 
 
 def _teach_view(name: str) -> None:
-    def build(*arguments: Any) -> Callable[..., Any] | None:
-        if not _is_view(arguments[0]):
-            return None
+    def build(*arguments: Any) -> Callable[..., Any]:
         by = observation.BY_CELLS if "seen" in arguments[0].fields else observation.BY_BITS
         return by[name]
 
     build.__signature__ = inspect.signature(observation.BY_BITS[name])  # type: ignore[attr-defined]
-    _method(name)(build)
+    _method(name, ViewRecord)(build)
 
 
 for _name in observation.BY_BITS:
@@ -127,19 +114,15 @@ for _name in observation.BY_BITS:
 # ---- chance ----------------------------------------------------------------------------------
 
 
-@_method("integers")
+@_method("integers", GeneratorRecord)
 def _integers(r: Any, low: Any, high: Any = None) -> Any:
-    if not _is_rng(r):
-        return None
     if _is_none(high):
         return lambda r, low, high=None: rng_kernels.integers(r, 0, low)
     return lambda r, low, high=None: rng_kernels.integers(r, low, high)
 
 
-@_method("random")
+@_method("random", GeneratorRecord)
 def _random(r: Any, size: Any = None) -> Any:
-    if not _is_rng(r):
-        return None
     if _is_none(size):
         return lambda r, size=None: rng_kernels.random(r)
 
@@ -153,15 +136,13 @@ def _random(r: Any, size: Any = None) -> Any:
     return fill
 
 
-@_method("shuffle")
+@_method("shuffle", GeneratorRecord)
 def _shuffle(r: Any, x: Any) -> Any:
-    return (lambda r, x: rng_kernels.shuffle(r, x)) if _is_rng(r) else None
+    return lambda r, x: rng_kernels.shuffle(r, x)
 
 
-@_method("choice")
+@_method("choice", GeneratorRecord)
 def _choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
-    if not _is_rng(r):
-        return None
     if not isinstance(a, types.Integer):
         raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
     if _is_none(size):
@@ -209,7 +190,7 @@ def _take(w: Any, e: Any, column: Any) -> Any:
     return _setter(w, column, False)
 
 
-def _setter(w: types.Record, column: Any, has: bool) -> Callable[[Any, Any, Any], None]:
+def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], None]:
     """`(w, e, column)`: the component is there or not, and reads its defaults."""
     if not isinstance(column, types.StringLiteral):
         raise TypingError("w.add and w.take ask for a column's name written out in the rule")

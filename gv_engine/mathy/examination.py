@@ -57,14 +57,14 @@ def _play(
             other.reset(seed=seed)
     except ValueError as error:
         raise _Fault(f"reset: {error}") from None
-    first = game.world.state.root
+    first = game.simulation.state.root
     if not info["action_mask"].any():
         raise _Fault(f"reset: no rule applies anywhere in {info['text']}; it cannot be played")
     for step in range(1, _LONGEST + 1):
         offered = np.flatnonzero(info["action_mask"])
         any_action = valid and len(offered)
         action = int(rng.choice(offered) if any_action else rng.integers(game.num_actions))
-        before = game.world.state
+        before = game.simulation.state
         shown = game.step(action)
         observation, _, terminated, truncated, info = shown
         where = f"step {step}, action {action}"
@@ -73,9 +73,9 @@ def _play(
         if action in offered:
             if info["decided_by"] == "refuse":
                 raise _Fault(f"{where}: it is valid, and was refused")
-            if not same_value(first, game.world.state.root):
+            if not same_value(first, game.simulation.state.root):
                 raise _Fault(f"{where}: {info['text']} has another value than {first.text}")
-        elif game.world.state.agent.problem != before.agent.problem:
+        elif game.simulation.state.agent.problem != before.agent.problem:
             raise _Fault(f"{where}: it is not valid, and has changed {before.agent.problem}")
         for other in others:
             if _said(other.step(action)) != _said(shown):

@@ -109,6 +109,9 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         ValueError: no such render mode or representation.
     """
 
+    world = "object"
+    """Expressions are always stepped as objects."""
+
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012  # as Env has it
 
     def __init__(
@@ -125,8 +128,8 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             )
         self.scenario = load(scenario, max_steps, **consent)
         self.render_mode = render_mode
-        self.world = self.scenario.make_world()
-        self.env = self.world.env
+        self.simulation = self.scenario.make_world()
+        self.env = self.simulation.env
         self.observation_space = observation_space(  # type: ignore[assignment]  # a Dict
             self.env, observation_representation
         )
@@ -158,7 +161,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             super().reset(seed=seed)
             self.env.rng = self.np_random
             self._started = True
-        self.world.reset(self.scenario.first_state(self.env, **options))
+        self.simulation.reset(self.scenario.first_state(self.env, **options))
         self._follow()
         return self._observation(), self._info()
 
@@ -180,7 +183,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             )
         if not self._started:
             raise ValueError("call reset() before the first step()")
-        world = self.world
+        world = self.simulation
         world.step(chosen)
         self._follow()
         return self._observation(), world.reward, world.terminated, world.truncated, self._info()
@@ -190,9 +193,9 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             self.render()
 
     def _observation(self) -> Observation:
-        state = self.world.state
+        state = self.simulation.state
         observation: Observation = self.env.state_to_observation(state)._asdict()
-        if self.world.terminated or self.world.truncated:
+        if self.simulation.terminated or self.simulation.truncated:
             observation["mask"][:] = 0
         if self._representation == "graph":
             length = self.env.max_seq_len
@@ -204,7 +207,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         return observation
 
     def _info(self) -> dict[str, Any]:
-        world = self.world
+        world = self.simulation
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
         if world.decided_by:
             terms[world.decided_by] = world.reward
@@ -222,11 +225,16 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             "discount": world.discount,
         }
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
+
+    __str__ = __repr__  # which wrappers show
+
     # ---- the whole state -----------------------------------------------------------------
 
     def snapshot(self) -> Token:
         """The whole game, generator included, as something opaque that can be pickled."""
-        return self.world.snapshot()
+        return self.simulation.snapshot()
 
     def restore(self, token: Token) -> tuple[Observation, dict[str, Any]]:
         """Become the game of a snapshot and return what it shows, as `reset` does.
@@ -235,7 +243,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             TypeError: that is no snapshot.
         """
         self._started = True
-        self.world.restore(token)
+        self.simulation.restore(token)
         return self._observation(), self._info()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -265,7 +273,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             raise ValueError("call reset() before the first render()")
         if self._picture is None:
             self._picture = RENDER_MODES[self.render_mode](self.scenario)
-        self.world.render(self._picture.show, self.scenario.name)
+        self.simulation.render(self._picture.show, self.scenario.name)
         return self._picture.result
 
     def close(self) -> None:

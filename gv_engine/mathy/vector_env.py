@@ -45,6 +45,9 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         ValueError: a number is too small, or there is no such mode.
     """
 
+    world = "object"
+    """Expressions are always stepped as objects."""
+
     recorded = ("nodes", "values", "mask", "time")
     """What rollouts keep of observations: not the environment's mark, which never changes."""
 
@@ -93,6 +96,10 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     def labels(self) -> dict[str, list[str]]:
         """What the numbers of rules stand for."""
         return {"rule_names": [rule.name for rule in self.scenario.make_env().rules]}
+
+    def __repr__(self) -> str:
+        games = f"{self.num_envs} games"
+        return f"<{type(self).__name__} {self.scenario.name}, {games}, {self.world}>"
 
     def reset(
         self,

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Annotated, Any, get_args, get_origin
 
+import numpy as np
+
 from gv_engine.area import Area
 from gv_engine.reading.names import Names, called
 from gv_engine.reading.values import (
@@ -110,6 +112,8 @@ class Calls:
             if parameter.name in system.tables:
                 if self.area is not None:
                     table = system.tables[parameter.name](self.area)
+                    if isinstance(table, np.ndarray):
+                        table.flags.writeable = False  # all worlds share it
                     call.arguments[parameter.name] = table
             elif parameter.name in entries:
                 with self._problems.collect():

@@ -137,5 +137,10 @@ def any_visibility(
         visibility.partially_occluded(w, agent, view)
     elif which == 2:
         visibility.raytracing(w, agent, view, rays, crossings, absolute, threshold)
-    else:
+    elif which == 3:
         visibility.stochastic_raytracing(w, agent, view, rays, crossings)
+    else:
+        for i in range(view.height):  # only adds, and sees more when it faces some ways
+            for j in range(view.width):
+                if i == view.y or j == w.agent.facing[agent]:
+                    view.seen[i, j] = 1
