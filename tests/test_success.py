@@ -104,7 +104,7 @@ def test_where_nothing_is_said_nothing_is_guessed(world):
         ({"success_function": ["reach_exit"]}, "found a list, expected one function"),
         ({"success_function": "reach_ext"}, "no terminating function 'reach_ext'.*reach_exit"),
         ({"success_function": "living_reward"}, "'living_reward' is a reward function"),
-        ({"success_function": "esper:Processor"}, "is an esper.Processor"),
+        ({"success_function": "esper:Processor"}, "esper:Processor: not loaded"),
         ({"success_function": {"name": "reach_exit", "says": [1]}}, "expected a text"),
     ],
 )
