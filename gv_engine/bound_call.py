@@ -39,7 +39,12 @@ class BoundCall:
             for call in _each(nested):
                 call.measure()
         if self._remember:
-            self._was = (self._number(self._remember(self._world, AGENT, *self._remembered)),)
+            try:
+                was = self._remember(self._world, AGENT, *self._remembered)
+            except Exception as error:
+                self._system.blame(error)
+                raise
+            self._was = (self._number(was),)
 
     def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
         """Put something around the function, and around those that are nested in its arguments."""
@@ -57,7 +62,11 @@ class BoundCall:
                 several = tuple(call.run() for call in _each(nested))
                 results[position] = several if isinstance(nested, tuple) else several[0]
             arguments = tuple(results)
-        return self._function(self._world, AGENT, *self._was, *leading, *arguments)
+        try:
+            return self._function(self._world, AGENT, *self._was, *leading, *arguments)
+        except Exception as error:
+            self._system.blame(error)
+            raise
 
 
 def _as_it_is(value: Any) -> Any:

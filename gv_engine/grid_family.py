@@ -104,7 +104,7 @@ def systems(scenario: Scenario) -> Systems:
 def examine(scenario: Scenario, episodes: int, seed: int) -> Examination:
     """Compare the object world with the compiled one, and look for broken promises."""
     try:
-        Batch(scenario, 1)
+        Batch(scenario, 1, checked=True)
         compiles = "yes"
     except DoesNotCompileError as error:
         compiles = f"no: {error}"

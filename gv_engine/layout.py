@@ -190,6 +190,8 @@ class Layout:
                 if part.is_entity:
                     values[f"{column}.{part.name}"] = rows[column][part.name], 0, last
         values["kind.value"] = rows["kind"]["value"], 0, self.kinds - 1
+        values["position.y"] = rows["position"]["y"], -1, self.height
+        values["position.x"] = rows["position"]["x"], -1, self.width
         agent = np.atleast_1d(rows)[np.atleast_1d(rows["height"] > 0)]  # where a level has begun
         position, facing = agent["position"], agent["agent"]["facing"][:, _AGENT]
         values["the agent's y"] = position["y"][:, _AGENT], 0, agent["height"] - 1

@@ -251,6 +251,27 @@ def failure(error: Exception) -> RuleError:
     return RuleError(f"{place}: {type(error).__name__}: {error}")
 
 
+def blame(error: Exception, system: System | None) -> RuleError:
+    """What to say about an error that ended the step of one world.
+
+    Args:
+        error: as Python or NumPy word it.
+        system: that it came out of; None if it came up in what rules have left behind.
+    """
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, IndexError):
+        what = str(error)  # which says so itself
+    elif isinstance(error, ZeroDivisionError):
+        what = "ZeroDivisionError: division by zero"  # every compiler has words of its own
+    return RuleError(f"{system.title if system else 'what the rules have left'}: {what}")
+
+
+def is_own(function: Any) -> bool:
+    """Whether a function comes with the engine."""
+    module = getattr(function, "__module__", None) or ""
+    return module.partition(".")[0] in _OWN and not is_rule_module(module)
+
+
 def defined_in(module: ModuleType) -> list[str]:
     """The public names that a module defines itself, functions and classes, in order."""
     return [

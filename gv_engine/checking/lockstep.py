@@ -54,7 +54,7 @@ def examine(scenario: Scenario, episodes: int = 10, seed: int = 0, compiled: boo
     """
     worlds = {"object": GridEnv(scenario, world="object")}
     if compiled:
-        worlds["compiled"] = GridEnv(scenario, world="compiled")
+        worlds["compiled"] = GridEnv(scenario, world="compiled", checked=True)
     else:
         worlds[_AGAIN] = GridEnv(scenario, world="object")
     steps = 0
@@ -111,7 +111,8 @@ def _advance(worlds: dict[str, GridEnv], seed: int, action: int | None) -> dict[
         raise _Fault(next(iter(failed.values())))
     if failed:
         said = (f"{name} world: {failed.get(name, 'goes on')}" for name in worlds)
-        raise _Fault(f"only one world fails; {', '.join(said)}")
+        how = "only one world fails" if shown else "both worlds fail, in other words"
+        raise _Fault(f"{how}; {', '.join(said)}")
     return shown["object"] | {"others": list(shown.values())[1:]}
 
 
