@@ -18,9 +18,9 @@ from gv_engine.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.errors import DoesNotCompileError, RuleError
 from gv_engine.outputs import Outputs
 from gv_engine.rng import generator_from_row, generator_to_row
-from gv_engine.rules import blame
+from gv_engine.rules import in_words
 from gv_engine.simulation import Simulation
-from gv_engine.system import System, system_of
+from gv_engine.system import System
 from gv_engine.team import Team
 from gv_engine.view import view_record
 
@@ -122,7 +122,7 @@ class Batch:
                 lanes.append(_Lane(program, systems, own[1], addresses, own))
             # a program draws what its worlds play next, and leaves that to the member's program
             self._lanes.append([*lanes, *lanes[:-1]])
-        self._errors: dict[int, RuleError] = {}
+        self._errors: dict[int, Exception] = {}
         self._masks = masks
         self._team = Team(num_threads)
         # two pieces for each thread, so that a quick one can help out
@@ -176,12 +176,10 @@ class Batch:
         row = self.rows[i]
         if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
             row["member"] = 0
-        if self.checked:
-            system = lane.systems.get(int(lane.records["running"][row["member"]]))
-            self._errors[i] = blame(error, system)
-        else:
-            self._errors[i] = RuleError(f"one of the engine's rules: {error}")
-        self._errors[i].__cause__ = error
+        running = lane.records["running"][row["member"]] if self.checked else 0
+        if int(running) in lane.systems:
+            lane.systems[int(running)].blame(error)
+        self._errors[i] = error
         row["error"] = 1
         self._actions[i] = KEEP
         return i + 1
@@ -202,12 +200,13 @@ class Batch:
 
     def _raise(self, acted: NDArray[np.int64]) -> None:
         failed = int(acted[self.rows["error"][acted] != 0][0])
+        broken, self._errors = self._errors.get(failed), {}
+        if broken:
+            raise RuleError(f"world {failed}: {in_words(broken)}") from broken
         code = int(self.rows["error"][failed])
         errors = (lane.program.errors for lane in self._lanes[0])
-        known = (each[code] for each in errors if code in each)
-        error = self._errors.get(failed) or next(known)
-        self._errors.clear()
-        raise type(error)(f"world {failed}: {error}") from error.__cause__
+        error = next(each[code] for each in errors if code in each)
+        raise type(error)(f"world {failed}: {error}")
 
     def snapshot(self, worlds: Worlds) -> NDArray[Any]:
         """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
@@ -311,7 +310,7 @@ class ObjectBatch:
         except RuleError as error:
             raise type(error)(f"world {i}: {error}") from error
         except Exception as error:  # whatever comes out of a rule
-            raise RuleError(f"world {i}: {blame(error, system_of(error))}") from error
+            raise RuleError(f"world {i}: {in_words(error)}") from error
 
     def snapshot(self, worlds: Worlds) -> NDArray[Any]:
         """As `Batch.snapshot`."""

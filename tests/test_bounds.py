@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
+from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario, grid_family
 from gv_engine.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
 from gv_engine.batch import Batch, ObjectBatch, make_batch
 from gv_engine.checking.lockstep import examine
+from gv_engine.playing.game import Game
 from tests.test_worlds import assert_same_rows
 
 RULES = """
@@ -274,13 +275,14 @@ def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
     # the hand, which the engine shows, and its own rule puts down
     held = level(folder, stray={"how": 30, "e": 200})
     assert both_say(held) == (
-        "world 1: what the rules have left: index 200 is out of bounds for axis 0 with size 64"
+        "world 1: the rules or what they have left: "
+        "index 200 is out of bounds for axis 0 with size 64"
     )
     for kind in ("object", "compiled"):
         env = GridEnv(held, world=kind)
         env.reset(seed=0)
         key = int(env.snapshot()["at"][1, 2])
-        with pytest.raises(RuleError, match=r"what the rules have left: index 200 "):
+        with pytest.raises(RuleError, match=r"the rules or what they have left: index 200 "):
             env.step(ACTUATE)
         # a key that says that it stands elsewhere, and is picked up
         env = GridEnv(level(folder, stray={"how": 31, "e": key, "y": 60}), world=kind)
@@ -366,6 +368,19 @@ def test_a_program_from_the_cache_says_the_same(folder):
     wrong = "index 999 is out of bounds for axis 0 with size 64"
     assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {wrong}\n"
     assert "compiling" not in run.stderr
+
+
+def test_check_and_the_game_tell_of_it(folder):
+    wrong = "index 999 is out of bounds for axis 0 with size 64"
+    (fault,) = grid_family.examine(level(folder, stray={"how": 1, "e": 999}), 2, 0).faults
+    assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {wrong}")
+    for where, parameters in (
+        ("rules.py:10: ", {"how": 1}),
+        ("the rules or what they have left", {"how": 30}),
+    ):
+        game = Game(level(folder, stray={**parameters, "e": 999}), 0)
+        with pytest.raises(RuleError, match=rf"{where}.*{wrong}$"):
+            game.step("ACTUATE")
 
 
 def test_what_has_no_bounds_does_not_compile(folder):

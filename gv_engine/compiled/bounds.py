@@ -38,7 +38,8 @@ class _Options(cpu.CPUTargetOptions):
 
 def _check(context: Any, builder: Any, index: Any, size: Any, axis: Any = None) -> None:
     if _CHECKED.get():
-        refuse_beyond(context, builder, index, size, axis or 0, wrapped=True)
+        axis = axis if isinstance(axis, int) else 0
+        refuse_beyond(context, builder, index, size, axis, wrapped=True)
     else:
         _numbas_check(context, builder, index, size, axis)
 
