@@ -190,13 +190,13 @@ class Layout:
                 if part.is_entity:
                     values[f"{column}.{part.name}"] = rows[column][part.name], 0, last
         values["kind.value"] = rows["kind"]["value"], 0, self.kinds - 1
-        values["position.y"] = rows["position"]["y"], -1, self.height
-        values["position.x"] = rows["position"]["x"], -1, self.width
         agent = np.atleast_1d(rows)[np.atleast_1d(rows["height"] > 0)]  # where a level has begun
         position, facing = agent["position"], agent["agent"]["facing"][:, _AGENT]
         values["the agent's y"] = position["y"][:, _AGENT], 0, agent["height"] - 1
         values["the agent's x"] = position["x"][:, _AGENT], 0, agent["width"] - 1
         values["the agent's facing"] = facing, 0, len(ORIENTATIONS) - 1
+        values["position.y"] = rows["position"]["y"], -1, self.height
+        values["position.x"] = rows["position"]["x"], -1, self.width
         for name, (found, low, high) in values.items():
             wrong = (found < low) | (found > high)
             if np.any(wrong):

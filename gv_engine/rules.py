@@ -243,6 +243,8 @@ def failure(error: Exception) -> RuleError:
     Raises:
         Exception: the error itself, if it came from no rule.
     """
+    if isinstance(error, RuleError) and isinstance(cause := error.__cause__, Exception):
+        return failure(cause) if place_of(cause) else error
     place = place_of(error)
     if isinstance(error, GVEngineError):
         return RuleError(f"{place}: {error}" if place else str(error))
