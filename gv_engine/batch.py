@@ -9,20 +9,23 @@ from __future__ import annotations
 import copy
 import warnings
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.autoreset import KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.outputs import Outputs
 from gv_engine.rng import generator_from_row, generator_to_row
+from gv_engine.rules import in_words
 from gv_engine.simulation import Simulation
+from gv_engine.system import System
 from gv_engine.team import Team
 from gv_engine.view import view_record
 
 if TYPE_CHECKING:
+    from gv_engine.compiled.compiler import Program
     from gv_engine.scenario import Scenario
 
 
@@ -33,14 +36,37 @@ _LEAST = 512
 """Worlds that are done sooner than another thread wakes up."""
 
 
+class _Lane(NamedTuple):
+    """What a thread runs a program with.
+
+    Attributes:
+        program: compiled from the systems of some members of the scenario.
+        systems: by the marks that say in `records` which one runs.
+        records: its parameters, for this thread alone.
+        addresses: of the arrays that it works on.
+        arrays: these, kept where they are.
+    """
+
+    program: Program
+    systems: dict[int, System]
+    records: NDArray[Any]
+    addresses: NDArray[np.int64]
+    arrays: tuple[NDArray[Any], ...]
+
+
 class Batch:
     """N worlds as rows of one array, run by compiled code.
+
+    Programs of rules that do not come with the engine refuse an index beyond its array, in the
+    engine's own functions too, as these may be called with any number.
 
     Args:
         num_threads: how many threads share the work; the results are the same for any number.
         masks: whether to find out which actions would do something, a tenth of the work.
+        checked: whether programs of the engine's own rules alone refuse such an index too.
 
     Attributes:
+        checked: whether an index beyond its array is an error.
         rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
         outputs: what the worlds show.
 
@@ -51,12 +77,18 @@ class Batch:
     world = "compiled"
 
     def __init__(
-        self, scenario: Scenario, num_worlds: int, num_threads: int = 1, masks: bool = True
+        self,
+        scenario: Scenario,
+        num_worlds: int,
+        num_threads: int = 1,
+        masks: bool = True,
+        checked: bool = False,
     ) -> None:
         from gv_engine.compiled import (
             chains,
             compiler,  # the one place that brings in numba
         )
+        from gv_engine.compiled.intrinsics import mark
 
         compiler.check(scenario)
         self.scenario = scenario
@@ -72,23 +104,27 @@ class Batch:
             view = view_record(member.area, member.visibility.system.rows)
             return self.rows, records, view, self._actions, *shown
 
+        # a world is played by one member's rules after the other's
+        self.checked = checked or not all(chains.is_own(member) for member in scenario.members)
         for number, member in enumerate(scenario.members):
-            records = chains.parameters(scenario, number, masks)
+            records = chains.parameters(scenario, number, masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
             dtypes = [array.dtype for array in arrays(member, records)]
             program = compiler.compile_scenario(member, slots, dtypes)
             tables.setdefault(program, (member, records))[1][number] = records[number]
-        # for each thread, which looks into views of its own: (program, its arrays, their addresses)
-        self._lanes: list[list[tuple[compiler.Program, Any, NDArray[np.int64]]]] = []
+        # for each thread, which looks into views of its own
+        self._lanes: list[list[_Lane]] = []
         for _ in range(num_threads):
-            lane = []
+            lanes = []
             for program, (member, records) in tables.items():
-                own = arrays(member, records)
+                systems = {mark(prefix): call.system for prefix, call in chains.all_parts(member)}
+                own = arrays(member, records.copy())
                 addresses = np.array([array.ctypes.data for array in own], np.int64)
                 program.prepare(addresses)
-                lane.append((program, own, addresses))
+                lanes.append(_Lane(program, systems, own[1], addresses, own))
             # a program draws what its worlds play next, and leaves that to the member's program
-            self._lanes.append([*lane, *lane[:-1]])
+            self._lanes.append([*lanes, *lanes[:-1]])
+        self._errors: dict[int, Exception] = {}
         self._masks = masks
         self._team = Team(num_threads)
         # two pieces for each thread, so that a quick one can help out
@@ -110,16 +146,45 @@ class Batch:
             mode: one of `gv_engine.autoreset`.
 
         Raises:
-            RuleError: a rule is not defined on one of the worlds; the others have gone on.
+            RuleError: a rule is not defined on one of the worlds, or broke off with an error of
+                Python's; the others have gone on.
         """
         self._actions[:] = actions
         if self._at_once:
-            program, _, addresses = self._lanes[0][0]
-            failed = program.run(addresses, 0, len(self.rows), mode)
+            failed = self._run(self._lanes[0][0], 0, len(self.rows), mode)
         else:
             failed = self._run_in_chunks(mode)
         if failed:
-            self._raise()
+            self._raise(np.flatnonzero(actions != KEEP))
+
+    def _run(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
+        """Run a program over some of the worlds; how many have failed since the last that broke
+        off, and that one."""
+        broken = 0
+        while True:
+            try:
+                failed: int = lane.program.run(lane.addresses, start, stop, mode)
+                return failed + broken
+            except Exception as error:  # whatever comes out of a rule
+                start = self._break_off(lane, start, stop, error)
+                broken = 1
+
+    def _break_off(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
+        """Blame an error on the world that is being run; the number of the next one."""
+        busy = np.flatnonzero(self._actions[start:stop] == BUSY)
+        if not busy.size:
+            raise error
+        i = start + int(busy[0])
+        row = self.rows[i]
+        if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
+            row["member"] = 0
+        running = lane.records["running"][row["member"]] if self.checked else 0
+        if int(running) in lane.systems:
+            lane.systems[int(running)].blame(error)
+        self._errors[i] = error
+        row["error"] = 1
+        self._actions[i] = KEEP
+        return i + 1
 
     def _run_in_chunks(self, mode: int) -> int:
         num_worlds, chunk = len(self.rows), self._chunk
@@ -129,16 +194,20 @@ class Batch:
             failed = 0
             while (start := next(starts)) < num_worlds:
                 stop = min(start + chunk, num_worlds)
-                for program, _, addresses in self._lanes[thread]:
-                    failed += program.run(addresses, start, stop, mode)
+                for lane in self._lanes[thread]:
+                    failed += self._run(lane, start, stop, mode)
             return failed
 
         return self._team.run(work, min(self._team.size, -(-num_worlds // chunk)))
 
-    def _raise(self) -> None:
-        failed = int(np.flatnonzero(self.rows["error"])[0])
+    def _raise(self, acted: NDArray[np.int64]) -> None:
+        failed = int(acted[self.rows["error"][acted] != 0][0])
+        broken, self._errors = self._errors.get(failed), {}
+        if broken:
+            raise RuleError(f"world {failed}: {in_words(broken)}") from broken
         code = int(self.rows["error"][failed])
-        error = next(p.errors[code] for p, _, _ in self._lanes[0] if code in p.errors)
+        errors = (lane.program.errors for lane in self._lanes[0])
+        error = next(each[code] for each in errors if code in each)
         raise type(error)(f"world {failed}: {error}")
 
     def snapshot(self, worlds: Worlds) -> NDArray[Any]:
@@ -160,7 +229,8 @@ class Batch:
         self.outputs.success[worlds] = rows["success"]
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, self.rows, self.outputs, self._team.size, self._masks
+        kind = self._team.size, self._masks, self.checked
+        return self.scenario, self.rows, self.outputs, *kind
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         scenario, rows, outputs, *more = state
@@ -246,6 +316,8 @@ class ObjectBatch:
             out.member[i] = world.member
         except RuleError as error:
             raise type(error)(f"world {i}: {error}") from error
+        except Exception as error:  # whatever comes out of a rule
+            raise RuleError(f"world {i}: {in_words(error)}") from error
 
     def snapshot(self, worlds: Worlds) -> NDArray[Any]:
         """As `Batch.snapshot`."""
@@ -288,6 +360,7 @@ def make_batch(
     world: str = "auto",
     num_threads: int = 1,
     masks: bool = True,
+    checked: bool = False,
 ) -> Batch | ObjectBatch:
     """Compiled worlds; object ones where that is asked for or an author's rule does not compile.
 
@@ -295,6 +368,7 @@ def make_batch(
         world: "compiled", "object", or "auto": compiled if possible, with a warning if not.
         num_threads: for compiled worlds; objects take turns in one.
         masks: whether to find out which actions would do something.
+        checked: as for `Batch`; objects refuse an index beyond their columns anyway.
 
     Raises:
         DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled, or "auto" and
@@ -305,7 +379,7 @@ def make_batch(
         raise ValueError(f"world={world!r}: allowed are 'auto', 'compiled' and 'object'")
     if world != "object":
         try:
-            return Batch(scenario, num_worlds, num_threads, masks)
+            return Batch(scenario, num_worlds, num_threads, masks, checked)
         except DoesNotCompileError as error:
             if world == "compiled" or isinstance(error, BuiltInDoesNotCompileError):
                 raise

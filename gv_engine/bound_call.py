@@ -41,7 +41,12 @@ class BoundCall:
             for call in _each(nested):
                 call.measure()
         if self._remember:
-            self._was = (self._number(self._remember(self._world, AGENT, *self._remembered)),)
+            try:
+                was = self._remember(self._world, AGENT, *self._remembered)
+            except Exception as error:
+                self._system.blame(error)
+                raise
+            self._was = (self._number(was),)
 
     def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
         """Put something around the function, and around those that are nested in its arguments."""
@@ -59,7 +64,11 @@ class BoundCall:
                 several = tuple(call.run() for call in _each(nested))
                 results[position] = several if isinstance(nested, tuple) else several[0]
             arguments = tuple(results)
-        self._result = self._function(self._world, AGENT, *self._was, *leading, *arguments)
+        try:
+            self._result = self._function(self._world, AGENT, *self._was, *leading, *arguments)
+        except Exception as error:
+            self._system.blame(error)
+            raise
         return self._result
 
     def cause(self) -> Call:

@@ -105,7 +105,11 @@ def _processor(world: World, call: Call, phase: Phase) -> esper.Processor:
     def process(self: Any, current: Phase) -> None:
         if current is phase:
             before = world.reward
-            function.process(self)
+            try:
+                function.process(self)
+            except Exception as error:
+                call.system.blame(error)
+                raise
             world.adopt()
             self.term = world.reward - before
 
@@ -126,7 +130,8 @@ class BoundScenario:
         measuring: what remembers something from before the transitions.
         slots: the position of each reward among all of the mixture.
         success: what is true where an episode ends well; None if the scenario does not say.
-        valid: for each transition, whether an action would do something, and its arguments.
+        valid: for each transition, the system, whether an action would do something, and its
+            arguments.
     """
 
     def __init__(
@@ -138,7 +143,11 @@ class BoundScenario:
         self.visibility = BoundCall(scenario.visibility, world)
         self.observations = [BoundCall(call, world) for call in scenario.calls(OBSERVATION)]
         self.valid = [
-            (part.system.valid, part.bound(part.system.valid) if part.system.valid else ())
+            (
+                part.system,
+                part.system.valid,
+                part.bound(part.system.valid) if part.system.valid else (),
+            )
             for call in scenario.calls(TRANSITION)
             for part in call.parts()
         ]

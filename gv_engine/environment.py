@@ -49,6 +49,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             attribute of that name says which of the two it is.
         max_steps: instead of the scenario's; 0 for no limit.
         observation_representation: one of `gv_engine.representations.NAMES`.
+        checked: whether an index beyond its array is an error in a compiled world of the engine's
+            own rules too, as it is in all others; for those who write them.
         consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
 
     Raises:
@@ -67,6 +69,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         world: str = "auto",
         max_steps: int | None = None,
         observation_representation: str = "default",
+        checked: bool = False,
         **consent: Unpack[Consent],
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
@@ -83,7 +86,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self.observation_space = with_room(self._representation)  # type: ignore[assignment]  # a Dict
         if world == "auto" and render_mode == "human":
             world = "object"
-        self._batch = make_batch(self.scenario, 1, world)
+        self._batch = make_batch(self.scenario, 1, world, checked=checked)
         if isinstance(self._batch, Batch):
             self._representation.compile()
         self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))

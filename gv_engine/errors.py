@@ -26,6 +26,16 @@ class CapacityError(RuleError):
     """A world ran out of entities."""
 
 
+class OutOfBoundsError(IndexError):
+    """An index that an array or a column does not have, in the words of NumPy."""
+
+    def __init__(self, index: int, axis: int, size: int) -> None:
+        super().__init__(index, axis, size)
+
+    def __str__(self) -> str:
+        return "index {} is out of bounds for axis {} with size {}".format(*self.args)
+
+
 class DoesNotCompileError(GVEngineError, RuntimeError):
     """A rule that runs in the object world cannot be compiled for a batch."""
 

@@ -105,7 +105,7 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
     """Compare the object world with the compiled one, and look for broken promises."""
     promises = broken(scenario, seed=seed)  # first, as it can be stopped
     try:
-        Batch(scenario, 1)
+        Batch(scenario, 1, checked=True)
         compiles = "yes"
     except BuiltInDoesNotCompileError:
         raise

@@ -197,6 +197,8 @@ class Layout:
         values["the agent's y"] = position["y"][:, _AGENT], 0, agent["height"] - 1
         values["the agent's x"] = position["x"][:, _AGENT], 0, agent["width"] - 1
         values["the agent's facing"] = facing, 0, len(ORIENTATIONS) - 1
+        values["position.y"] = rows["position"]["y"], -1, self.height
+        values["position.x"] = rows["position"]["x"], -1, self.width
         for name, (found, low, high) in values.items():
             wrong = (found < low) | (found > high)
             if np.any(wrong):

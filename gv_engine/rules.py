@@ -29,8 +29,15 @@ from urllib.parse import unquote
 
 import esper
 
-from gv_engine.errors import GVEngineError, RuleError, Stopped, StoppedError, nearest
-from gv_engine.system import Parameter, Phase, System
+from gv_engine.errors import (
+    GVEngineError,
+    OutOfBoundsError,
+    RuleError,
+    Stopped,
+    StoppedError,
+    nearest,
+)
+from gv_engine.system import Parameter, Phase, System, system_of
 
 # a module with a path, even an empty one, can have modules below it
 __path__: list[str] = []
@@ -277,19 +284,34 @@ def _package(frame: FrameType) -> str:
 
 
 def failure(error: Exception | Stopped) -> RuleError:
-    """What to say about an error that came out of a rule.
+    """What to say about an error that came out of a rule, or of what rules have left behind.
 
     Raises:
         Exception: the error itself, if it came from no rule.
     """
     if isinstance(error, Stopped):
         return StoppedError(str(error))
+    if isinstance(error, RuleError) and isinstance(cause := error.__cause__, Exception):
+        return failure(cause) if place_of(cause) else error
     place = place_of(error)
     if isinstance(error, GVEngineError):
         return RuleError(f"{place}: {error}" if place else str(error))
     if not place:
+        if system_of(error) or isinstance(error, OutOfBoundsError):
+            return in_words(error)
         raise error
     return RuleError(f"{place}: {type(error).__name__}: {error}")
+
+
+def in_words(error: Exception) -> RuleError:
+    """What to say about an error that ended the step of one world, by the system it came out of."""
+    system = system_of(error)
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, IndexError):
+        what = str(error)  # which says so itself
+    elif isinstance(error, ZeroDivisionError):
+        what = "ZeroDivisionError: division by zero"  # every compiler has words of its own
+    return RuleError(f"{system.title if system else 'the rules or what they have left'}: {what}")
 
 
 def defined_in(module: ModuleType) -> list[str]:

@@ -168,10 +168,14 @@ class Simulation:
         transitions = self._playing.valid
         for position, action in enumerate(self.scenario.actions):
             mask[position] = 0
-            for valid, arguments in transitions:
-                if valid is None or valid(self.world, AGENT, action, *arguments):
-                    mask[position] = 1
-                    break
+            for system, valid, arguments in transitions:
+                try:
+                    if valid is None or valid(self.world, AGENT, action, *arguments):
+                        mask[position] = 1
+                        break
+                except Exception as error:
+                    system.blame(error)
+                    raise
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _thaw, (self.scenario, self.world.snapshot(), self.terms)

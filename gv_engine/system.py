@@ -108,6 +108,16 @@ class System:
             return "?", 0
 
     @property
+    def title(self) -> str:
+        """Its name, with file and line."""
+        return "{} ({}:{})".format(self.name, *self.place)
+
+    def blame(self, error: Exception) -> None:
+        """Let an error carry the system that it came out of, the innermost one of several."""
+        if system_of(error) is None:
+            error.system = self  # type: ignore[attr-defined]  # errors carry attributes
+
+    @property
     def is_processor(self) -> bool:
         """Whether it is an author's `esper.Processor` instead of a function."""
         return isinstance(self.function, type)
@@ -333,7 +343,7 @@ REGISTRIES = {phase: Registry(phase) for phase in Phase}
 
 
 def system_of(thing: object) -> System | None:
-    """The `System` that a function carries, or None."""
+    """The `System` that a function or an error carries, or None."""
     found = getattr(thing, "system", None)
     return found if isinstance(found, System) else None
 

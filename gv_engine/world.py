@@ -18,7 +18,7 @@ from components.agent import Agent
 from components.space import Position
 from gv_engine import verbs
 from gv_engine.component import NOTHING, column_name, fields_of
-from gv_engine.errors import CapacityError, RuleError, nearest
+from gv_engine.errors import CapacityError, OutOfBoundsError, RuleError, nearest
 from gv_engine.esper_context import EsperContext
 from gv_engine.geometry import FORWARD
 from gv_engine.layout import Layout, Prefab
@@ -26,6 +26,22 @@ from gv_engine.rng import generator_from_row, generator_to_row
 
 AGENT = 1
 """The agent's entity: the first one of every world."""
+
+
+class Values(list[Any]):
+    """A list that names the index which it does not have."""
+
+    def __getitem__(self, i: Any) -> Any:
+        try:
+            return super().__getitem__(i)
+        except IndexError:
+            raise OutOfBoundsError(i, 0, len(self)) from None
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        try:
+            super().__setitem__(i, value)
+        except IndexError:
+            raise OutOfBoundsError(i, 0, len(self)) from None
 
 
 class Column:
@@ -39,10 +55,16 @@ class Column:
         self._cast = cast
 
     def __getitem__(self, e: int) -> Any:
-        return getattr(self._rows[e], self._field)
+        try:
+            return getattr(self._rows[e], self._field)
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
-        setattr(self._rows[e], self._field, self._cast(value))
+        try:
+            setattr(self._rows[e], self._field, self._cast(value))
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
 
 class Presence:
@@ -54,7 +76,10 @@ class Presence:
         self._columns = columns
 
     def __getitem__(self, e: int) -> bool:
-        return self._columns.rows[e] is not self._columns.absent
+        try:
+            return self._columns.rows[e] is not self._columns.absent
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._columns.rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
         name = column_name(self._columns.cls)
@@ -157,10 +182,10 @@ class World:
         self.terminated = self.truncated = self.success = False
         self.ended_by = 0
         self.at = np.full((self.layout.height + 1, self.layout.width + 1), NOTHING, object)
-        self.alive = [False] * self.capacity
+        self.alive = Values([False] * self.capacity)
         self.free = AGENT + 1
-        self.placed = [0] * self.layout.kinds
-        self.recent = [NOTHING] * self.layout.kinds
+        self.placed = Values([0] * self.layout.kinds)
+        self.recent = Values([NOTHING] * self.layout.kinds)
         with self.context:
             esper.clear_database()
             for columns in self._columns:
@@ -222,6 +247,7 @@ class World:
         if e == NOTHING:
             return
         self.lift(e)
+        self._make_sure_of(e)
         with self.context:
             for columns in self._columns:
                 if columns.rows[e] is not columns.absent:
@@ -242,11 +268,20 @@ class World:
 
     def add(self, e: int, column: str) -> None:
         """Give an entity a component, by the name of its columns, in place of one it may have."""
-        self.attach(e, self._named(column).cls())
+        columns = self._named(column)
+        self._make_sure_of(e)
+        self.attach(e, columns.cls())
 
     def take(self, e: int, column: str) -> None:
         """Take a component off an entity, by the name of its columns."""
-        self.detach(e, self._named(column).cls)
+        columns = self._named(column)
+        self._make_sure_of(e)
+        self.detach(e, columns.cls)
+
+    def _make_sure_of(self, e: int) -> None:
+        """Refuse what is no entity; to count from the end makes sense in reading alone."""
+        if not 0 <= e < self.capacity:
+            raise OutOfBoundsError(e, 0, self.capacity)
 
     def _named(self, column: str) -> ComponentColumns:
         columns = vars(self).get(column)
@@ -360,9 +395,9 @@ class World:
         for name in ("terminated", "truncated", "success"):
             setattr(self, name, bool(getattr(self, name)))
         self.at = row["at"].astype(object)
-        self.alive = row["alive"].astype(bool).tolist()
-        self.placed = row["placed"].tolist()
-        self.recent = row["recent"].tolist()
+        self.alive = Values(row["alive"].astype(bool).tolist())
+        self.placed = Values(row["placed"].tolist())
+        self.recent = Values(row["recent"].tolist())
         with self.context:
             for columns in self._columns:
                 fields = row[column_name(columns.cls)]

@@ -75,7 +75,7 @@ def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
 
 def cut_bits(view: Any, w: Any, i: int, first: int, inside: int) -> None:
     """Take a row from the grid."""
-    at = w.at[0]  # the first of all cells: there are no bounds within a row of a world
+    at = w.in_line()
     clear = 0
     for j in range(view.entity.shape[1]):
         e = at[np.uint32(first + view.across[j])]
@@ -111,7 +111,7 @@ def shows_bit(view: Any, i: int, j: int) -> bool:
 
 def cut_cells(view: Any, w: Any, i: int, first: int, inside: int) -> None:
     """Take a row from the grid."""
-    at = w.at[0]
+    at = w.in_line()
     for j in range(view.entity.shape[1]):
         e = at[np.uint32(first + view.across[j])]
         view.entity[i, j] = e if view.on_grid[j] else OUTSIDE

@@ -73,7 +73,9 @@ def test_components_come_and_go_alike_in_both_worlds(load):
 def test_a_draw_from_nothing_is_an_error(load, world):
     env = GridEnv(load("./rules.py:harden", {"name": "./rules.py:draw", "high": 0}), world=world)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"low >= high|high <= 0"):
+    with pytest.raises(
+        RuleError, match=r"^world 0: draw \(.*rules\.py:21\): ValueError: high <= 0"
+    ):
         env.step(7)
 
 

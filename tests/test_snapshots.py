@@ -129,12 +129,13 @@ def test_damaged_rows_are_refused(name, value):
             env.restore(row)
 
 
-def test_an_agent_beyond_the_grid_is_refused():
+@pytest.mark.parametrize(("e", "called"), [(1, "the agent's y"), (2, "position.y")])
+def test_what_stands_beyond_the_grid_is_refused(e, called):
     env = GridEnv("keydoor-5x5")
     env.reset(seed=0)
     row = env.snapshot()
-    row["position"]["y"][1] = 100
-    with pytest.raises(ValueError, match="the agent's y is 100"):
+    row["position"]["y"][e] = 100
+    with pytest.raises(ValueError, match=f"{called} is 100"):
         env.restore(row)
 
 

@@ -79,7 +79,7 @@ def examine(
     """
     worlds = {"object": GridEnv(scenario, world="object")}
     if compiled:
-        worlds["compiled"] = GridEnv(scenario, world="compiled")
+        worlds["compiled"] = GridEnv(scenario, world="compiled", checked=True)
     else:
         worlds[_AGAIN] = GridEnv(scenario, world="object")
     steps = 0
@@ -143,7 +143,8 @@ def _advance(
         raise _Fault(next(iter(failed.values())))
     if failed:
         said = (f"{name} world: {failed.get(name, 'goes on')}" for name in worlds)
-        raise _Fault(f"only one world fails; {', '.join(said)}")
+        how = "only one world fails" if shown else "both worlds fail, in other words"
+        raise _Fault(f"{how}; {', '.join(said)}")
     return shown["object"] | {"others": list(shown.values())[1:]}
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.errors import RuleError
 from gv_engine.scenario import Scenario
 from gv_engine.simulation import Simulation
 from gv_engine.system import OBSERVATION, REWARD, TERMINATING, TRANSITION, VISIBILITY, System
@@ -43,7 +42,7 @@ def broken(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
                 simulation.step(scenario.actions[chance.integers(len(scenario.actions))])
                 if simulation.world.terminated or simulation.world.truncated:
                     break
-        except RuleError:
+        except Exception:
             continue  # a fault of another kind, for others to report
     return list(found)
 

@@ -15,9 +15,9 @@ from typing import Any
 from gv_engine import __version__
 from gv_engine.commands import bench, check, listing, new, play, record, replay, rollout
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
-from gv_engine.errors import GVEngineError, ScenarioError
+from gv_engine.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.policy import PolicyError
-from gv_engine.rules import place_of
+from gv_engine.rules import failure, place_of
 
 COMMANDS = (play, replay, listing, new, check, rollout, record, bench)
 
@@ -87,6 +87,9 @@ def _run(options: argparse.Namespace) -> int:
     except (UsageError, PolicyError) as error:
         complain(error)
         return 2
+    except RuleError as error:
+        complain(failure(error))
+        return 1
     except (GVEngineError, OSError) as error:
         complain(error)
         return 1

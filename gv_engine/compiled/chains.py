@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.autoreset import BEGIN, KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine import rules
+from gv_engine.autoreset import BEGIN, BUSY, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.component import NOTHING
 from gv_engine.mixture import draw_member
@@ -48,22 +49,36 @@ def _parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
                 yield from _parts(f"{prefix}_{name}_{number}", part)
 
 
-def _all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
+def all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
+    """Every call of a scenario that is compiled, by the prefix of its fields in the record."""
     for phase in (RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY):
         for number, call in enumerate(scenario.calls(phase)):
             yield from _parts(f"{phase.name}_{number}", call)
+
+
+def is_own(scenario: Scenario) -> bool:
+    """Whether all rules that a scenario compiles come with the engine."""
+    return all(
+        rules.is_own(getattr(function, "__module__", None) or "")
+        for _, call in all_parts(scenario)
+        for function in (call.system.function, call.system.remember, call.system.valid)
+        + tuple(call.arguments.values())
+        if callable(function)
+    )
 
 
 def _is_data(value: Any) -> bool:
     return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
 
 
-def parameters(scenario: Scenario, number: int = 0, masks: bool = True) -> NDArray[Any]:
+def parameters(
+    scenario: Scenario, number: int = 0, masks: bool = True, checked: bool = False
+) -> NDArray[Any]:
     """(members,) records of everything about a scenario that is data.
 
     That of the given member has the arguments of its systems, its actions and its step limit; in
     the others all is 0 but their share of a mixture. Without masks it is told to have no actions
-    to look through.
+    to look through. What is checked says there which of its rules runs.
     """
     member = scenario.members[number]
     actions = np.zeros(8, np.int64)
@@ -76,7 +91,10 @@ def parameters(scenario: Scenario, number: int = 0, masks: bool = True) -> NDArr
     }
     if len(scenario.members) > 1:
         values["share"] = np.asarray(0.0)
-    for prefix, call in _all_parts(member):
+        values["members"] = np.asarray(0)
+    if checked:
+        values["running"] = np.asarray(0, np.uint32)
+    for prefix, call in all_parts(member):
         for name, value in call.arguments.items():
             if _is_data(value):
                 values[f"{prefix}_{name}"] = np.asarray(value)
@@ -86,6 +104,7 @@ def parameters(scenario: Scenario, number: int = 0, masks: bool = True) -> NDArr
         records[number][name] = value
     if len(scenario.members) > 1:
         records["share"] = scenario.shares
+        records["members"] = len(scenario.members)
     return records
 
 
@@ -106,9 +125,9 @@ def _constant(before: Any, value: Any) -> Any:
     return values
 
 
-def _result(before: Any, nested: Any) -> Any:
+def _result(before: Any, nested: Any, back: Any) -> Any:
     def values(w: Any, p: Any, was: Any) -> Any:
-        return (*before(w, p, was), nested(w, p, was))
+        return (*before(w, p, was), nested(w, p, was), *back(w, p, was))
 
     return values
 
@@ -208,12 +227,13 @@ def _arguments(
     """`(w, p, was)` → what follows `w` and the agent in a call of the function, or of a helper."""
     values: Any = None
     number = None
+    back = fields([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.remember(remember, _arguments(prefix, call, past, remember))
     names = list(call.names(helper))
     while names or values is None:
         data = list(takewhile(lambda name: _is_data(call.arguments[name]), names))
-        picked = fields([f"{prefix}_{name}" for name in data], number)
+        picked = fields([f"{prefix}_{name}" for name in data], number, prefix)
         number = None
         if values is None:
             values = picked
@@ -223,9 +243,9 @@ def _arguments(
         if names:
             value, field = call.arguments[names[0]], f"{prefix}_{names.pop(0)}"
             if isinstance(value, tuple):
-                values = _result(values, _several(field, value, past))
+                values = _result(values, _several(field, value, past), back)
             elif is_nested(value):
-                values = _result(values, _nested(field, value, past))
+                values = _result(values, _nested(field, value, past), back)
             else:
                 values = _constant(values, value)
     return values
@@ -235,7 +255,7 @@ def _several(prefix: str, calls: tuple[Call, ...], past: _Past) -> Any:
     """A list of nested calls: a tuple of results."""
     values: Any = fields([])
     for number, call in enumerate(calls):
-        values = _result(values, _nested(f"{prefix}_{number}", call, past))
+        values = _result(values, _nested(f"{prefix}_{number}", call, past), fields([]))
     return values
 
 
@@ -358,9 +378,10 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     see = _see(visibility.system.function, _arguments("VISIBILITY_0", visibility, _Past()))
 
     def restart(w: Any, p: Any) -> None:
+        w.capacity = len(w.alive)
         for e in range(1, w.capacity):
             if w.alive[e]:
-                w.remove(e)
+                w.become_nothing(e)
         for y in range(w.at.shape[0]):  # loops, as `fill` would be compiled for each of these
             for x in range(w.at.shape[1]):
                 w.at[y, x] = NOTHING
@@ -385,6 +406,7 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
 
     large = row.itemsize > SMALL_ROW
     mixed = "share" in (parameter.names or ())
+    nobody = fields([], rule="")
 
     def foresee(w: Any, view: Any) -> None:
         y, x = w.position.y[AGENT], w.position.x[AGENT]
@@ -395,6 +417,8 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     def kernel(addresses: Any, start: int, stop: int, mode: int) -> int:
         rows = table(addresses[0], stop, row)
         parameters = table(addresses[1], 1, parameter)
+        if mixed:
+            parameters = table(addresses[1], parameters[0].members, parameter)
         look_at = table(addresses[2], 1, view)[0]
         actions = table(addresses[3], stop, action)
         grids = table(addresses[4], stop, grid)
@@ -421,10 +445,14 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
             if large and i + AHEAD // 2 < stop:
                 foresee(rows[i + AHEAD // 2], look_at)
             chosen = actions[i]
-            p = parameters[w.member]
-            if chosen == KEEP or not p.mine:
+            if chosen == KEEP:
                 continue
-            actions[i] = KEEP
+            actions[i] = BUSY
+            p = parameters[w.member]
+            if not p.mine:
+                actions[i] = chosen
+                continue
+            nobody(w, p, ())
             w.error = 0
             if chosen >= 0 and mode == NEXT_STEP and (w.terminated or w.truncated):
                 chosen = RESTART
@@ -445,7 +473,6 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                         w.member = draw_member(w.rng, parameters)
                         p = parameters[w.member]
                         if not p.mine:
-                            actions[i] = BEGIN  # for the program of that member
                             break
                 if chosen == BEGIN:
                     restart(w, p)
@@ -478,7 +505,9 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                 chosen = RESTART
                 if w.error != 0:
                     break
+                nobody(w, p, ())
                 see(w, p, look_at)
+                nobody(w, p, ())
                 show(
                     w,
                     AGENT,
@@ -494,6 +523,7 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                     final_members[i] = w.member
                     for k in range(len(terms[i].row)):
                         final_terms[i].row[k] = terms[i].row[k]
+            actions[i] = KEEP if p.mine else BEGIN  # for the program of the member drawn
             failed += w.error != 0
         return failed
 

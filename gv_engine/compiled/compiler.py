@@ -24,7 +24,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gv_engine import verbs
-from gv_engine.compiled import intrinsics, reach, record_methods, rng_kernels
+from gv_engine.compiled import bounds, intrinsics, reach, record_methods, rng_kernels
 from gv_engine.compiled.chains import link
 from gv_engine.compiled.program_cache import ProgramCache
 from gv_engine.errors import (
@@ -51,12 +51,14 @@ class Program:
             `addresses` (arrays,) int64 are those of the arrays that it was compiled for.
         errors: what the numbers in `row["error"]` stand for.
         functions: all that it is made of.
+        checked: whether it refuses an index beyond its array.
         failure: why it does not compile, once that has been found out.
     """
 
     run: Any
     errors: dict[int, RuleError]
     functions: tuple[FunctionType, ...]
+    checked: bool
     failure: str = ""
 
     def prepare(self, addresses: NDArray[np.int64]) -> None:
@@ -86,7 +88,8 @@ class Program:
         collecting = gc.isenabled()
         gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
-            self.run(addresses, 0, 0, 0)
+            with bounds.checking(self.checked):
+                self.run(addresses, 0, 0, 0)
         except (NumbaError, UnsupportedBytecodeError) as error:
             return self._brief(error)
         except KeyError as error:  # what Numba raises for a field that a record does not have
@@ -127,10 +130,8 @@ class Program:
 
     def _unknown_name(self, name: object) -> str:
         for function in self.functions:
-            code = function.__code__
-            if name in code.co_names:
-                place = f"{code.co_filename}, line {code.co_firstlineno}"
-                return f"a rule cannot be compiled ({place}): {function.__name__} asks for {name!r}"
+            if name in function.__code__.co_names:
+                return f"{_told(function)}: {function.__name__} asks for {name!r}"
         return f"a rule cannot be compiled: it asks for {name!r}"
 
 
@@ -189,8 +190,15 @@ def compile_scenario(
             f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
             f"{_WIDEST} columns; the observation area has {width}"
         )
+    checked = "running" in (dtypes[1].names or ())
+    unbounded = [function for function in functions if "flat" in function.__code__.co_names]
+    if checked and unbounded:
+        raise DoesNotCompileError(
+            f"{_told(unbounded[0])}: {unbounded[0].__name__} asks for .flat, which has no bounds "
+            f"where it is compiled; say .ravel()"
+        )
     key = reach.digest(
-        [*roots, *_functions(intrinsics), *_functions(record_methods)],
+        [*roots, *_functions(bounds), *_functions(intrinsics), *_functions(record_methods)],
         str(dtypes),
         sys.version,
         numba.__version__,
@@ -199,7 +207,7 @@ def compile_scenario(
     with _LOCK:
         if key not in _PROGRAMS:
             run = _kept(run, key, functions, scenario.name)
-            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions))
+            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions), checked)
         return _PROGRAMS[key]
 
 
@@ -271,6 +279,11 @@ _OWN_FAULT = (
     f"(Python {platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}); "
     'world="object" plays without compiling, a thousand times slower'
 )
+
+
+def _told(function: FunctionType) -> str:
+    code = function.__code__
+    return f"a rule cannot be compiled ({code.co_filename}, line {code.co_firstlineno})"
 
 
 def _functions(module: Any) -> Iterator[FunctionType]:

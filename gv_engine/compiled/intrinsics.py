@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
+from zlib import crc32
 
 from llvmlite import ir
 from numba import extending, types
@@ -15,6 +16,7 @@ from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
+from gv_engine.compiled.bounds import refuse_beyond
 from gv_engine.compiled.records import ours
 
 # what numba says of their types leads nowhere
@@ -104,9 +106,40 @@ def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
     return types.none(w, types.intp, types.intp), generate
 
 
-def fields(names: Sequence[str], past: int | None = None) -> Callable[[Any, Any, Any], Any]:
+@intrinsic
+def cells(typing_context: Any, w: Any) -> Any:
+    """`(w)`: all of `w.at` as one line of cells, row by row."""
+    at = w.fields["at"]
+    kind = types.Array(at.type.dtype, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = _make_array(kind)(context, builder)
+        size = at.type.dtype.bitwidth // 8
+        row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+        _populate(
+            array,
+            data=builder.bitcast(builder.gep(row, [_INDEX(at.offset)]), array.data.type),
+            shape=[_INDEX(at.type.nitems)],
+            strides=[_INDEX(size)],
+            itemsize=_INDEX(size),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return kind(w), generate
+
+
+def mark(rule: str) -> int:
+    """The number by which a parameter record says which rule runs; 0 for none."""
+    return crc32(rule.encode())
+
+
+def fields(
+    names: Sequence[str], past: int | None = None, rule: str | None = None
+) -> Callable[[Any, Any, Any], Any]:
     """`(w, p, was)`: the number `past` of a tuple `was`, if one is asked for, and these fields of a
-    record `p`, all as one tuple. Arrays can only be read: all worlds share them."""
+    record `p`, all as one tuple. Arrays can only be read: all worlds share them. If `p` says which
+    rule runs, it is this one from now on."""
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
         before = [] if past is None else [was[past]]
@@ -120,6 +153,10 @@ def fields(names: Sequence[str], past: int | None = None) -> Callable[[Any, Any,
         kind = _types.Tuple([*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if rule is not None and "running" in p.fields:
+                context.get_setattr("running", types.void(p, types.uint32))(
+                    builder, (arguments[1], ir.IntType(32)(mark(rule)))
+                )
             values = [] if past is None else [builder.extract_value(arguments[2], past)]
             for name, part, given in zip(names, inside, shared, strict=True):
                 value = context.get_getattr(p, name)(context, builder, p, arguments[1], name)
@@ -128,7 +165,7 @@ def fields(names: Sequence[str], past: int | None = None) -> Callable[[Any, Any,
 
         return kind(w, p, was), generate
 
-    pick.__name__ = f"fields {past} {' '.join(names)}"  # so that programs can be told apart
+    pick.__name__ = f"fields {rule} {past} {' '.join(names)}"  # so that programs can be told apart
     return intrinsic(pick)
 
 
@@ -138,6 +175,9 @@ def writing(columns: list[tuple[str, str, NDArray[Any]]]) -> Callable[[Any, int,
     @intrinsic
     def write(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if context.enable_boundscheck:
+                capacity = w.fields["alive"].type.shape[0]
+                refuse_beyond(context, builder, arguments[1], _INDEX(capacity))
             row = builder.bitcast(arguments[0], _BYTE.as_pointer())
             for column, field, table in columns:
                 place = w.fields[column].type.fields[field]

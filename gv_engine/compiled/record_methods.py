@@ -20,7 +20,7 @@ from numba.extending import register_jitable
 
 from gv_engine import verbs
 from gv_engine.compiled import rng_kernels
-from gv_engine.compiled.intrinsics import writing
+from gv_engine.compiled.intrinsics import cells, writing
 from gv_engine.compiled.records import GeneratorRecord, OurRecord, ViewRecord, WorldRecord, ours
 from gv_engine.component import NOTHING, column_name, fields_of
 from gv_engine.layout import Layout
@@ -146,14 +146,14 @@ def _choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
     if not isinstance(a, types.Integer):
         raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
     if _is_none(size):
-        return lambda r, a, size=None, replace=True: rng_kernels.integers(r, 0, a)
+        return lambda r, a, size=None, replace=True: rng_kernels.one_of(r, a)
 
     def several(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
         if not replace:
             return rng_kernels.pick(r, a, size)
         drawn = np.empty(size, np.int64)
         for i in range(size):
-            drawn[i] = rng_kernels.integers(r, 0, a)
+            drawn[i] = rng_kernels.one_of(r, a)
         return drawn
 
     return several
@@ -236,19 +236,34 @@ def _spawn(w: Any, kind: Any) -> Any:
 
 @_method("remove")
 def _remove(w: Any, e: Any) -> Any:
+    def impl(w: Any, e: Any) -> None:
+        if e != NOTHING:
+            w.lift(e)
+            w.become_nothing(e)
+            if e < w.free:
+                w.free = e
+
+    return impl
+
+
+@_method("become_nothing")
+def _become_nothing(w: Any, e: Any) -> Any:
+    """For the kernels: take all components from an entity, wherever it says that it stands."""
     layout = _LAYOUTS[w]
     write = _writer(layout)
     empty = layout.kinds
 
     def impl(w: Any, e: Any) -> None:
-        if e != NOTHING:
-            w.lift(e)
-            write(w, e, empty)
-            w.alive[e] = 0
-            if e < w.free:
-                w.free = e
+        write(w, e, empty)
+        w.alive[e] = 0
 
     return impl
+
+
+@_method("in_line")
+def _in_line(w: Any) -> Any:
+    """For the kernels: all cells of the grid, row by row."""
+    return lambda w: cells(w)
 
 
 @_method("become_agent")

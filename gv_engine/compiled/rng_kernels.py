@@ -1,7 +1,8 @@
 """NumPy's draws, compiled: what `w.rng` does on the rows of a batch.
 
 `r` is a record of dtype `gv_engine.layout.RNG`. Every function draws exactly what the method of the
-same name of `numpy.random.Generator` draws from PCG64, and leaves the same state behind.
+same name of `numpy.random.Generator` draws from PCG64, and leaves the same state behind. What it
+refuses, it refuses in NumPy's words.
 
 Source of the algorithms: PCG64 XSL-RR (O'Neill 2014), bounded integers (Lemire 2019), sampling
 without replacement (Floyd), as NumPy documents them.
@@ -67,7 +68,9 @@ def random(r: Any) -> Any:
 def integers(r: Any, low: int, high: int) -> Any:
     """Uniform in [low, high); a range of one value draws nothing."""
     if high <= low:
-        raise ValueError("a draw from nothing: low >= high")
+        if low == 0:
+            raise ValueError("high <= 0")
+        raise ValueError("low >= high")
     last = _U(high - low - 1)
     if last == _0:
         return np.int64(low)
@@ -87,6 +90,13 @@ def integers(r: Any, low: int, high: int) -> Any:
             scaled = next32(r) * n
             rest = scaled & _MASK32
     return np.int64(low) + np.int64(scaled >> _32)
+
+
+def one_of(r: Any, n: int) -> Any:
+    """`choice(n)`."""
+    if n <= 0:
+        raise ValueError("a must be a positive integer unless no samples are taken")
+    return integers(r, 0, n)
 
 
 def _interval(r: Any, last: int) -> Any:
@@ -118,7 +128,7 @@ def shuffle(r: Any, values: Any) -> None:
 def pick(r: Any, n: int, size: int) -> Any:
     """`choice(n, size=size, replace=False)`: (size,) int64, in random order."""
     if size > n:
-        raise ValueError("a draw without replacement of more than there are")
+        raise ValueError("Cannot take a larger sample than population when replace is False")
     if n > 10_000 and size > n // 50:
         everything = np.arange(n)
         _shuffle_tail(r, everything, max(n - size, 1))
