@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         scenario = load_scenario(options.scenario)
     except ScenarioError as error:
-        print(*error.problems, sep="\n", file=sys.stderr)
+        print(error, file=sys.stderr)
         return 1
     hooks = hooks_of(scenario)
     for title, systems in hooks.systems(scenario):

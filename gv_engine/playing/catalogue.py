@@ -14,7 +14,9 @@ from typing import cast
 
 from gv_engine.errors import ScenarioError
 from gv_engine.families import FAMILIES, load_scenario, names
+from gv_engine.files import read_bytes
 from gv_engine.playing.episode import Playable
+from gv_engine.reading.file import LARGEST
 from gv_engine.resources import SCENARIOS
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
@@ -110,6 +112,7 @@ def in_folder(folder: Path) -> list[Entry]:
 
 def _is_scenario(file: Path) -> bool:
     try:
-        return file.suffix in (".yaml", ".yml") and bool(_SCENARIO.search(file.read_text("utf-8")))
+        text = read_bytes(file, LARGEST, "scenario files").decode()
+        return file.suffix in (".yaml", ".yml") and bool(_SCENARIO.search(text))
     except (OSError, UnicodeDecodeError):
         return False

@@ -33,6 +33,7 @@ from gv_engine.system import (
 )
 from systems.reset import from_map
 
+_MOST_MODULES = 100
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
 DISTANCES = {f.__name__: f for f in (geometry.manhattan, geometry.euclidean)}
 """Functions of (dy, dx), by name."""
@@ -60,6 +61,9 @@ class Names:
 
     def _import(self, where: str) -> None:
         if where in self.modules or where in self._failed:
+            return
+        if len(self.modules) + len(self._failed) >= _MOST_MODULES:
+            self._failed[where] = f"{where} is one module more than {_MOST_MODULES}"
             return
         try:
             if _is_file(where):
