@@ -1,6 +1,7 @@
 # `make play` is the only command that a fresh clone needs.
 
 SCENARIO :=
+SECONDS := 60
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 
@@ -12,7 +13,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test check bench clean anew
+.PHONY: help play test check bench fuzz clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -31,6 +32,9 @@ check: .venv/test-$(KEY)  ## lint, format, types
 bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 	$(PYTHON) -m benchmarks $(ARGS)
 	$(PYTHON) -m benchmarks.pictures
+
+fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
+	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 clean:  ## remove all that was made here, .venv included
 	rm -rf .venv .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -8,8 +8,9 @@
 (7, 7, 3)
 """
 
-from gv_engine.resources import check_neighbours
+from gv_engine.resources import check_neighbours, end_quietly
 
+end_quietly()
 check_neighbours()
 
 from typing import TYPE_CHECKING, Any  # noqa: E402

@@ -1,8 +1,23 @@
 """`python -m gv_engine`, and the `gv-engine` that an installation makes of it."""
 
+import signal
 import sys
 
-from gv_engine.commands import main
+from gv_engine.commands import main as run
+from gv_engine.commands.arguments import INTERRUPTED, complain
+from gv_engine.resources import is_command
+
+
+def main() -> int:
+    """Run the command of this process, see `gv_engine.commands.main`."""
+    if is_command() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return run()
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gv_engine.autoreset import DISABLED, RESTART
 from gv_engine.batch import Batch, make_batch
-from gv_engine.errors import nearest
+from gv_engine.errors import nearest, shortened
 from gv_engine.geometry import ACTIONS
 from gv_engine.pictures import RENDER_MODES, Renderer
 from gv_engine.reading.trust import Consent
@@ -149,8 +149,9 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         except TypeError:
             chosen = -1
         if not 0 <= chosen < len(self.scenario.actions):
+            found, last = shortened(repr(action), 100), len(self.scenario.actions) - 1
             raise ValueError(
-                f"action {action!r}: allowed are 0 to {len(self.scenario.actions) - 1}, for "
+                f"action {found}: allowed are 0 to {last}, for "
                 f"{', '.join(ACTIONS[number] for number in self.scenario.actions)}"
             )
         if not self._started:

@@ -17,43 +17,54 @@ Over the E episodes:
 - `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
   its end.
 
-And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`,
-`action_names` (in algebra `rule_names`), `reward_names`, the `scenario`, as its family identifies
-it, and what else was to be kept. It is written last, so whatever happens, what it counts is there.
+And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
+shape of a row of each of the `arrays`, `action_names` (in algebra `rule_names`), `reward_names`,
+the `scenario`, as its family identifies it, and what else was to be kept. It is written last, so
+whatever happens, what it counts is there.
 """
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.errors import GVEngineError
+from gv_engine.array_files import ArrayError, read_head
+from gv_engine.errors import GVEngineError, reason, shortened
 from gv_engine.families import hooks_of
-from gv_engine.files import replacing
+from gv_engine.files import read_bytes, replacing, size_of, sweep
 from gv_engine.rollout import Episode, VectorWorlds, num_actions, recorded_spaces
 
 _ABOUT = "rollout.json"
 _CHUNK = 2**14
 """Steps that are written at once, and lost if the process is killed."""
+_LONGEST_ABOUT = 2**22
+"""Bytes of `rollout.json`."""
 
 
 class RolloutError(GVEngineError):
-    """A folder holds no rollout."""
+    """A folder holds no rollout, or a damaged one."""
 
 
 class GrowingArray:
     """A `.npy` file that rows are appended to.
 
     NumPy leaves room in the head of every file for the number of rows to grow.
+
+    Attributes:
+        about: dtype and shape of a row, as `rollout.json` has them.
     """
 
     def __init__(self, path: Path, dtype: Any, shape: tuple[int, ...] = ()) -> None:
         self._dtype, self._shape = np.dtype(dtype), shape
         self._row = self._dtype.itemsize * int(np.prod(shape))
+        self.about = {"dtype": self._dtype.str, "shape": list(shape)}
         self._file = path.open("xb")
         self.count(0)
         self._begin = self._file.tell()
@@ -76,8 +87,9 @@ class GrowingArray:
         self._file.flush()
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
+        """Let go of the file; what it still holds back is lost if there is no room for it."""
+        with suppress(OSError):
+            self._file.close()
 
 
 class EpisodeFolder:
@@ -96,14 +108,15 @@ class EpisodeFolder:
     """
 
     def __init__(self, path: Path, env: VectorWorlds, more: dict[str, Any]) -> None:
+        sweep(path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise FileExistsError(f"{path} is there already; give the name of a new folder")
-        try:
-            path.mkdir(exist_ok=True)
-        except OSError as error:
-            raise OSError(f"{path} cannot be written: {error.strerror}") from None
+            raise FileExistsError(
+                f"{path} is there already{_state(path)}; give the name of a new folder"
+            )
         self._path = path
         self.episodes = self.steps = 0
+        with self._writing():
+            path.mkdir(exist_ok=True)
         self._pending: list[Episode] = []
         self._num_pending = 0
         scenario = env.scenario
@@ -123,18 +136,21 @@ class EpisodeFolder:
             **({"episode_success": (np.bool_, ())} if scenario.tells_success else {}),
             **{f"last_{name}": kind for name, kind in seen.items()},
         }
-        self._of_steps, self._of_episodes = (
-            {name: GrowingArray(path / f"{name}.npy", *kind) for name, kind in arrays.items()}
-            for arrays in (of_steps, of_episodes)
-        )
+        with self._writing():
+            self._of_steps, self._of_episodes = (
+                {name: GrowingArray(path / f"{name}.npy", *kind) for name, kind in arrays.items()}
+                for arrays in (of_steps, of_episodes)
+            )
         self._about = {
             "format": 1,
             "scenario": hooks_of(scenario).identity(scenario),
             **env.labels,
             "reward_names": list(scenario.reward_names),
+            "arrays": {name: array.about for name, array in self._arrays()},
             **more,
         }
-        self._tell(complete=False)
+        with self._writing():
+            self._tell(complete=False)
 
     def append(self, episode: Episode) -> None:
         """Add an episode; from time to time they are written."""
@@ -144,7 +160,15 @@ class EpisodeFolder:
             self.flush()
 
     def flush(self) -> None:
-        """Write what has been added. If it is interrupted it can be called again."""
+        """Write what has been added. If it is interrupted it can be called again.
+
+        Raises:
+            OSError: it cannot be written; what was added before is there to stay.
+        """
+        with self._writing():
+            self._flush()
+
+    def _flush(self) -> None:
         pending, steps = self._pending, self.steps
         for number, episode in enumerate(pending, self.episodes):
             self._write(episode, steps, number)
@@ -183,11 +207,32 @@ class EpisodeFolder:
             self._of_episodes[name].write(number, [row])
 
     def close(self, complete: bool) -> None:
-        """Write the rest, and whether that is all there should be."""
-        self.flush()
-        for array in (*self._of_steps.values(), *self._of_episodes.values()):
-            array.close()
-        self._tell(complete)
+        """Write the rest, and whether that is all there should be.
+
+        Raises:
+            OSError: it cannot be written, or something could not be before; what is counted is
+                there to stay.
+        """
+        try:
+            self.flush()
+            with self._writing():
+                self._tell(complete)
+        finally:
+            for _, array in self._arrays():
+                array.close()
+
+    def _arrays(self) -> Iterator[tuple[str, GrowingArray]]:
+        yield from self._of_steps.items()
+        yield from self._of_episodes.items()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            kept = f"; {self.episodes} episodes in it are whole" if self.episodes else ""
+            why = error.strerror or error
+            raise OSError(f"{self._path} cannot be written: {why}{kept}") from None
 
     def _tell(self, complete: bool) -> None:
         counts = {"complete": complete, "episodes": self.episodes, "steps": self.steps}
@@ -205,18 +250,67 @@ def read(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         Its arrays by name, mapped into memory and cut to what is valid, and `rollout.json`.
 
     Raises:
-        RolloutError: the folder holds no rollout.
+        RolloutError: the folder holds no rollout, or something in it is damaged.
     """
     path = Path(path)
+    about = _about(path)
+    return {name: _array(path, name, about) for name in sorted(about["arrays"])}, about
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What `rollout.json` says, as far as the arrays need it."""
     try:
-        about = json.loads((path / _ABOUT).read_text("utf-8"))
-        counts = {"steps": about["steps"], "episodes": about["episodes"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        about = json.loads(read_bytes(path / _ABOUT, _LONGEST_ABOUT, "descriptions of rollouts"))
+        for name in ("steps", "episodes"):
+            if type(about[name]) is not int or not 0 <= about[name] < 2**62:
+                raise ValueError(f"{name} is {about[name]!r}")
+        for name, kind in about["arrays"].items():
+            if Path(name).name != name:
+                raise ValueError(f"{name!r} is no name of an array")
+            np.dtype((kind["dtype"], tuple(kind["shape"])))
+    except FileNotFoundError:
+        raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {_ABOUT}") from None
+    except OSError as error:
         raise RolloutError(f"{path} holds no rollout of GV Engine: {error}") from None
-    arrays = {}
-    for file in sorted(path.glob("*.npy")):
-        of_episodes = file.stem.startswith(("episode_", "last_"))
-        number = counts["episodes" if of_episodes else "steps"]
-        mode: Any = "r" if number else None  # an empty file cannot be mapped
-        arrays[file.stem] = np.load(file, mmap_mode=mode, allow_pickle=False)[:number]
-    return arrays, about
+    except Exception as error:  # whatever comes of values that may be anything
+        why = shortened(f"{type(error).__name__}: {error}", 200)
+        raise RolloutError(f"{path / _ABOUT} is damaged, or of another version: {why}") from None
+    return dict(about)
+
+
+def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
+    """What is valid of an array, mapped into memory.
+
+    Raises:
+        RolloutError: it is not there, not all there, or another one.
+    """
+    file = path / f"{name}.npy"
+    number = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
+    row = np.dtype((about["arrays"][name]["dtype"], tuple(about["arrays"][name]["shape"])))
+    try:
+        size = size_of(file, sys.maxsize, "arrays")
+        with file.open("rb") as opened:
+            head = read_head(opened)
+            begin = opened.tell()
+    except OSError as error:
+        raise RolloutError(reason(error)) from None
+    except ArrayError as error:
+        raise RolloutError(f"{file} is damaged: {error}") from None
+    if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:
+        raise RolloutError(f"{file} is no array of {row}, as {_ABOUT} says")
+    if min(head.shape[0], (size - begin) // max(1, row.itemsize)) < number:
+        raise RolloutError(f"{file} is cut: {_ABOUT} counts {number} rows")
+    if not number or not row.itemsize:  # an empty file cannot be mapped
+        return np.zeros((number, *row.shape), row.base)
+    return np.memmap(file, row.base, "r", begin, (number, *row.shape))
+
+
+def _state(path: Path) -> str:
+    """What is to be said of a folder that is there, if it is an unfinished rollout."""
+    try:
+        about = _about(path)
+    except RolloutError:
+        return ""
+    if about.get("complete"):
+        return ""
+    return f", an unfinished rollout of which {about['episodes']} episodes are whole"

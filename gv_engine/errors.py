@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import accumulate
+
+_SCREEN = 4000
+"""Characters of a message, about as many as a screen has room for."""
+_LONGEST_LINE = 1000
 
 
 class GVEngineError(Exception):
@@ -49,11 +54,21 @@ class MissingExtraError(GVEngineError, ModuleNotFoundError):
 
 
 class ScenarioError(GVEngineError, ValueError):
-    """A scenario with mistakes; `problems` lists all of them, one located line each."""
+    """A scenario with mistakes.
+
+    Its text is `problems`, or the first of them and how many there are more.
+
+    Attributes:
+        problems: all of them, one located line each.
+    """
 
     def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join(self.problems))
+        self.problems = tuple(shortened(problem, _LONGEST_LINE) for problem in problems)
+        ends = accumulate(len(problem) for problem in self.problems)
+        shown = sum(end <= _SCREEN for end in ends) or 1
+        more = len(self.problems[shown:])
+        said = f"… and {more} more"
+        super().__init__("\n".join([*self.problems[:shown], *([said] if more else [])]))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[str, ...]]]:
         return type(self), (self.problems,)
@@ -61,6 +76,14 @@ class ScenarioError(GVEngineError, ValueError):
 
 class TrustError(ScenarioError):
     """A scenario that names Python which may not run."""
+
+
+def shortened(text: str, most: int) -> str:
+    """A text without its middle, if it is longer than `most` characters."""
+    if len(text) <= most:
+        return text
+    head = most * 2 // 3
+    return f"{text[:head]} … {text[len(text) - (most - head) :]}"
 
 
 def nearest(found: object, allowed: Iterable[object]) -> str:

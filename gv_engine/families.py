@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack, cast
 
 from gv_engine.errors import ScenarioError
 from gv_engine.extras import MATH, Extra
+from gv_engine.files import exists
 from gv_engine.reading.file import Document, read_file, read_mapping
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node, instead, located
@@ -255,7 +256,7 @@ def _found(source: str | Path) -> tuple[Path, Mapping[str, str]]:
     for name, found in known.items():
         if source in (name, gym_id(name)):
             return found
-    if not Path(source).exists():
+    if not exists(Path(source)):
         longer = [name for name in known if name.startswith(f"{source}-")]
         if longer:
             return known[min(longer, key=len)]

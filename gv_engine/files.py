@@ -1,15 +1,105 @@
-"""Files that appear whole or not at all."""
+"""Files that are read within bounds, and files that appear whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_DRAFT = ".gv-draft-"
+"""How the names of drafts begin."""
+
+
+def exists(path: Path) -> bool:
+    """Whether there is something of this name, which may be too long or no name at all."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def size_of(path: Path, most: int, what: str) -> int:
+    """The size of a file that is to be read, in bytes.
+
+    Args:
+        path: of a regular file; nothing else is opened, since that may wait for ever.
+        most: bytes that it may have.
+        what: it is, in the plural: "scenario files".
+
+    Raises:
+        OSError: it is not there, not a file, or larger; one line, which names it.
+    """
+    try:
+        found = path.stat()
+    except ValueError as error:  # a NUL in its name
+        raise OSError(f"{path}: {error}") from None
+    except OSError as error:
+        raise type(error)(f"{path} cannot be read: {error.strerror}") from None
+    kind = _KINDS.get(stat.S_IFMT(found.st_mode))
+    if kind:
+        raise OSError(f"{path} is {kind}, not a file")
+    if found.st_size > most:
+        raise OSError(f"{path} is {bytes_for_people(found.st_size)}; {_at_most(what, most)}")
+    return found.st_size
+
+
+def read_bytes(path: Path, most: int, what: str) -> bytes:
+    """All of a file.
+
+    Args:
+        path, most, what: see `size_of`.
+
+    Raises:
+        OSError: see `size_of`, or it cannot be read.
+    """
+    size_of(path, most, what)
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except OSError as error:
+        raise type(error)(f"{path} cannot be read: {error.strerror}") from None
+    if len(data) > most:  # it has grown since, or is one of those that the system makes up
+        raise OSError(f"{path} is larger than it says; {_at_most(what, most)}")
+    return data
+
+
+def _at_most(what: str, most: int) -> str:
+    return f"{what} are at most {bytes_for_people(most)}"
+
+
+def bytes_for_people(number: int) -> str:
+    """
+    >>> bytes_for_people(512 * 1024), bytes_for_people(6_500_000)
+    ('512 KiB', '6.2 MiB')
+    """
+    size, unit = float(number), "bytes"
+    for larger in ("KiB", "MiB", "GiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{round(size, 1):g} {unit}"
+
+
+# ---- writing -------------------------------------------------------------------------------------
 
 
 class Draft:
     """A file beside another one, of the same suffix, that may take its place.
+
+    While it is open it is locked, so that drafts of processes that were killed can be told from
+    those at work; the next draft in the same folder removes them.
 
     Attributes:
         path: where to write.
@@ -22,18 +112,20 @@ class Draft:
         if target.is_dir():
             raise IsADirectoryError(f"{target} is a folder")
         self._target = target
-        self.path = target.with_name(f".{target.stem}-{os.getpid()}{target.suffix}")
         try:
-            self.path.touch(exist_ok=False)
+            sweep(target.parent)
+            self.path, self._lock = _locked_file(target)
         except OSError as error:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
     def keep(self) -> None:
         """Put it in the other's place."""
+        self._lock.close()
         self.path.replace(self._target)
 
     def discard(self) -> None:
         """Remove it, unless it has been kept."""
+        self._lock.close()
         self.path.unlink(missing_ok=True)
 
 
@@ -44,11 +136,71 @@ def replacing(path: Path) -> Iterator[Path]:
     An error in the block removes it and leaves `path` as it was.
 
     Raises:
-        OSError: nothing can be written there; known before the block begins.
+        OSError: nothing can be written there, known before the block begins; or not all of it.
     """
     draft = Draft(path)
     try:
         yield draft.path
         draft.keep()
+    except OSError as error:
+        raise OSError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         draft.discard()
+
+
+def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
+    while True:
+        path = target.with_name(f"{_DRAFT}{secrets.token_hex(4)}{target.suffix}")
+        file = path.open("xb")
+        _lock(file, wait=True)
+        if path.exists():  # nobody has swept it away before it was locked
+            return path, file
+        file.close()
+
+
+def sweep(folder: Path) -> None:
+    """Remove the drafts in a folder whose processes are gone, with what they had beside them."""
+    with suppress(OSError):
+        drafts: dict[str, list[Path]] = {}
+        with os.scandir(folder) as found:
+            for entry in found:
+                if entry.name.startswith(_DRAFT):
+                    drafts.setdefault(Path(entry.name).stem, []).append(Path(entry.path))
+        for files in drafts.values():
+            _remove_unlocked(files)
+
+
+def _remove_unlocked(files: list[Path]) -> None:
+    """Remove files, unless one of them is in use."""
+    opened = []
+    try:
+        for path in files:
+            file = path.open("rb")
+            opened.append(file)
+            _lock(file, wait=False)
+        for path in files:
+            path.unlink()
+    except OSError:
+        pass  # at work, somebody else's, or gone already
+    finally:
+        for file in opened:
+            file.close()
+
+
+if sys.platform == "win32":
+
+    def _lock(file: BinaryIO, wait: bool) -> None:
+        """An open file cannot be removed, so closing it is all that finding out needs."""
+        if not wait:
+            file.close()
+
+else:
+    import fcntl
+
+    def _lock(file: BinaryIO, wait: bool) -> None:
+        """Mark a file as in use; not where the file system knows no locks."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if not wait:
+                raise

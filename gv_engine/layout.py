@@ -191,11 +191,16 @@ class Layout:
             for part in fields_of(cls):
                 if part.is_entity:
                     values[f"{column}.{part.name}"] = rows[column][part.name], 0, last
+        values["rng.has_half"] = rows["rng"]["has_half"], 0, 1
+        values["rng.half"] = rows["rng"]["half"], 0, 2**32 - 1
         values["kind.value"] = rows["kind"]["value"], 0, self.kinds - 1
-        agent = np.atleast_1d(rows)[np.atleast_1d(rows["height"] > 0)]  # where a level has begun
-        position, facing = agent["position"], agent["agent"]["facing"][:, _AGENT]
-        values["the agent's y"] = position["y"][:, _AGENT], 0, agent["height"] - 1
-        values["the agent's x"] = position["x"][:, _AGENT], 0, agent["width"] - 1
+        worlds = np.atleast_1d(rows)
+        begun = worlds["height"] > 0  # where there is a level
+        height, width = (worlds[side][begun] for side in ("height", "width"))
+        y, x = (worlds["position"][axis][begun, _AGENT] for axis in ("y", "x"))
+        values["the agent's y"] = y, 0, height - 1
+        values["the agent's x"] = x, 0, width - 1
+        facing = worlds["agent"]["facing"][begun, _AGENT]
         values["the agent's facing"] = facing, 0, len(ORIENTATIONS) - 1
         values["position.y"] = rows["position"]["y"], -1, self.height
         values["position.x"] = rows["position"]["x"], -1, self.width

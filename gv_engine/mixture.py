@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from gv_engine.component import column_name
 from gv_engine.errors import ScenarioError, TrustError
+from gv_engine.files import exists
 from gv_engine.geometry import ACTIONS
 from gv_engine.layout import Layout
 from gv_engine.objects import ObjectType
@@ -80,6 +81,7 @@ class _Reader:
         self.problems = document.problems or Problems(document.label)
         self.load = load
         self.entries: dict[str, Node] = {}
+        self.named: dict[str, Scenario] = {}
 
     def fields(self, members: tuple[Scenario, ...] | None) -> dict[str, Any]:
         self.entries = check_keys(self.problems, self.document.root, _KEYS)
@@ -98,12 +100,15 @@ class _Reader:
                     self.entries["action_space"],
                     lambda item: one_of(item, ACTIONS, "action"),
                 )
+        described: dict[str, Any] = {}
+        with self.problems.collect():
+            described = self.described()
         self.problems.raise_if_any()
         self.compare(read, own_actions="actions" in changes)
         changes["layout"] = self.layout([scenario for _, scenario, _ in read])
         self.problems.raise_if_any()
         mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
-        return {**self.described(), **_union(mixed), "weights": tuple(w for _, _, w in read)}
+        return {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
 
     def described(self) -> dict[str, Any]:
         source, entries = self.document.source, self.entries
@@ -132,9 +137,17 @@ class _Reader:
                 weight = 1.0
                 with self.problems.collect():  # what is wrong with the scenario is said too
                     weight = _weight(entries["weight"]) if "weight" in entries else 1.0
-                scenario = known[position] if known else self.scenario(entries["scenario"])
+                scenario = known[position] if known else self.scenario_once(entries["scenario"])
                 found.append((item, scenario, weight))
         return found
+
+    def scenario_once(self, node: Node) -> Scenario:
+        """A member; one that is named several times is read once."""
+        if isinstance(node.value, dict):
+            return self.scenario(node)
+        if node.text not in self.named:
+            self.named[node.text] = self.scenario(node)
+        return self.named[node.text]
 
     def scenario(self, node: Node) -> Scenario:
         """A member, by name, by a file relative to this one, or in place."""
@@ -142,7 +155,7 @@ class _Reader:
         if not isinstance(node.value, dict):
             wanted = word(node)
             file = self.document.folder / wanted
-            wanted = file if file.exists() else wanted
+            wanted = file if exists(file) else wanted
         try:
             return self.load(wanted, self.document)
         except ScenarioError as error:

@@ -4,8 +4,10 @@ Imports nothing but the standard library, so that `gv_engine/__init__.py` can ca
 `check_neighbours` before it imports anything else.
 """
 
+import signal
 import sys
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 _PACKAGE = Path(__file__).absolute().parent
@@ -23,6 +25,19 @@ ASSETS: Path = _folder("assets")
 
 SCENARIOS: Path = _folder("scenarios")
 """One YAML file, or one folder, per scenario."""
+
+
+def is_command() -> bool:
+    """Whether this process is `gv-engine` or `python -m gv_engine`, and no program of others."""
+    words = sys.orig_argv
+    started = Path(sys.argv[0] if sys.argv else "").stem
+    return started == "gv-engine" or ("-m", "gv_engine") in pairwise(words)
+
+
+def end_quietly() -> None:
+    """Let Ctrl-C end the command while it is imported, when nothing else could catch it."""
+    if is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def check_neighbours() -> None:

@@ -347,14 +347,14 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
             return own[source]
     path = Path(source)
     try:
-        is_folder, is_file = path.is_dir(), path.is_file()
+        is_folder, is_there = path.is_dir(), path.exists()
     except OSError as error:  # a name too long
         raise ScenarioError([f"{path}: {error.strerror}"]) from None
     if is_folder:
         if not (path / _IN_FOLDER).is_file():
             raise ScenarioError([f"{path}: the folder has no {_IN_FOLDER}{_instead(path)}"])
         return path / _IN_FOLDER
-    if is_file:
+    if is_there:
         return path
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])

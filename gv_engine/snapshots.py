@@ -11,20 +11,27 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.errors import GVEngineError
-from gv_engine.files import replacing
+from gv_engine.array_files import Archive, ArrayError
+from gv_engine.errors import GVEngineError, reason, shortened
+from gv_engine.files import bytes_for_people, replacing
+from gv_engine.geometry import ACTIONS
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node
 from gv_engine.rules import is_rule_module
 from gv_engine.scenario import Scenario, document_of, find, names
 from gv_engine.system import Phase
+
+_LARGEST = 128 * 2**20
+"""Bytes of the rows, in memory as in a file; 58,000 worlds of 9x9 cells."""
+_LONGEST_ABOUT = 4 * 2**20
+"""Bytes of what tells the scenario, four for each character."""
 
 
 class SnapshotError(GVEngineError):
@@ -94,12 +101,18 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
 
     Raises:
         OSError: the file cannot be written.
-        ValueError: the rows have another layout, or the name another ending.
+        ValueError: the rows have another layout, are more than a file holds, or the name has
+            another ending.
     """
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"{path}: the name of a snapshot must end with .npz")
     scenario.check(rows)
+    if rows.nbytes > _LARGEST:
+        raise ValueError(
+            f"{path}: {len(rows):,} worlds are {bytes_for_people(rows.nbytes)}, a snapshot holds "
+            f"at most {bytes_for_people(_LARGEST)}; write several"
+        )
     with replacing(path) as draft, draft.open("wb") as file:
         np.savez_compressed(
             file,
@@ -132,30 +145,81 @@ def load(
         UserWarning: the scenario is no longer what it was, or another one is given.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            rows, known = file["rows"], json.loads(file["scenario"].item())
+        with Archive(Path(path), _LARGEST, "snapshots") as file:
+            known = _known(file)
+            if scenario is None:
+                scenario = found_again(known, path, **consent)
+            rows = file.read("rows")
+            if rows.ndim != 1:
+                raise ArrayError(f"rows has {rows.ndim} axes, not 1")
     except OSError as error:
-        raise SnapshotError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+        raise SnapshotError(reason(error)) from None
+    except ArrayError as error:
         raise SnapshotError(
-            f"{path} is no snapshot of GV Engine; gv_engine.snapshots.save writes them"
+            f"{path} is no snapshot of GV Engine, or a damaged one: {error}; "
+            f"gv_engine.snapshots.save writes them"
         ) from None
-    if scenario is None:
-        scenario = found_again(known, path, **consent)
+    name = shortened(known["name"], 100)
     try:
         scenario.check(rows)
     except ValueError as error:
         raise SnapshotError(
-            f"{path} holds worlds of {known['name']} that {scenario.name} cannot go on with: "
-            f"{error}"
+            f"{path} holds worlds of {name} that {scenario.name} cannot go on with: {error}"
         ) from None
     if scenario.name != known["name"]:
         warnings.warn(
-            f"{path} holds worlds of {known['name']}; they go on by the rules of {scenario.name}",
+            f"{path} holds worlds of {name}; they go on by the rules of {scenario.name}",
             UserWarning,
             stacklevel=2,
         )
     return scenario, rows
+
+
+def _known(file: Archive) -> dict[str, Any]:
+    """What `identity` told, and `save` wrote.
+
+    Raises:
+        ArrayError: it is something else.
+    """
+    try:
+        known = json.loads(file.text("scenario", _LONGEST_ABOUT))
+    except (json.JSONDecodeError, RecursionError):
+        known = None
+    if not isinstance(known, dict):
+        raise ArrayError("its scenario is no mapping in JSON")
+    for name, kinds in _KNOWN.items():
+        if not isinstance(known.get(name), kinds):
+            raise ArrayError(f"its scenario has no {name}")
+    for name, value in known["changes"].items():
+        if name not in _CHANGES or not _CHANGES[name](value):
+            raise ArrayError(f"no file keeps such a change of {shortened(name, 40)!r}")
+    return known
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_limit(value: Any) -> bool:
+    return value is None or (type(value) is int and 1 <= value < 2**31)
+
+
+def _are_actions(value: Any) -> bool:
+    numbers = range(len(ACTIONS))
+    return (
+        isinstance(value, list)
+        and 0 < len(value) <= len(numbers)
+        and all(type(number) is int and number in numbers for number in value)
+    )
+
+
+_KNOWN = {"name": str, "source": str | dict, "folder": str, "changes": dict, "digest": str}
+_CHANGES: dict[str, Callable[[Any], bool]] = {
+    "name": _is_text,
+    "description": _is_text,
+    "max_steps": _is_limit,
+    "actions": _are_actions,
+}
 
 
 def _reference(source: Path) -> str:

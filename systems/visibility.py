@@ -1,6 +1,7 @@
 """Visibility: which cells of its view an agent sees (GridVerse specification, section 6)."""
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,9 @@ from numpy.typing import NDArray
 
 from gv_engine.area import Area
 from gv_engine.system import VISIBILITY, system
+
+WIDEST = 97
+"""Rows and columns that rays are traced over; the time to find them grows with the third power."""
 
 
 @system(VISIBILITY)
@@ -56,12 +60,24 @@ def spread_left(reached: int, clear: int, width: int) -> int:
     return reached
 
 
+def _way(start: int, size: int, step: float) -> float:
+    """How many steps lead from an inner cell to beyond the first or last one."""
+    cells = size - start if step > 0 else start + 1
+    return cells / abs(step) if step else math.inf
+
+
+@lru_cache(maxsize=16)
 def rays(area: Area) -> NDArray[np.int32]:
     """(rays, cells) numbers i * w + j of the cells along the rays from the agent's cell.
 
     One ray for every corner of a cell, in order of direction; -1 behind the last cell.
+
+    Raises:
+        ValueError: the area is too large.
     """
     height, width = area.shape
+    if max(height, width) > WIDEST:
+        raise ValueError(f"rays take views of up to {WIDEST} rows and columns")
     y, x = area.observer
     step = 0.01
     angles = sorted(
@@ -70,15 +86,15 @@ def rays(area: Area) -> NDArray[np.int32]:
     found = []
     for angle in angles:
         dy, dx = step * math.sin(angle), step * math.cos(angle)
-        cells: dict[int, None] = {}
-        k = 0
-        while 0 <= (i := round(y + k * dy)) < height and 0 <= (j := round(x + k * dx)) < width:
-            cells[i * width + j] = None
-            k += 1
-        found.append(list(cells))
+        ticks = np.arange(2 + max(0, int(min(_way(y, height, dy), _way(x, width, dx)))))
+        i, j = np.rint(y + ticks * dy), np.rint(x + ticks * dx)
+        outside = (i < 0) | (i >= height) | (j < 0) | (j >= width)
+        cells = (i * width + j)[: outside.argmax()]
+        found.append(cells[np.diff(cells, prepend=-1) != 0])
     table = np.full((len(found), max(1, *map(len, found))), -1, np.int32)
     for row, ray in zip(table, found, strict=True):
         row[: len(ray)] = ray
+    table.flags.writeable = False
     return table
 
 

@@ -146,3 +146,13 @@ def test_the_file_to_begin_with_says_what_is_so_anyway():
 def test_errors_are_of_one_kind():
     with pytest.raises(BindingsError):
         Bindings({"play": {"undo": ["X", "Y"], "redo": ["Y"]}})
+
+
+def test_odd_keys_are_told_in_few_words(tmp_path: Path):
+    file = tmp_path / "keys.toml"
+    long = "a" * 9000
+    for text in ("a = " + "[" * 5000, "a = " + "9" * 5000, f"[{long}]", f"grid = '{long}'"):
+        file.write_text(text)
+        wrong = Bindings.load(file)[1]
+        assert wrong.startswith(str(file))
+        assert len(wrong) < 600

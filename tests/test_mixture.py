@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
 from gv_engine.checking.lockstep import examine
+from gv_engine.reading.file import read_file
 from tests.comparing import same
 from tests.test_programs import BASE
 
@@ -219,3 +220,32 @@ def test_mistakes_of_a_member_are_passed_on(tmp_path):
 def test_all_look_at_the_same_area(tmp_path):
     (found,) = problems(tmp_path, FILE, ONE.replace("-6", "-5"))
     assert found.startswith("5: mixture[1]: keydoor-5x5 observes the area [[-6, 0], [-3, 3]], one ")
+
+
+def test_whatever_is_wrong_with_a_mixture_is_told(tmp_path):
+    file = tmp_path / "mix.yaml"
+    for text, part in (
+        ("description: [a]\nmixture: [empty-4x4]", "1: description: found a list of 1, expected"),
+        ("name: {}\nmixture: [empty-4x4]", "1: name: found a mapping, expected a text"),
+        (f"mixture: [{'a' * 5000}]", "1: mixture[0]: "),
+        (f"mixture: [./{'a' * 5000}.yaml]", "1: mixture[0]: "),
+        ('mixture: ["a\\0b"]', "1: mixture[0]: "),
+    ):
+        file.write_text(text)
+        with pytest.raises(ScenarioError) as error:
+            Scenario.load(file)
+        assert str(error.value).startswith(f"{file}:{part}")
+        assert len(str(error.value)) < 1500
+
+
+def test_a_member_that_is_named_often_is_read_once(monkeypatch):
+    read = []
+
+    def counted(*arguments):
+        read.append(arguments)
+        return read_file(*arguments)
+
+    monkeypatch.setattr("gv_engine.scenario.read_file", counted)
+    mixed = Scenario.load({"mixture": ["empty-4x4"] * 50 + ["empty-8x8"]})
+    assert len(read) == 2
+    assert len(mixed.members) == 51

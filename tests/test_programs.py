@@ -192,7 +192,7 @@ def double(x):
     return 2 * x
 
 compiled = njit(double)
-compiled._cache = ProgramCache(double, "tiny", lambda: print("compiling"))
+compiled._cache = ProgramCache(double, "tiny", lambda: print("compiling"), print)
 print(compiled(21))
 """
 

@@ -127,3 +127,19 @@ def test_levels_of_another_size_are_fitted_in(tmp_path: Path):
     assert pictures[1][10:60, 10:60].all(axis=2).mean() > 0.9
     assert not pictures[2][:12].any()
     assert pictures[2][13:57, 13:57].any()
+
+
+@pytest.mark.parametrize("suffix", list(FORMATS))
+def test_ctrl_c_while_the_end_is_written_leaves_nothing(
+    tmp_path: Path, game: Game, suffix: str, monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(file: object, count: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FORMATS[suffix], "close", interrupted)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Recorder(tmp_path / f"a{suffix}", game.scenario, "state", cell=16) as recorder,
+    ):
+        recorder.add(game.frame())
+    assert not list(tmp_path.iterdir())

@@ -281,3 +281,58 @@ def test_a_repeated_key_does_not_hide_the_rest(tmp_path):
     assert len(problems) == 2
     assert "a second time" in problems[0]
     assert "max_steps" in problems[1]
+
+
+# ---- too much ------------------------------------------------------------------------------------
+
+
+def test_long_lists_of_mistakes_end(tmp_path):
+    names = "".join(f"  - rule{number}\n" for number in range(3000))
+    text = LEVEL.replace("  - move_agent\n", names)
+    found = problems_of(tmp_path / "level.yaml", text)
+    assert len(found) == 200
+    with pytest.raises(ScenarioError, match=r"\n… and \d+ more$") as error:
+        Scenario.load(tmp_path / "level.yaml")
+    assert len(str(error.value)) < 5000
+
+
+def test_long_values_are_shortened(tmp_path):
+    text = LEVEL.replace("reach_exit", "a" * 100_000)
+    (found,) = problems_of(tmp_path / "level.yaml", text)
+    assert len(found) < 1100
+
+
+def test_many_rules_of_one_name_have_names_of_their_own(tmp_path):
+    rewards = "  - living_reward\n" * 3000
+    (tmp_path / "level.yaml").write_text(LEVEL.replace("  - name: living_reward\n", rewards, 1))
+    with pytest.raises(ScenarioError):  # `reward: -1` has lost its rule
+        Scenario.load(tmp_path / "level.yaml")
+    text = LEVEL.replace("reward_functions:\n", f"reward_functions:\n{rewards}")
+    (tmp_path / "level.yaml").write_text(text)
+    names = Scenario.load(tmp_path / "level.yaml").reward_names
+    assert names[:2] == ("living_reward", "living_reward_2")
+    assert names[3000] == "living_reward_3001"
+    assert len(set(names)) == len(names)
+
+
+def test_mistakes_far_down_are_told_by_the_fast_loader(tmp_path):
+    (found,) = problems_of(tmp_path / "level.yaml", LEVEL + "# long\n" * 9999 + "a: [\nb: c: d\n")
+    assert "not valid YAML" in found
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[[-2, 0], [-1, 1]]", "[[-200, 0], [-1, 1]]", "found 201 cells, a view has at most 129"),
+        (
+            "name: partially_occluded\n  area: [[-2, 0], [-1, 1]]",
+            "name: raytracing\n  area: [[-98, 0], [-1, 1]]",
+            "rays take views of up to 97 rows and columns",
+        ),
+        (MAP + LEGEND, "reset_function: {name: empty, shape: [4, 513]}\n", "allowed are 1 to 512"),
+    ],
+)
+def test_sizes_that_would_take_long_are_refused(tmp_path, old, new, expected):
+    assert LEVEL.count(old) == 1
+    found = problems_of(tmp_path / "level.yaml", LEVEL.replace(old, new))
+    assert any(expected in problem for problem in found)

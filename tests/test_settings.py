@@ -73,3 +73,26 @@ def test_the_last_ones_played_come_first():
 def test_scale_by_the_environment(monkeypatch: pytest.MonkeyPatch, text: str, scale: float | None):
     monkeypatch.setenv("GV_ENGINE_SCALE", text)
     assert forced_scale() == scale
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"scale = {'9' * digits}" for digits in (400, 5000)),
+        f"a = {'[' * 5000}",
+        f"theme = '{'a' * 9999}'",
+    ],
+)
+def test_odd_settings_are_told_in_few_words(tmp_path: Path, text: str):
+    file = tmp_path / "settings.toml"
+    file.write_text(text)
+    settings, wrong = Settings.load(file)
+    assert settings == Settings()
+    assert wrong.startswith(f"{file}: ")
+    assert len(wrong) < 600
+
+
+def test_whatever_name_is_recent_can_be_saved(tmp_path: Path):
+    file = tmp_path / "settings.toml"
+    Settings(recent=["a\x7fb", "c\udcff"]).save(file)
+    assert Settings.load(file) == (Settings(recent=["a\x7fb", "c?"]), "")

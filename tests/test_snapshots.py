@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import warnings
+import zipfile
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -145,3 +149,102 @@ def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
     snapshots.save(tmp_path / "worlds.npz", envs.scenario, envs.snapshot())
     with pytest.warns(UserWarning, match="go on by the rules of keydoor-7x7"):
         snapshots.load(tmp_path / "worlds.npz", Scenario.load("keydoor-7x7"))
+
+
+# ---- what is no snapshot -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def parts():
+    """A file, and what it is made of: rows, and what tells the scenario."""
+    scenario, rows = rows_of("keydoor-5x5", 2)
+    return rows, snapshots.identity(scenario)
+
+
+def npy(array, **options):
+    data = io.BytesIO()
+    np.lib.format.write_array(data, np.asarray(array), **options)
+    return data.getvalue()
+
+
+def written(file, kind=zipfile.ZIP_DEFLATED, **members):
+    with zipfile.ZipFile(file, "w", kind) as archive:
+        for name, data in members.items():
+            archive.writestr(f"{name}.npy", data)
+    return file
+
+
+def test_flipped_bytes_are_told(tmp_path, parts):
+    rows, known = parts
+    file = tmp_path / "worlds.npz"
+    whole = written(file, rows=npy(rows), scenario=npy(json.dumps(known))).read_bytes()
+    rng = Random(0)
+    refused = 0
+    for _ in range(300):
+        damaged = bytearray(whole)
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        file.write_bytes(damaged)
+        try:
+            snapshots.load(file)
+        except SnapshotError as error:
+            assert str(file) in str(error)  # noqa: PT017  # some flips change nothing
+            refused += 1
+    assert refused > 200
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        *(({name: 7}, f"has no {name}") for name in ("name", "source", "changes", "digest")),
+        ({"folder": None}, "has no folder"),
+        ({"changes": {"layout": 7}}, "no file keeps such a change of 'layout'"),
+        ({"changes": {"max_steps": "a"}}, "no file keeps such a change of 'max_steps'"),
+        ({"changes": {"actions": [0, 99]}}, "no file keeps such a change of 'actions'"),
+        ({"name": "a" * 5000, "source": "nine-rooms-13x13"}, "cannot go on with"),
+    ],
+)
+def test_a_scenario_that_is_none_is_told(tmp_path, parts, change, part):
+    rows, known = parts
+    about = npy(json.dumps(known | change))
+    file = written(tmp_path / "worlds.npz", rows=npy(rows), scenario=about)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the scenario is another one than it was
+        with pytest.raises(SnapshotError, match=part) as error:
+            snapshots.load(file)
+    assert len(str(error.value)) < 1000
+
+
+def test_what_would_fill_the_memory_is_not_unpacked(tmp_path, parts):
+    rows, known = parts
+    about = npy(json.dumps(known))
+    many = np.zeros(2**27 // rows.itemsize + 1, rows.dtype)
+    packed = written(tmp_path / "many.npz", rows=npy(many), scenario=about)
+    assert packed.stat().st_size < 600_000
+    with pytest.raises(SnapshotError, match=r"rows is 128 MiB, in snapshots at most 128 MiB"):
+        snapshots.load(packed)
+    many[:] = rows[0]
+    with pytest.raises(ValueError, match="a snapshot holds at most 128 MiB; write several"):
+        snapshots.save(tmp_path / "many.npz", Scenario.load("keydoor-5x5"), many)
+    long = written(tmp_path / "long.npz", rows=npy(rows), scenario=npy("a" * 2**21))
+    with pytest.raises(SnapshotError, match="scenario is 8 MiB"):
+        snapshots.load(long)
+    objects = npy([{}], allow_pickle=True)
+    for kind, members in (
+        (zipfile.ZIP_BZIP2, {"rows": npy(rows), "scenario": about}),
+        (zipfile.ZIP_DEFLATED, {"rows": objects, "scenario": about}),
+        (zipfile.ZIP_DEFLATED, {"rows": npy(rows)[:-1], "scenario": about}),
+        (zipfile.ZIP_DEFLATED, {"rows": npy(rows[:, None]), "scenario": about}),
+        (zipfile.ZIP_DEFLATED, {"rows": npy(rows), "scenario": npy(7)}),
+        (zipfile.ZIP_DEFLATED, {"rows": npy(rows), "scenario": npy("[" * 9999)}),
+        (zipfile.ZIP_DEFLATED, {f"a{number}": b"" for number in range(200)}),
+    ):
+        with pytest.raises(SnapshotError, match="is no snapshot of GV Engine, or a damaged one"):
+            snapshots.load(written(tmp_path / "odd.npz", kind, **members))
+
+
+def test_generators_that_are_none_are_refused(parts):
+    rows, _ = parts
+    row = rows[0:1].reshape(()).copy()
+    row["rng"]["half"] = 2**40
+    with pytest.raises(ValueError, match=r"damaged: rng\.half is 1099511627776"):
+        GridEnv("keydoor-5x5", world="object").restore(row)

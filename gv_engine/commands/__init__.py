@@ -81,8 +81,7 @@ def _run(options: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except ScenarioError as error:
-        for problem in error.problems:
-            print(problem, file=sys.stderr)
+        print(error, file=sys.stderr)
         return 2
     except (UsageError, PolicyError) as error:
         complain(error)

@@ -68,7 +68,7 @@ def _check(options: argparse.Namespace) -> int:
     try:
         scenario = load_scenario(options.scenario, **consent(options))
     except ScenarioError as error:
-        print(*error.problems, sep="\n", file=sys.stderr)
+        print(error, file=sys.stderr)
         return 1
     hooks = hooks_of(scenario)
     for title, systems in hooks.systems(scenario):

@@ -118,9 +118,11 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         pass
     finally:
-        if folder:
-            folder.close(complete=tally.episodes == options.episodes)
-        env.close()
+        try:
+            if folder:
+                folder.close(complete=tally.episodes == options.episodes)
+        finally:
+            env.close()
     took = time.perf_counter() - began
     tables.show(("", ">"), tally.rows(scenario.reward_names, took), scenario.name)
     if tally.episodes < options.episodes:

@@ -229,16 +229,20 @@ def _kept(function: FunctionType, key: str, parts: Iterable[FunctionType], name:
 
     compiled: Any = njit(nogil=True)(function)
     try:
-        compiled._cache = ProgramCache(function, key, on_miss)
+        compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
     except OSError as error:
-        warnings.warn(
-            f"compiled programs cannot be kept ({error}); every process will compile anew. "
-            f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        _not_kept(error)
         on_miss()
     return compiled
+
+
+def _not_kept(error: OSError) -> None:
+    warnings.warn(
+        f"compiled programs cannot be kept ({error}); every process will compile anew. "
+        f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 def _errors(functions: dict[FunctionType, Any]) -> dict[int, RuleError]:

@@ -55,24 +55,34 @@ class ProgramCache(FunctionCache):
     Numba a tenth of a second; `on_miss` is called before one is compiled.
     """
 
-    def __init__(self, function: FunctionType, key: str, on_miss: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        function: FunctionType,
+        key: str,
+        on_miss: Callable[[], None],
+        on_failure: Callable[[OSError], None],
+    ) -> None:
         """Find the folder of a program.
 
         Args:
             function: what is compiled.
             key: the digest of all that the program is made of.
             on_miss: called before it is compiled.
+            on_failure: called if it cannot be kept after that.
 
         Raises:
             OSError: the folder cannot be written.
         """
         self._on_miss = on_miss
+        self._on_failure = on_failure
         self._folder = cache_folder() / key
         config: Any = numba.config
         before = config.CACHE_DIR
         config.CACHE_DIR = str(self._folder)  # read while the cache is made
         try:
             super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
+        except RuntimeError as error:  # no folder at all can be written
+            raise OSError(str(error)) from None
         finally:
             config.CACHE_DIR = before
         if not Path(self.cache_path).is_relative_to(self._folder):
@@ -92,6 +102,14 @@ class ProgramCache(FunctionCache):
         self._on_miss()
         self._make_room()
         return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function, if there is room for it."""
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._on_failure(error)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         # The folder's name stands for the code and all that it closes over. Numba would pickle

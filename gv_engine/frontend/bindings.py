@@ -11,14 +11,14 @@ thing. A file `keys.toml` in the user's configuration folder gives commands othe
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from gv_engine.frontend.folders import config_folder
+from gv_engine.errors import shortened
+from gv_engine.frontend.folders import config_folder, read_toml
 
 
 class Command(NamedTuple):
@@ -227,20 +227,18 @@ class Bindings:
             are the usual ones; the file is left as it is.
         """
         file = file or keys_file()
-        line = ""
         try:
-            text = file.read_text("utf-8")
-            return cls(tomllib.loads(text)), ""
+            changes, text = read_toml(file)
         except FileNotFoundError:
             return cls(), ""
         except OSError as error:
-            why = error.strerror or str(error)
-        except UnicodeDecodeError:
-            why = "it is not a text in UTF-8"
-        except tomllib.TOMLDecodeError as error:
-            why = f"it is not TOML: {error}"
+            return cls(), f"{error}. The usual keys are used"
+        except ValueError as error:
+            return cls(), f"{file}: {error}. The usual keys are used"
+        try:
+            return cls(changes), ""
         except BindingsError as error:
-            why = str(error)
+            why = shortened(str(error), 300)
             line = _line_of(error.at, text)
         stop = "" if why.endswith("?") else "."
         return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
@@ -355,7 +353,8 @@ def _together(one: str, other: str) -> bool:
 
 
 def _check_unique(given: Mapping[tuple[str, str], Sequence[str]]) -> None:
-    for ((group, name), keys), ((other, second), others) in combinations(given.items(), 2):
+    known = [(command, dict.fromkeys(keys)) for command, keys in given.items()]
+    for ((group, name), keys), ((other, second), others) in combinations(known, 2):
         shared = [key for key in keys if key in others]
         if shared and (group == other or _together(group, other)):
             why = f"{second}: {shared[0]} stands for {name} already"

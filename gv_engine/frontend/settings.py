@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
-import tomllib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from gv_engine.files import replacing
-from gv_engine.frontend.folders import config_folder
+from gv_engine.errors import shortened
+from gv_engine.files import replacing, size_of
+from gv_engine.frontend.folders import LARGEST, config_folder, read_toml
 from gv_engine.frontend.palette import PALETTES
 from gv_engine.frontend.theme import THEMES
 
@@ -61,6 +60,7 @@ class Settings:
         if wrong:  # the next save would put an end to what the player wrote
             aside = file.with_name(f"{file.name}.bad")
             with suppress(OSError):
+                size_of(file, LARGEST, "settings")  # nothing larger is worth the room
                 shutil.copyfile(file, aside)
                 wrong += f"; the file is kept as {aside.name}"
         return made, wrong
@@ -68,12 +68,12 @@ class Settings:
     @classmethod
     def _read(cls, file: Path) -> tuple[Settings, str]:
         try:
-            found = tomllib.loads(file.read_text("utf-8"))
+            found, _ = read_toml(file)
         except FileNotFoundError:
             return cls(), ""
         except OSError as error:
-            return cls(), f"{file}: {error.strerror}. The usual settings are used"
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            return cls(), f"{error}. The usual settings are used"
+        except ValueError as error:
             return cls(), f"{file}: {error}. The usual settings are used"
         return cls._of(found, file)
 
@@ -86,7 +86,7 @@ class Settings:
             if _CHECKS[known.name](value):
                 setattr(made, known.name, value)
             else:
-                wrong.append(f"{known.name} = {value!r}")
+                wrong.append(shortened(f"{known.name} = {value!r}", 100))
         return made, f"{file}: {', '.join(wrong)} cannot be used and is left out" if wrong else ""
 
     def save(self, file: Path | None = None) -> None:
@@ -97,13 +97,14 @@ class Settings:
         """
         file = file or settings_file()
         file.parent.mkdir(parents=True, exist_ok=True)
-        # numbers, words and lists of them are the same in TOML and JSON
+        # but for one character, numbers, words and lists of them are the same in TOML and JSON
         lines = [
-            f"{name} = {json.dumps(value, ensure_ascii=False)}"
+            f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
             for name, value in asdict(self).items()
         ]
         with replacing(file) as draft:
-            draft.write_text("\n".join(lines) + "\n", "utf-8")
+            # a name that is no text, as a file's may be, is not worth the rest
+            draft.write_text("\n".join(lines) + "\n", "utf-8", errors="replace")
 
     def played(self, source: str) -> None:
         """Put a scenario's name or file at the front of the recent ones."""
@@ -128,7 +129,7 @@ def forced_scale() -> float | None:
 
 def _is_scale(value: Any) -> bool:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and 0.5 <= value <= 4
+    return is_number and 0.5 <= value <= 4
 
 
 def _is_text(value: Any) -> bool:

@@ -31,6 +31,8 @@ _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|(.))", re.DOTALL)
 _SUMS: dict[str, Kind] = {"+": ADD, "-": SUBTRACT}
 _PRODUCTS: dict[str, Kind] = {"*": MULTIPLY, "/": DIVIDE}
 _DEEPEST = 150
+_LONGEST = 4096
+"""Characters, four for each node of the longest expression that an agent can observe."""
 
 
 class ExpressionError(GVEngineError, ValueError):
@@ -45,8 +47,13 @@ def parse(text: str) -> Node:
     """The tree of a text.
 
     Raises:
-        ExpressionError: the text is no expression.
+        ExpressionError: the text is no expression, or a very long one.
     """
+    if len(text) > _LONGEST:
+        raise ExpressionError(
+            f"a text of {len(text):,} characters is no expression that can be read; "
+            f"allowed are {_LONGEST:,}"
+        )
     try:
         return _Reader(text).expression()
     except _NotPlain:

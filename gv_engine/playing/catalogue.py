@@ -14,8 +14,9 @@ from typing import Unpack, cast
 
 from gv_engine.errors import ScenarioError
 from gv_engine.families import FAMILIES, names, read_scenario
+from gv_engine.files import read_bytes
 from gv_engine.playing.episode import Playable
-from gv_engine.reading.file import read_file
+from gv_engine.reading.file import LARGEST, read_file
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import mapping
 from gv_engine.resources import SCENARIOS
@@ -153,6 +154,7 @@ def in_folder(folder: Path) -> list[Entry]:
 
 def _is_scenario(file: Path) -> bool:
     try:
-        return file.suffix in (".yaml", ".yml") and bool(_SCENARIO.search(file.read_text("utf-8")))
+        text = read_bytes(file, LARGEST, "scenario files").decode()
+        return file.suffix in (".yaml", ".yml") and bool(_SCENARIO.search(text))
     except (OSError, UnicodeDecodeError):
         return False

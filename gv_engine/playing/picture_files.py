@@ -68,7 +68,8 @@ class Png(PictureFile):
         """Write the picture."""
         import imageio.v3
 
-        imageio.v3.imwrite(self.path, self._last)
+        # on its own it does not let go of a file that it could not write
+        self.path.write_bytes(imageio.v3.imwrite("<bytes>", self._last, extension=".png"))
 
 
 class Mp4(PictureFile):

@@ -145,9 +145,11 @@ class Recorder:
 
     def discard(self) -> None:
         """Stop; nothing is left of the file."""
-        with suppress(OSError):
-            self._file.stop()
-        self._draft.discard()
+        try:
+            with suppress(OSError):
+                self._file.stop()
+        finally:  # another Ctrl-C, too
+            self._draft.discard()
 
     def __enter__(self) -> Recorder:
         return self
@@ -165,6 +167,9 @@ class Recorder:
         except OSError as error:
             self.discard()
             raise OSError(f"{self.path} cannot be written: {error.strerror or error}") from None
+        except BaseException:  # Ctrl-C while the end is written, which takes a while
+            self.discard()
+            raise
 
 
 def _fitted(picture: Picture, model: Picture) -> Picture:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from gv_engine import __version__
 from gv_engine.errors import GVEngineError
-from gv_engine.files import replacing
+from gv_engine.files import bytes_for_people, read_bytes, replacing
 from gv_engine.playing.catalogue import built_in, load
 from gv_engine.playing.episode import Identity, Playable
 
@@ -26,8 +26,8 @@ OUTCOMES = ("", "terminated", "truncated")
 
 _FORMAT = "GV Engine replay 1"
 _CHECKSUM = b',\n "checksum": '
-_LARGEST = 2**26
-"""Bytes of a file, about half a million steps."""
+_LARGEST = 2**22
+"""Bytes of a file, about 100,000 steps."""
 
 
 class ReplayError(GVEngineError):
@@ -88,10 +88,15 @@ class Replay:
         """Write it, whole or not at all.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: it cannot be written, or has more steps than a file holds.
         """
+        data = self.to_bytes()
+        if len(data) > _LARGEST:
+            raise OSError(
+                f"{path} cannot be written: {len(self.steps):,} steps are more than a replay holds"
+            )
         with replacing(path) as draft:
-            draft.write_bytes(self.to_bytes())
+            draft.write_bytes(data)
 
     def to_bytes(self) -> bytes:
         """What the file holds."""
@@ -118,11 +123,7 @@ class Replay:
             ReplayError: it is none, or any byte of it is not as it was written.
             OSError: it cannot be read.
         """
-        try:
-            with path.open("rb") as file:
-                data = file.read(_LARGEST + 1)
-        except OSError as error:
-            raise OSError(f"{path} cannot be read: {error.strerror}") from None
+        data = read_bytes(path, _LARGEST, "replays")
         try:
             return cls.from_bytes(data)
         except ReplayError as error:
@@ -136,7 +137,7 @@ class Replay:
             ReplayError: it is none, or any byte of it is not as it was written.
         """
         if len(data) > _LARGEST:
-            raise ReplayError(f"larger than {_LARGEST >> 20} MiB, which no replay is")
+            raise ReplayError(f"larger than {bytes_for_people(_LARGEST)}, which no replay is")
         # before anything in it is believed
         if _sealed(data.rpartition(_CHECKSUM)[0]) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")

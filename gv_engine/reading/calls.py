@@ -110,11 +110,8 @@ class Calls:
         call = Call(system, {}, says)
         for parameter in system.parameters:
             if parameter.name in system.tables:
-                if self.area is not None:
-                    table = system.tables[parameter.name](self.area)
-                    if isinstance(table, np.ndarray):
-                        table.flags.writeable = False  # all worlds share it
-                    call.arguments[parameter.name] = table
+                with self._problems.collect():
+                    call.arguments.update(self._table(node, system, parameter.name))
             elif parameter.name in entries:
                 with self._problems.collect():
                     read = self._reader(parameter)
@@ -131,6 +128,18 @@ class Calls:
         if is_complete(call):
             self._check(call, node, entries)
         return call
+
+    def _table(self, node: Node, system: System, name: str) -> dict[str, Any]:
+        """What a system wants to have worked out ahead, if there is an area to do it for."""
+        if self.area is None:
+            return {}
+        try:
+            table = system.tables[name](self.area)
+        except Exception as error:  # whatever an author's function may raise
+            raise Wrong(node, f"{system.name}: {name} of {self.area}: {error}") from None
+        if isinstance(table, np.ndarray):
+            table.flags.writeable = False  # all worlds share it
+        return {name: table}
 
     def _reader(self, parameter: Parameter) -> Callable[[Node], Any]:
         name, singular = parameter.name, parameter.name.removesuffix("s")

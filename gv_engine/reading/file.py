@@ -13,11 +13,17 @@ import numpy as np
 import yaml
 
 from gv_engine.errors import ScenarioError
+from gv_engine.files import read_bytes
 from gv_engine.reading.trust import NAMED, Trust
 from gv_engine.reading.values import Node, Problems, Wrong, mapping
 
+LARGEST = 512 * 1024
+"""Bytes of a file, twice as many as the largest map has."""
 _MOST_VALUES = 50_000
 _DEEPEST = 50
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, where it was built
+_TELLS_MORE = 20_000
+"""Characters within which a mistake is looked for again, by the slow loader with better words."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +75,9 @@ def read_file(path: Path, trust: Trust = NAMED) -> Document:
     root = Node(None, line=1)
     text = ""
     try:
-        raw = path.read_bytes()
+        raw = read_bytes(path, LARGEST, "scenario files")
     except OSError as error:
-        raise ScenarioError([f"{label}: cannot be read: {error.strerror}"]) from None
+        raise ScenarioError([str(error)]) from None
     builder = _Builder(problems)
     with problems.collect():
         text = _decoded(raw)
@@ -95,7 +101,13 @@ def _decoded(raw: bytes) -> str:
 
 def _composed(text: str) -> yaml.Node | None:
     try:
-        return yaml.compose(text, Loader=yaml.SafeLoader)
+        try:
+            _check_size(text, _LOADER)
+            return yaml.compose(text, Loader=_LOADER)
+        except yaml.YAMLError:
+            if len(text) > _TELLS_MORE:
+                raise
+            return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
@@ -108,6 +120,20 @@ def _composed(text: str) -> yaml.Node | None:
     except RecursionError:
         line, message = 1, f"nested deeper than {_DEEPEST} levels"
     raise Wrong(Node(None, line=line), message)
+
+
+def _check_size(text: str, loader: Any) -> None:
+    """Count values and levels before anything is built of them."""
+    values = depth = 0
+    for event in yaml.parse(text, loader):
+        values += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        at = Node(None, line=event.start_mark.line + 1 if event.start_mark else 1)
+        if depth > _DEEPEST:
+            raise Wrong(at, f"nested deeper than {_DEEPEST} levels")
+        if values > 2 * _MOST_VALUES:  # keys, too
+            raise Wrong(at, f"more than {_MOST_VALUES} values")
 
 
 def read_mapping(data: Mapping[str, Any], folder: Path, trust: Trust = NAMED) -> Document:

@@ -37,6 +37,7 @@ from gv_engine.system import (
 )
 from systems.reset import from_map
 
+_MOST_MODULES = 100
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
 DISTANCES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (geometry.manhattan, geometry.euclidean)},
@@ -83,6 +84,9 @@ class Names:
             return
         if refusal := self._trust.refusal(self._folder, where):
             self._refused[where] = refusal
+            return
+        if len(self.modules) + len(self._failed) >= _MOST_MODULES:
+            self._failed[where] = f"{where} is one module more than {_MOST_MODULES}"
             return
         try:
             if is_file(where):

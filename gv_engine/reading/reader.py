@@ -328,11 +328,12 @@ def _shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
 
 def _unique(names: list[str]) -> tuple[str, ...]:
     """Names in order, each one that is taken followed by `_2`, `_3`, …"""
-    found: list[str] = []
+    found: dict[str, int] = {}  # and the last number that was given to it
     for name in names:
-        number, free = 1, name
+        number, free = found.get(name, 1), name
         while free in found:
             number += 1
             free = f"{name}_{number}"
-        found.append(free)
+        found[name] = number
+        found.setdefault(free, 1)
     return tuple(found)

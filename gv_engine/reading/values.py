@@ -16,8 +16,12 @@ from gv_engine.area import Area
 from gv_engine.errors import ScenarioError, TrustError, nearest
 from gv_engine.objects import COLORS
 
-LONGEST_SIDE = 1024
-"""Cells, of grids and views."""
+LONGEST_SIDE = 512
+"""Cells of a grid."""
+_WIDEST_VIEW = 129
+"""Cells of a view's side: the whole of a 65x65 grid from any of its cells."""
+_MOST_PROBLEMS = 200
+"""With so many, the reading of a scenario ends."""
 
 Value: TypeAlias = "dict[str, Node] | list[Node] | str | bool | int | float | None"
 
@@ -86,8 +90,15 @@ class Problems:
         self._error = ScenarioError
 
     def add(self, node: Node, message: str) -> None:
+        """Note a problem.
+
+        Raises:
+            ScenarioError: there are so many that the rest is not worth the time.
+        """
         if message:
             self._found.append((node.line or 0, located(self._label, node, message)))
+        if len(self) == _MOST_PROBLEMS:
+            self.raise_if_any()
 
     @contextmanager
     def collect(self) -> Iterator[None]:
@@ -245,6 +256,8 @@ def read_area(node: Node) -> Area:
         low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in items(limits))
         if low > high:
             raise Wrong(limits, f"found [{low}, {high}], expected the smaller number first")
+        if high - low >= _WIDEST_VIEW:
+            raise Wrong(limits, f"found {high - low + 1} cells, a view has at most {_WIDEST_VIEW}")
         bounds += [low, high]
     return Area(*bounds)
 

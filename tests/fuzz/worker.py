@@ -1,0 +1,180 @@
+"""Runs cases one after the other, and measures each; a process of its own."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from gv_engine.errors import ScenarioError
+from tests.fuzz.kinds import Case, Kind, kinds
+
+MOST_CPU = 2.0
+"""Seconds that a case may take of a processor."""
+MOST_MEMORY = 300 * 2**20
+"""Bytes that the process may have had at its largest."""
+_LONGEST_MESSAGE = 5000
+_SHRINK_FOR = 30.0
+_SHARES = {
+    "scenarios": 4, "replays": 1, "snapshots": 1, "rollouts": 1, "settings": 1, "actions": 1,
+}  # fmt: skip
+"""How often a kind has its turn."""
+
+
+class Failure(NamedTuple):
+    """What went wrong with a case; equal first words are one fault."""
+
+    fault: str
+    told: str
+
+
+class Guard:
+    """Sees which files are opened for running, and which programs are started.
+
+    Attributes:
+        folder: whose files may be; beside the engine's own and Python's.
+        foreign: the others, since it was asked last.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        home = Path(__file__).parents[2]
+        self.foreign: list[str] = []
+        self._fine = tuple(map(str, (folder, home, sys.prefix, sys.base_prefix)))
+        self._on = False
+        sys.addaudithook(self._see)
+
+    def __call__(self, run: Callable[[], Any]) -> Any:
+        self.foreign.clear()
+        self._on = True
+        try:
+            return run()
+        finally:
+            self._on = False
+
+    def _see(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self._on:
+            return
+        if event == "open" and str(arguments[0]).endswith((".py", ".pyc", ".so")):
+            if not str(arguments[0]).startswith(self._fine):
+                self.foreign.append(str(arguments[0]))
+        elif event in ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "os.fork"):
+            self.foreign.append(event)
+
+
+def main(folder: Path, seed: int, first: int, until: float, count: int) -> None:
+    """Run cases until there is no time left, or so many; tell of each kind on stdout."""
+    warnings.simplefilter("ignore")
+    here = folder / "case"
+    guard = Guard(folder)
+    known = kinds(folder)
+    turns = [name for name, share in _SHARES.items() for _ in range(share)]
+    for index in range(first, first + count):
+        if time.time() > until:
+            return
+        name = turns[index % len(turns)]
+        case = known[name].make(Random(f"{seed} {index}"))
+        _write(here, case)
+        (folder / "now").write_text(json.dumps([index, name]))
+        began = time.process_time()
+        failure = run(known[name], here, case, guard)
+        took = time.process_time() - began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        if failure is None and took > MOST_CPU:
+            failure = Failure("slow", f"{took:.1f} s of CPU")
+        if failure is None and peak > MOST_MEMORY:
+            failure = Failure("large", f"{peak >> 20} MiB at its largest")
+        if failure is not None:
+            if failure.fault not in ("slow", "large"):
+                case = smallest(known[name], here, case, guard, failure)
+            path = str(_kept(folder, name, case))
+            _tell(failed=name, index=index, path=path, **failure._asdict())
+        _tell(ran=name, index=index, took=took, peak=peak)
+        if failure is not None and failure.fault == "large":
+            return  # what comes next would be blamed for it
+
+
+def run(kind: Kind, here: Path, case: Case, guard: Guard) -> Failure | None:
+    """What is wrong with how the engine takes a case, None if nothing is."""
+    try:
+        said = guard(lambda: kind.run(here)) or ""
+    except kind.allowed as error:
+        said = str(error)
+        named = isinstance(error, ScenarioError) or str(here) in said
+        if kind.main != "level.yaml" and not named:
+            return Failure("unnamed", f"the message does not name the file: {said[:200]}")
+    except BaseException as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(frames[-1].filename).name}:{frames[-1].name}"
+        return Failure(
+            f"{type(error).__name__} in {place}",
+            "".join(traceback.format_exception(error, limit=-6))[-3000:],
+        )
+    if guard.foreign:
+        return Failure("foreign", f"opened for running: {guard.foreign[:3]}")
+    if len(said) > _LONGEST_MESSAGE:
+        return Failure("long", f"a message of {len(said)} characters: {said[:200]}")
+    left = {path.name for path in here.iterdir()} - set(case)
+    if left:
+        return Failure("left", f"left behind: {sorted(left)}")
+    return None
+
+
+def smallest(kind: Kind, here: Path, case: Case, guard: Guard, failure: Failure) -> Case:
+    """A smaller case with the same fault: first without lines, then without words or bytes."""
+    until = time.monotonic() + _SHRINK_FOR
+
+    def fails(smaller: Case) -> bool:
+        _write(here, smaller)
+        found = run(kind, here, smaller, guard)
+        return found is not None and found.fault == failure.fault
+
+    for name in case:
+        for cut in (b"\n", b" ", b""):
+            parts = case[name].split(cut) if cut else [bytes([each]) for each in case[name]]
+            step = len(parts) // 2
+            while step and time.monotonic() < until:
+                at = 0
+                while at < len(parts) and time.monotonic() < until:
+                    fewer = parts[:at] + parts[at + step :]
+                    smaller = {**case, name: cut.join(fewer)}
+                    if fails(smaller):
+                        case, parts = smaller, fewer
+                    else:
+                        at += step
+                step //= 2
+    return case
+
+
+def _write(here: Path, case: Case) -> None:
+    here.mkdir(exist_ok=True)
+    for path in here.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in case:
+            path.unlink()
+    for name, data in case.items():
+        (here / name).write_bytes(data)
+
+
+def _kept(folder: Path, name: str, case: Case) -> Path:
+    place = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=folder.parent))
+    _write(place, case)
+    return place
+
+
+def _tell(**what: Any) -> None:
+    print(json.dumps(what), flush=True)
+
+
+if __name__ == "__main__":
+    place, begun, start, end, most = sys.argv[1:]
+    main(Path(place), int(begun), int(start), float(end), int(most))

@@ -1,0 +1,89 @@
+"""Rollouts on disk that are damaged: what is wrong is told, with its file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import GridVectorEnv, episode_folder
+from gv_engine.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.policy import load_policy
+from gv_engine.rollout import rollout
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    written = EpisodeFolder(tmp_path / "out", env, {})
+    for episode in rollout(env, load_policy("random", 1, len(env.scenario.actions)), 3, 0, True):
+        written.append(episode)
+    written.close(complete=True)
+    return tmp_path / "out"
+
+
+def damage(folder: Path, **changes: Any) -> None:
+    about = json.loads((folder / "rollout.json").read_text())
+    (folder / "rollout.json").write_text(json.dumps(about | changes))
+
+
+def test_what_it_holds_is_declared(folder: Path):
+    arrays, about = episode_folder.read(folder)
+    assert about["arrays"]["grid"] == {"dtype": "|u1", "shape": [7, 7, 3]}
+    assert set(arrays) == set(about["arrays"]) == {file.stem for file in folder.glob("*.npy")}
+
+
+def test_a_cut_array_is_named(folder: Path):
+    file = folder / "reward.npy"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(RolloutError, match=rf"{file} is cut: rollout.json counts \d+ rows"):
+        episode_folder.read(folder)
+    file.write_bytes(b"\x93NUMPY\x01\x00\xff")
+    with pytest.raises(RolloutError, match=f"{file} is damaged"):
+        episode_folder.read(folder)
+    file.unlink()
+    with pytest.raises(RolloutError, match=f"{file} cannot be read: No such file"):
+        episode_folder.read(folder)
+    np.save(file, np.zeros((999, 2)))
+    with pytest.raises(RolloutError, match=f"{file} is no array of float64, as rollout.json says"):
+        episode_folder.read(folder)
+    np.save(file, np.array([{}] * 999), allow_pickle=True)
+    with pytest.raises(RolloutError, match=f"{file} is damaged: it holds objects of Python"):
+        episode_folder.read(folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"steps": number} for number in ("a", -1, 1.5, None, True, 2**70, [1])),
+        *({"arrays": 7}, {"arrays": []}, {"arrays": {"a": 7}}, {"arrays": {"a": {}}}),
+        {"arrays": {"../a": {}}},
+        *({"arrays": {"a": {"dtype": kind, "shape": [1]}}} for kind in ("what", 7, [["a"]])),
+        {"arrays": {"a": {"dtype": "u1", "shape": [-1]}}},
+        {"arrays": {"a": {"dtype": "u1", "shape": [10**30]}}},
+    ],
+)
+def test_a_description_that_is_none_is_told(folder: Path, changes: dict[str, Any]):
+    damage(folder, **changes)
+    with pytest.raises(RolloutError, match=re.escape(str(folder / "rollout.json"))) as error:
+        episode_folder.read(folder)
+    assert "damaged" in str(error.value)
+
+
+def test_more_rows_than_there_are_take_no_memory(folder: Path):
+    damage(folder, steps=10**12)
+    with pytest.raises(RolloutError, match="is cut"):
+        episode_folder.read(folder)
+
+
+def test_an_unfinished_one_is_told_to_who_would_write_there(folder: Path):
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    with pytest.raises(FileExistsError, match=r"there already; give the name of a new folder"):
+        EpisodeFolder(folder, env, {})
+    damage(folder, complete=False)
+    with pytest.raises(FileExistsError, match=r"unfinished rollout of which 3 episodes are whole;"):
+        EpisodeFolder(folder, env, {})

@@ -1,0 +1,235 @@
+"""Reading within bounds, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gv_engine import snapshots
+from gv_engine.commands import main
+from gv_engine.episode_folder import read
+from gv_engine.errors import GVEngineError, ScenarioError
+from gv_engine.families import load_scenario
+from gv_engine.files import Draft, bytes_for_people, read_bytes, replacing, sweep
+from gv_engine.frontend.bindings import Bindings
+from gv_engine.frontend.settings import Settings
+from gv_engine.playing.catalogue import in_folder
+from gv_engine.playing.replay import Replay
+
+posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
+
+
+def said_by(act) -> str:
+    """What is said about a file, by an error or instead of one."""
+    try:
+        found = act()
+    except (GVEngineError, OSError) as error:
+        return str(error)
+    return str(found[1])
+
+
+READERS = {
+    "scenario files are at most 512 KiB": lambda file: load_scenario(file),
+    "replays are at most 4 MiB": lambda file: Replay.load(file),
+    "snapshots are at most 128 MiB": lambda file: snapshots.load(file),
+    "settings and keys are at most 64 KiB": lambda file: Settings.load(file),
+    "keys are at most 64 KiB": lambda file: Bindings.load(file),
+    "descriptions of rollouts are at most 4 MiB": lambda file: read(file.parent),
+}
+
+
+@pytest.mark.parametrize("limit", READERS)
+def test_what_is_too_large_is_not_read(tmp_path: Path, limit: str):
+    file = tmp_path / "rollout.json"
+    with file.open("wb") as sparse:
+        sparse.truncate(2**37)
+    said = said_by(lambda: READERS[limit](file))
+    assert f"{file} is 128 GiB; " in said
+    assert limit in said
+
+
+@posix
+@pytest.mark.parametrize("limit", READERS)
+def test_a_fifo_is_not_waited_for(tmp_path: Path, limit: str):
+    file = tmp_path / "rollout.json"
+    os.mkfifo(file)
+    assert f"{file} is a FIFO, not a file" in said_by(lambda: READERS[limit](file))
+
+
+@posix
+def test_lists_pass_over_what_is_no_file(tmp_path: Path):
+    os.mkfifo(tmp_path / "fifo.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "a.yaml").write_text("family: mathy")
+    assert [entry.title for entry in in_folder(tmp_path)] == ["a"]
+
+
+def test_what_is_no_file_is_said(tmp_path: Path):
+    with pytest.raises(OSError, match=f"{tmp_path} is a folder, not a file"):
+        read_bytes(tmp_path, 1, "files")
+    with pytest.raises(FileNotFoundError, match="gone cannot be read: No such file"):
+        read_bytes(tmp_path / "gone", 1, "files")
+    with pytest.raises(OSError, match="null"):
+        read_bytes(tmp_path / "a\0b", 1, "files")
+    if Path("/dev/null").exists():
+        with pytest.raises(OSError, match="is a device, not a file"):
+            read_bytes(Path("/dev/null"), 1, "files")
+
+
+def test_names_too_long_are_said(tmp_path: Path):
+    for name in ("a" * 5000, "a" * 5000 + ".yaml", str(tmp_path / ("a" * 5000))):
+        with pytest.raises(ScenarioError) as error:
+            load_scenario(name)
+        assert len(str(error.value)) < 1500
+
+
+def test_sizes_for_people():
+    assert [bytes_for_people(n) for n in (9, 2048, 6_500_000, 2**40)] == [
+        *("9 bytes", "2 KiB", "6.2 MiB", "1024 GiB")
+    ]
+
+
+# ---- drafts --------------------------------------------------------------------------------------
+
+
+def test_a_draft_takes_its_place_or_goes(tmp_path: Path):
+    file = tmp_path / "a.txt"
+    with replacing(file) as draft:
+        draft.write_text("new")
+        assert draft.suffix == ".txt"
+    with pytest.raises(KeyError), replacing(file) as draft:
+        draft.write_text({"newer": "text"}["gone"])
+    assert file.read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path):
+    with (
+        pytest.raises(OSError, match=r"a\.txt cannot be written: No space"),
+        replacing(tmp_path / "a.txt"),
+    ):
+        raise OSError(28, "No space left on device")
+    with pytest.raises(OSError, match=r"b\.txt cannot be written: No such file"):
+        Draft(tmp_path / "gone" / "b.txt")
+
+
+@posix
+def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
+    program = (
+        "import os, pathlib, signal\n"
+        "from gv_engine.files import Draft\n"
+        "draft = Draft(pathlib.Path('a.gif'))\n"
+        "draft.path.with_suffix('.mkv').touch()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    at_work = Draft(tmp_path / "a.gif")
+    at_work.path.with_suffix(".mkv").touch()
+    (tmp_path / ".mine-1.gif").touch()
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
+    assert len(list(tmp_path.iterdir())) == 5
+    with replacing(tmp_path / "b.txt") as draft:
+        draft.touch()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {".mine-1.gif", "b.txt", at_work.path.name, at_work.path.stem + ".mkv"}
+    at_work.keep()
+    sweep(tmp_path)
+    assert (tmp_path / "a.gif").exists()
+
+
+@posix
+def test_where_nothing_can_be_locked_drafts_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise OSError("no locks")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    draft = Draft(tmp_path / "a.txt")
+    sweep(tmp_path)
+    draft.keep()
+    assert (tmp_path / "a.txt").exists()
+
+
+# ---- full disks and Ctrl-C -----------------------------------------------------------------------
+
+
+@posix
+def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
+    """Files may not grow beyond a limit, which is what a full disk is to who writes them."""
+    program = (
+        "import resource, sys\n"
+        "from gv_engine import episode_folder\n"
+        "from gv_engine.commands import main\n"
+        "episode_folder._CHUNK = 50\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"
+        "words = 'rollout empty-4x4 --episodes 9999 --max-steps 20 --out out'\n"
+        "sys.exit(main(words.split()))\n"
+    )
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": root, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "compiled programs cannot be kept" in done.stderr
+    said = re.search(r"out cannot be written: .*; (\d+) episodes in it are whole", done.stderr)
+    assert said, done.stderr
+    arrays, about = read(tmp_path / "out")
+    assert about["episodes"] == len(arrays["episode_start"]) == int(said[1]) > 0
+    assert not about["complete"]
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+@posix
+@pytest.mark.parametrize("module", ["numpy", "gymnasium", "gv_engine.commands"])
+def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
+    """At once and without a word, whatever Python is busy with."""
+    program = (
+        "import builtins, runpy, signal, sys\n"
+        "real = builtins.__import__\n"
+        "def imported(name, *more):\n"
+        f"    if name == {module!r}:\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "    return real(name, *more)\n"
+        "builtins.__import__ = imported\n"
+        "sys.argv = ['gv-engine', 'list']\n"
+        "from gv_engine.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (-signal.SIGINT, 130)
+    assert done.stderr in ("", "gv-engine: interrupted\n")
+
+
+@posix
+def test_programs_that_import_the_engine_keep_their_ctrl_c():
+    program = "import signal, gv_engine; assert signal.getsignal(2) is signal.default_int_handler"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_messages_fit_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    keys = "".join(f"key{number}: 1\n" for number in range(5000))
+    (tmp_path / "a.yaml").write_text(keys)
+    assert main(["check", str(tmp_path / "a.yaml")]) == 1
+    said = capsys.readouterr().err
+    assert len(said) < 5000
+    assert re.search(r"\n… and \d+ more\n$", said)
+    (tmp_path / "a.yaml").write_text(f"{'a' * 50_000}: 1\n")
+    with pytest.raises(ScenarioError) as error:
+        load_scenario(tmp_path / "a.yaml")
+    assert max(map(len, error.value.problems)) < 1100

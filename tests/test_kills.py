@@ -1,0 +1,26 @@
+"""A small share of `python -m tests.kills`."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests import kills
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
+@pytest.mark.parametrize("name", ["rollout", "settings"])
+def test_what_is_said_to_be_whole_is_whole(tmp_path: Path, name: str):
+    act = kills.WRITERS[name]
+    came = [kills.once(act, tmp_path, random.Random(number)) for number in range(2)]
+    assert set(came) <= {"part", "empty", "told", "not begun", "whole", "swept"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
+def test_a_killed_recording_leaves_what_was_there(tmp_path: Path):
+    program = kills.RECORD.replace("{suffix}", ".mp4")
+    act = kills.Act(program, 0.3, kills.pictures(b"never that soon", ".mp4"))
+    assert kills.once(act, tmp_path, random.Random(1)).startswith("old, ")
