@@ -449,7 +449,7 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                 continue
             actions[i] = BUSY
             p = parameters[w.member]
-            if not p.mine:
+            if mixed and not p.mine:
                 actions[i] = chosen
                 continue
             nobody(w, p, ())
@@ -523,7 +523,9 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
                     final_members[i] = w.member
                     for k in range(len(terms[i].row)):
                         final_terms[i].row[k] = terms[i].row[k]
-            actions[i] = KEEP if p.mine else BEGIN  # for the program of the member drawn
+            actions[i] = KEEP
+            if mixed and not p.mine:
+                actions[i] = BEGIN  # for the program of the member that has been drawn
             failed += w.error != 0
         return failed
 
