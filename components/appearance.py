@@ -1,6 +1,6 @@
 """What an observer can tell about an object."""
 
-from gv_engine.component import Int8, component
+from gv_engine.language.component import Int8, component
 
 NONE, RED, GREEN, BLUE, YELLOW = range(5)
 FLOOR = 2

@@ -1,6 +1,6 @@
 """Doors."""
 
-from gv_engine.component import Int8, component
+from gv_engine.language.component import Int8, component
 
 OPEN, CLOSED, LOCKED = range(3)
 

@@ -1,6 +1,6 @@
 """How an object stands in the way."""
 
-from gv_engine.component import component
+from gv_engine.language.component import component
 
 
 @component

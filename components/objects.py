@@ -6,7 +6,7 @@ from components.items import Box, Key
 from components.matter import Opaque, Portable, Solid
 from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
-from gv_engine.objects import OBJECT_TYPES, ObjectType, object_type
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
 
 NONE_GRID_OBJECT = object_type("NoneGridObject", Opaque, in_grid=False)
 HIDDEN = object_type("Hidden", Opaque, in_grid=False)

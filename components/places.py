@@ -1,6 +1,6 @@
 """Places that mean something to whoever stands there or sees them."""
 
-from gv_engine.component import component
+from gv_engine.language.component import component
 
 
 @component

@@ -1,7 +1,7 @@
 """Observations: what the agent is shown (GridVerse specification, section 6).
 
-For compiled worlds only; the object world has its own in `gv_engine.view.View`. This is the hottest
-code of all. It goes through all cells of a view without asking which lie on the grid, which
+For compiled worlds only; the object world has its own in `gv_engine.worlds.view.View`. This is the
+hottest code of all. It goes through all cells of a view without asking which lie on the grid, which
 processors like better than loops of unknown length, and counts them without a sign, which saves
 asking whether an index counts from the end.
 """
@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from components.objects import HIDDEN, NONE_GRID_OBJECT
-from gv_engine.component import NOTHING, OUTSIDE
-from gv_engine.geometry import step_x, step_y
+from gv_engine.language.component import NOTHING, OUTSIDE
+from gv_engine.language.geometry import step_x, step_y
 from systems.queries import blocks_vision
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from components.doors import OPEN
 from components.objects import WALL
-from gv_engine.geometry import MOVE_RIGHT, step_x, step_y, turned
+from gv_engine.language.geometry import MOVE_RIGHT, step_x, step_y, turned
 
 
 def here(w: Any, agent: int) -> int:

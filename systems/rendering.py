@@ -3,9 +3,9 @@
 from typing import Any
 
 from components.objects import HIDDEN
-from gv_engine.frame import Frame
-from gv_engine.geometry import action_name
-from gv_engine.system import RENDERING, system
+from gv_engine.language.frame import Frame
+from gv_engine.language.geometry import action_name
+from gv_engine.language.system import RENDERING, system
 
 
 @system(RENDERING)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.area import Area
-from gv_engine.system import VISIBILITY, system
+from gv_engine.language.area import Area
+from gv_engine.language.system import VISIBILITY, system
 
 
 @system(VISIBILITY)

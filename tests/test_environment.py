@@ -14,7 +14,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario, ScenarioError
-from gv_engine.scenario import gym_id, names
+from gv_engine.reading.library import gym_id, names
 from tests.boards import RULES, distances, scenario
 from tests.comparing import same
 from tests.strategies import MEADOW
@@ -237,7 +237,8 @@ def test_text_shows_the_same_in_both_worlds():
 PYTHON = '''
 import json
 
-from gv_engine import TRANSITION, system
+from gv_engine import TRANSITION
+from gv_engine import system
 
 
 @system(TRANSITION)
@@ -268,7 +269,8 @@ def test_any_python_runs_and_is_named_once(tmp_path):
 # ---- the cache of compiled programs ------------------------------------------------------------
 
 HELPED = '''
-from gv_engine import REWARD, system
+from gv_engine import REWARD
+from gv_engine import system
 
 WORTH = {worth}
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine.checking.invariants import fault_of_observation, fault_of_row
-from gv_engine.environment import GridEnv
-from gv_engine.errors import RuleError
-from gv_engine.geometry import ACTIONS
-from gv_engine.policy import Uniform
-from gv_engine.scenario import Scenario
+from gv_engine.envs.environment import GridEnv
+from gv_engine.language.errors import RuleError
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.reading.scenario import Scenario
+from gv_engine.rollouts.policy import Uniform
 
 _AGAIN = "a second time"
 _LONGEST = 200  # steps of an episode; most of what goes wrong does so soon

@@ -15,7 +15,7 @@ from gv_engine.gridverse.geometry import Shape
 from gv_engine.gridverse.grid_object import Color, GridObject, class_of, index_of
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
-from gv_engine.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
 
 
 class ActionSpace:

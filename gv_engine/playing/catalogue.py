@@ -12,10 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
-from gv_engine.errors import ScenarioError
-from gv_engine.families import FAMILIES, load_scenario, names
+from gv_engine.language.errors import ScenarioError
 from gv_engine.playing.episode import Playable
-from gv_engine.resources import SCENARIOS
+from gv_engine.reading.families import FAMILIES, names
+from gv_engine.reading.loading import load_scenario
+from gv_engine.reading.resources import SCENARIOS
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)

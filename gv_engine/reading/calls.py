@@ -12,7 +12,19 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Annotated, Any, get_args, get_origin
 
-from gv_engine.area import Area
+from gv_engine.language.area import Area
+from gv_engine.language.system import (
+    REGISTRIES,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    Parameter,
+    Phase,
+    System,
+)
 from gv_engine.reading.names import Names, called
 from gv_engine.reading.values import (
     Node,
@@ -30,18 +42,6 @@ from gv_engine.reading.values import (
     read_plain,
     truth,
     word,
-)
-from gv_engine.system import (
-    REGISTRIES,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Parameter,
-    Phase,
-    System,
 )
 
 NESTED = {

@@ -16,10 +16,10 @@ import esper
 
 import systems  # noqa: F401  # fills the registries
 from components.objects import built_in_types
-from gv_engine import geometry, rules
-from gv_engine.objects import OBJECT_TYPES
-from gv_engine.reading.values import Node, Wrong, instead, one_of, word
-from gv_engine.system import (
+from gv_engine.language import geometry
+from gv_engine.language.modules import is_rule_module
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
     REWARD,
@@ -31,6 +31,9 @@ from gv_engine.system import (
     marked,
     system_of,
 )
+from gv_engine.reading import rules
+from gv_engine.reading.upstairs import system_from_states
+from gv_engine.reading.values import Node, Wrong, instead, one_of, word
 from systems.reset import from_map
 
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
@@ -151,10 +154,8 @@ class Names:
         return system
 
     def _function_of_states(self, node: Node, thing: Any, phase: Phase) -> System:
-        from gv_engine.gridverse.adapters import system_from  # which most scenarios do without
-
         try:
-            return system_from(thing, phase, node.text.rpartition(":")[2])
+            return system_from_states(thing, phase, node.text.rpartition(":")[2])
         except TypeError as error:
             raise Wrong(
                 node,
@@ -196,7 +197,7 @@ class Names:
         types = {
             t.name: t.index
             for t in OBJECT_TYPES
-            if t.module in self._homes() or not rules.is_rule_module(t.module)
+            if t.module in self._homes() or not is_rule_module(t.module)
         }
         if where:
             home = self.modules[where].__name__

@@ -1,0 +1,52 @@
+"""How a terminal shows a world: each family of worlds brings its own picture."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Protocol
+
+from rich.text import Text
+
+from gv_engine.frontend.drawing.theme import Theme
+
+PICTURES = {
+    "Frame": "gv_engine.frontend.terminal.boards:GridPicture",
+    "ExpressionFrame": "gv_engine.frontend.terminal.tree:TreePicture",
+}
+"""By the class of the frame."""
+
+
+class Picture(Protocol):
+    """Draws frames of one family in letters, and knows its keys.
+
+    Attributes:
+        group: of bindings, whose commands it knows.
+        views: ways to look at a frame, the usual one first.
+    """
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def views(self) -> tuple[str, ...]: ...
+
+    def draw(self, frame: Any, view: str, width: int, height: int) -> list[Text]:
+        """The lines of a view, one at least, in a room of so many characters."""
+
+    def facts(self, frame: Any) -> list[str]:
+        """What else there is to say, such as what is held."""
+
+    def legend(self, frame: Any) -> list[Text]:
+        """What the letters in sight stand for."""
+
+    def command(self, name: str) -> str:
+        """What a command of the group does: the action to take, empty if there is none."""
+
+    def knows(self, name: str) -> bool:
+        """Whether the level has this command of the group."""
+
+
+def picture_of(game: Any, theme: Theme) -> Picture:
+    """The picture for a game, by its frames."""
+    module, _, name = PICTURES[type(game.frame()).__name__].partition(":")
+    made: Picture = getattr(import_module(module), name)(game, theme)
+    return made

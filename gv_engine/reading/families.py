@@ -1,0 +1,196 @@
+"""Families of worlds, and what each of them hands out.
+
+A scenario file's key `family` says which one it belongs to: `grid` where it is missing. A family is
+a module with the functions of `Hooks`, imported when one of its scenarios is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from gv_engine.language.system import Call, Phase, System
+from gv_engine.reading.library import built_in
+from gv_engine.reading.resources import HOME, SCENARIOS
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from gv_engine.reading.document import Document
+
+
+class AnyScenario(Protocol):
+    """What the scenarios of all families have in common."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def reward_names(self) -> tuple[str, ...]: ...
+
+
+Systems = list[tuple[str, list[tuple[str, str, str]]]]
+"""Titles, and for each (phase, system, where) in order."""
+
+
+class Hooks(Protocol):
+    """What a family's module offers."""
+
+    def read(self, document: Document, changes: Mapping[str, Any]) -> AnyScenario:
+        """The scenario of a document, with some of its keys replaced.
+
+        Raises:
+            ScenarioError: all that is wrong with it.
+        """
+
+    def make_env(self, scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
+        """Its Gymnasium environment."""
+
+    def make_vector_env(
+        self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
+    ) -> Any:
+        """Its Gymnasium vector environment, whose worlds several workers share."""
+
+    def identity(self, scenario: Any) -> dict[str, Any]:
+        """What finds the scenario again, as plain values."""
+
+    def size(self, scenario: Any) -> str:
+        """How large its first level is, for people."""
+
+    def systems(self, scenario: Any) -> Systems:
+        """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
+
+    def examine(self, scenario: Any, episodes: int, seed: int) -> Examination:
+        """Play random episodes, and look for what is wrong."""
+
+    def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
+        """What is to be seen at the beginning of an episode and after each of its steps.
+
+        Args:
+            scenario: its episode is number 0 of `gv_engine.rollouts.rollout` with this seed.
+            policy: the name of what acts, see `gv_engine.rollouts.policy`.
+            seed: of the world, and of what the policy draws.
+            steps: at most so many; the episode may end before.
+
+        Raises:
+            PolicyError: there is no such policy.
+        """
+
+    def limited(self, scenario: Any, max_steps: int | None) -> Any:
+        """The scenario with another limit of steps, its own if None.
+
+        Raises:
+            ValueError: its episodes may go on for ever.
+        """
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What `gv-engine check` prints.
+
+    Attributes:
+        facts: (what, value) of what was looked at.
+        faults: what is wrong, a line each.
+    """
+
+    facts: list[tuple[str, object]]
+    faults: list[str]
+
+
+def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
+    """(phase, system, where) of all systems of a schedule."""
+    return [
+        (phase.name, call.name, place(call.system))
+        for phase, calls in schedule.items()
+        for call in calls
+    ]
+
+
+def place(system: System) -> str:
+    """File and line of a system; the file relative to where Python was started, or to the engine's
+    home, if it lies below one of them."""
+    name, line = system.place
+    file = Path(name)
+    homes = [home for home in (Path.cwd(), HOME) if file.is_relative_to(home)]
+    return f"{file.relative_to(homes[0]) if homes else file}:{line}"
+
+
+BuiltIn = Mapping[str, tuple[Path, Mapping[str, str]]]
+"""By name: the file of each built-in scenario, and the keys that are replaced in it."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family.
+
+    Attributes:
+        name: as scenario files write it.
+        module: with the functions of `Hooks`.
+        env, vector_env: entry points of its Gymnasium ids.
+        built_in: finds its scenarios that come with the engine; none is read for it.
+    """
+
+    name: str
+    module: str
+    env: str
+    vector_env: str
+    built_in: Callable[[], BuiltIn]
+
+    @property
+    def hooks(self) -> Hooks:
+        """Its functions.
+
+        Raises:
+            MissingExtraError: a library is missing; the message says how to get it.
+        """
+        return cast(Hooks, importlib.import_module(self.module))
+
+
+def _grids() -> BuiltIn:
+    return {name: (path, {}) for name, path in sorted(built_in().items())}
+
+
+def _mathy() -> BuiltIn:
+    return {
+        f"mathy-{path.stem}-{difficulty}": (path, {"difficulty": difficulty})
+        for path in sorted((SCENARIOS / "mathy").glob("*.yaml"))
+        for difficulty in ("easy", "normal", "hard")
+    }
+
+
+FAMILIES = {
+    family.name: family
+    for family in (
+        Family(
+            "grid",
+            "gv_engine.families.grid.hooks",
+            "gv_engine.envs.environment:GridEnv",
+            "gv_engine.envs.vector_environment:GridVectorEnv",
+            _grids,
+        ),
+        Family(
+            "mathy",
+            "gv_engine.families.algebra.hooks",
+            "gv_engine.families.algebra.gym_env:ExpressionEnv",
+            "gv_engine.families.algebra.vector_env:ExpressionVectorEnv",
+            _mathy,
+        ),
+    )
+}
+"""All families, by name."""
+
+
+def hooks_of(scenario: AnyScenario) -> Hooks:
+    """What the family of a scenario offers."""
+    return FAMILIES[scenario.family].hooks
+
+
+def names() -> list[str]:
+    """Names of the built-in scenarios of all families; none is read for it."""
+    return [name for family in FAMILIES.values() for name in family.built_in()]
