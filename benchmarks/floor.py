@@ -12,9 +12,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, YELLOW
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, YELLOW
 from components.doors import LOCKED, OPEN
-from components.objects import DOOR, EXIT, HIDDEN, KEY, NONE_GRID_OBJECT, WALL
+from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine.language.geometry import (
     ACTUATE,
     LEFT,

@@ -4,7 +4,7 @@ from gv_engine.language.component import NOTHING, EntityId, Int8, component
 from gv_engine.language.geometry import FORWARD
 
 
-@component
+@component(often=True)
 class Agent:
     """Looks in a direction and holds at most one object."""
 

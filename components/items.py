@@ -3,7 +3,7 @@
 from gv_engine.language.component import NOTHING, EntityId, component
 
 
-@component
+@component(often=True)
 class Key:
     """Opens locked doors of its colour."""
 

@@ -3,16 +3,16 @@
 from gv_engine.language.component import component
 
 
-@component
+@component(often=True)
 class Solid:
     """Blocks movement."""
 
 
-@component
+@component(often=True)
 class Opaque:
     """Blocks vision."""
 
 
-@component
+@component(often=True)
 class Portable:
     """Can be picked up."""

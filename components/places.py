@@ -3,7 +3,7 @@
 from gv_engine.language.component import component
 
 
-@component
+@component(often=True)
 class Exit:
     """Where one wants to be."""
 

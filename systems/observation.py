@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from components.objects import HIDDEN, NONE_GRID_OBJECT
+from components.appearance import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import step_x, step_y
 from systems.queries import blocks_vision

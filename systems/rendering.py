@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.objects import HIDDEN
+from components.appearance import HIDDEN
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import action_name
 from gv_engine.language.system import RENDERING, system

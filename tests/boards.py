@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.objects import NONE_GRID_OBJECT
+from components.appearance import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batches.batch import make_batch

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from components.objects import HIDDEN
+from components.appearance import HIDDEN
 from gv_engine import Scenario
 from gv_engine.frontend.drawing.arrangement import VIEWS, arrange
 from gv_engine.frontend.drawing.board import SMALLEST_AGENT

@@ -103,7 +103,7 @@ def test_pictures_open_no_display_and_need_no_compiler(name, options):
     assert "numba" not in modules
 
 
-ALLOWED = {"esper", "gymnasium", "numpy", "yaml"}
+ALLOWED = {"esper", "gymnasium", "lazy_loader", "numpy", "yaml"}
 """What the package itself imports beyond Python's own library, and what that brings along."""
 
 

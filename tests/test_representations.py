@@ -7,8 +7,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from components.appearance import FLOOR
-from components.objects import BOX, DOOR, HIDDEN, KEY, NONE_GRID_OBJECT, WALL
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.objects import BOX, DOOR, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.representations import NAMES, Representation
 from gv_engine.envs.spaces import observation_space

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from components.objects import HIDDEN
+from components.appearance import HIDDEN
 from gv_engine import ScenarioError
 from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, PICK_N_DROP, TURN_RIGHT
 from tests.boards import RULES, drawn, scenario

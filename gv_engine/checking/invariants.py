@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.objects import HIDDEN, NONE_GRID_OBJECT
+from components.appearance import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.envs.environment import Observation
 from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.objects import COLORS, OBJECT_TYPES

@@ -15,8 +15,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from components.appearance import NONE
-from components.objects import BOX, HIDDEN, NONE_GRID_OBJECT
+from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
+from components.objects import BOX
 from gv_engine.language.errors import nearest
 from gv_engine.language.geometry import FORWARD, ORIENTATIONS
 from gv_engine.language.objects import OBJECT_TYPES

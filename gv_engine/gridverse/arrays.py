@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from components.objects import NONE_GRID_OBJECT
+from components.appearance import NONE_GRID_OBJECT
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of

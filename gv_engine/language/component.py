@@ -15,10 +15,12 @@ fields' types to lay out the columns of a world (see `gv_engine.worlds.layout`):
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_type_hints
-from weakref import WeakKeyDictionary
+from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_type_hints, overload
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
@@ -103,15 +105,25 @@ class Field:
 
 
 _COLUMNS: WeakKeyDictionary[type[Any], tuple[str, tuple[Field, ...]]] = WeakKeyDictionary()
+_OFTEN: WeakSet[type[Any]] = WeakSet()
 
 
+@overload
+def component(cls: type[_C]) -> type[_C]: ...
+@overload
+def component(*, often: bool) -> Callable[[type[_C]], type[_C]]: ...
 @dataclass_transform()
-def component(cls: type[_C]) -> type[_C]:
+def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     """Make a class a component: a dataclass with slots whose fields are numbers with defaults.
+
+    Args:
+        often: whether nearly every step reads it: such columns lie together at the head of a row.
 
     Raises:
         TypeError: a field is no number or has no default, or a name is taken by the engine.
     """
+    if cls is None:
+        return functools.partial(component, often=often)
     made = dataclass(slots=True)(cls)
     name = snake_case(cls.__name__)
     if name in _WORLD_ATTRIBUTES:
@@ -125,6 +137,8 @@ def component(cls: type[_C]) -> type[_C]:
         for field in dataclasses.fields(made)  # type: ignore[arg-type]  # a dataclass since above
     ]
     _COLUMNS[made] = (name, tuple(fields))
+    if often:
+        _OFTEN.add(made)
     return made
 
 
@@ -159,6 +173,11 @@ def column_name(cls: type[Any]) -> str:
 def fields_of(cls: type[Any]) -> tuple[Field, ...]:
     """The component's columns in order of declaration."""
     return _COLUMNS[cls][1]
+
+
+def is_read_often(cls: type[Any]) -> bool:
+    """Whether nearly every step reads the component."""
+    return cls in _OFTEN
 
 
 def snake_case(name: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.objects import HIDDEN
+from components.appearance import HIDDEN
 from gv_engine.language.component import snake_case
 from gv_engine.language.frame import Frame
 from gv_engine.language.objects import COLORS, OBJECT_TYPES

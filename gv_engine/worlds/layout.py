@@ -7,22 +7,16 @@ layout, and with it one compiled program.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 
-from components.agent import Agent
-from components.appearance import Color, Kind
-from components.doors import Door
-from components.items import Key
-from components.matter import Opaque, Portable, Solid
-from components.objects import built_in_types
-from components.places import Exit
+from components.appearance import Kind
 from components.space import Position
-from gv_engine.language.component import Field, column_name, fields_of
+from gv_engine.language.component import Field, column_name, fields_of, is_read_often
 from gv_engine.language.geometry import ORIENTATIONS
 from gv_engine.language.objects import ObjectType
 
@@ -43,9 +37,6 @@ def prefab(kind: ObjectType) -> Prefab:
 
 _AGENT = 1  # as in `gv_engine.worlds.world`, which imports this module
 
-_READ_BY_ALL = Opaque, Door, Kind, Color, Solid, Portable, Exit, Key, Agent, Position
-"""What every step reads comes first, so that less memory has to be waited for."""
-
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
 
@@ -62,14 +53,14 @@ class Layout:
         height, width: the largest grid, in cells.
         capacity: entities, `NOTHING` and the agent included.
         components: component classes in the order of their columns.
-        types: object types that can be spawned, all built-in ones if left out.
+        types: object types that can be spawned.
     """
 
     height: int
     width: int
     capacity: int
     components: tuple[type, ...]
-    types: tuple[ObjectType, ...] = field(default_factory=built_in_types)
+    types: tuple[ObjectType, ...]
 
     @cached_property
     def kinds(self) -> int:
@@ -128,7 +119,8 @@ class Layout:
                     align=True,
                 ),
             )
-            for cls in sorted(self.components, key=lambda cls: cls not in _READ_BY_ALL)
+            # what every step reads comes first, so that less memory has to be waited for
+            for cls in sorted(self.components, key=lambda cls: not is_read_often(cls))
         ]
         return np.dtype(
             [

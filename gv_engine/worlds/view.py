@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
-from components.objects import HIDDEN, NONE_GRID_OBJECT
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from gv_engine.language.area import Area
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from components.objects import HIDDEN
+from components.appearance import HIDDEN
 from gv_engine.frontend.drawing.arrangement import LEAST_MAP, VIEWS, Place, arrange
 from gv_engine.frontend.drawing.board import Board, between
 from gv_engine.frontend.drawing.camera import Camera, corner

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
+from components.appearance import HIDDEN
 from components.matter import Opaque
-from components.objects import HIDDEN
 from gv_engine.frontend.drawing.palette import PALETTES
 from gv_engine.frontend.drawing.theme import Theme
 from gv_engine.language.frame import Frame
