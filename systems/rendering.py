@@ -8,7 +8,7 @@ from gv_engine.language.geometry import action_name
 from gv_engine.language.system import RENDERING, system
 
 
-@system(RENDERING)
+@system(RENDERING, rows=True)
 def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
     """Show the whole grid, lit where the agent sees it, and beside it what the agent sees."""
     scenario, observation = canvas.scenario, canvas.observation

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
 from gv_engine import Scenario
+from gv_engine.frontend.controls.theme import DARK, LIGHT
 from gv_engine.frontend.drawing.arrangement import VIEWS, arrange
 from gv_engine.frontend.drawing.board import SMALLEST_AGENT
 from gv_engine.frontend.drawing.camera import Camera, corner, usual
@@ -16,7 +17,6 @@ from gv_engine.frontend.drawing.grid_stage import GridStage
 from gv_engine.frontend.drawing.motion import motion
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
-from gv_engine.frontend.drawing.theme import DARK, LIGHT
 from gv_engine.frontend.drawing.views import Views
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS

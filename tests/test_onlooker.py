@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gv_engine.frontend.controls.theme import DARK
 from gv_engine.frontend.drawing import lettering
 from gv_engine.frontend.drawing.board import SMALLEST_AGENT, Board
 from gv_engine.frontend.drawing.hud import Layout, arrange
 from gv_engine.frontend.drawing.onlooker import MIN_SIZE, Onlooker
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.theme import DARK
 from gv_engine.frontend.drawing.views import Views
 from gv_engine.frontend.drawing.widgets import line_height
 from gv_engine.language.frame import Frame

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.frontend.drawing.palette import PALETTES
+from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.theme import THEMES, Theme
 from gv_engine.reading.resources import ASSETS
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))

@@ -10,9 +10,9 @@ from gv_engine.commands import main
 from gv_engine.frontend.controls.advice import Advice
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.controls.theme import DARK, LIGHT
 from gv_engine.frontend.controls.tree_cursor import TreeCursor
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.theme import DARK, LIGHT
 from gv_engine.frontend.drawing.tree_layout import LEAST, TreeLayout, fit, lay_out
 from gv_engine.frontend.drawing.tree_stage import VIEWS, TreeStage, text_width
 from gv_engine.frontend.terminal.play import TerminalGame

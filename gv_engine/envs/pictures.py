@@ -13,7 +13,6 @@ from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.view import View
 from gv_engine.worlds.world import AGENT
-from systems.rendering import draw_state_and_observation
 
 if TYPE_CHECKING:
     from gv_engine.playing.episode import Playable
@@ -50,8 +49,8 @@ class Text:
 
 
 RENDER_MODES = {
-    "human": "gv_engine.frontend.drawing.render_modes:Window",
-    "rgb_array": "gv_engine.frontend.drawing.render_modes:Pixels",
+    "human": "gv_engine.frontend.window.follower:Follower",
+    "rgb_array": "gv_engine.frontend.drawing.pixels:Pixels",
     "ansi": "gv_engine.envs.pictures:Text",
 }
 """Where the `Picture` of each render mode is; nothing that steps a world imports one."""
@@ -76,13 +75,16 @@ class Renderer:
         batch, shown = self._batch, self._batch.outputs.grid[i]
         if isinstance(batch, ObjectBatch):
             batch.simulations[i].render(self._picture.show, shown)
-        elif batch.scenario.calls(RENDERING):  # an author's, who may want any part of a world
+            return self._picture.result
+        calls = batch.scenario.members[int(batch.rows["member"][i])].calls(RENDERING)
+        if not all(call.system.rows for call in calls):  # one that may want any part of a world
             self._copy(batch, i).render(self._picture.show, shown)
-        else:
-            terms = batch.outputs.terms[i].tolist()
-            canvas = Canvas(self._picture.show, batch.scenario, self._view, shown, terms)
-            world = RowWorld(batch.scenario.layout, batch.rows[i : i + 1].reshape(()))
-            draw_state_and_observation(world, AGENT, canvas)
+            return self._picture.result
+        terms = batch.outputs.terms[i].tolist()
+        canvas = Canvas(self._picture.show, batch.scenario, self._view, shown, terms)
+        world = RowWorld(batch.scenario.layout, batch.rows[i : i + 1].reshape(()))
+        for call in calls:
+            call.system.function(world, AGENT, canvas, *call.bound())
         return self._picture.result
 
     def _copy(self, batch: Batch, i: int) -> Simulation:

@@ -77,7 +77,8 @@ class System:
         valid: `(w, agent, action, …)`: would the transition do something, were this the action?
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
         tables: parameters that are made from the observation area, by the functions given here.
-        rows: a visibility function that takes the view by rows of bits.
+        rows: a visibility function that takes the view by rows of bits; a rendering system that
+            asks the world for values, `cells` and `appearance` alone, which its row tells too.
         objects: the function of states or grids that `function` adapts (see
             `gv_engine.gridverse`); None for a system of columns.
     """
@@ -147,7 +148,8 @@ def system(
         tables: for visibility functions, parameters that no scenario sets: each is made once,
             by a function of the observation area.
         rows: a visibility function that uses `view.clear_row` and `view.see_row` alone, not cells:
-            faster where it is compiled, for views of up to 62 columns.
+            faster where it is compiled, for views of up to 62 columns. A rendering system that
+            asks the world for values, `cells` and `appearance` alone: no world is made for it.
 
     Raises:
         TypeError: the signature does not fit the phase; the message shows both.

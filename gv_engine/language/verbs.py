@@ -4,17 +4,31 @@
 `w.spawn(kind)`, `w.remove(e)`, `w.fail(message)` and the generator `w.rng`.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import FORWARD, RIGHT
 
+VERBS: dict[str, Callable[..., Any]] = {}
+"""What every world can be asked or told, by name."""
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def verb(function: _F) -> _F:
+    """Make a function `(w, …)` a method of every world: `w.blocks_vision(e)`."""
+    VERBS[function.__name__] = function
+    return function
+
+
+@verb
 def inside(w: Any, y: int, x: int) -> bool:
     """Whether the grid has a cell (y, x)."""
     return 0 <= y < w.height and 0 <= x < w.width  # type: ignore[no-any-return]
 
 
+@verb
 def set_shape(w: Any, height: int, width: int) -> None:
     """Give the grid its size, at the beginning of a reset; all cells are free floor."""
     if not (0 < height < w.at.shape[0] and 0 < width < w.at.shape[1]):
@@ -24,6 +38,7 @@ def set_shape(w: Any, height: int, width: int) -> None:
     w.width = width
 
 
+@verb
 def place(w: Any, e: int, y: int, x: int) -> None:
     """Put an entity into a free cell, out of the cell where it stood."""
     if not w.inside(y, x):
@@ -41,6 +56,7 @@ def place(w: Any, e: int, y: int, x: int) -> None:
     w.recent[kind] = e
 
 
+@verb
 def lift(w: Any, e: int) -> None:
     """Take an entity off the grid; it stays alive, without a place."""
     y = w.position.y[e]
@@ -52,6 +68,7 @@ def lift(w: Any, e: int) -> None:
     w.placed[w.kind.value[e]] -= 1
 
 
+@verb
 def unique(w: Any, kind: int) -> int:
     """The one object of a type on the grid, or NOTHING if there is none or more than one."""
     if w.placed[kind] != 1:
@@ -72,6 +89,3 @@ def stands_somewhere(w: Any, agent: int) -> bool:
         return True
     w.fail("a rule has put the agent outside the grid, or made it look in no direction")
     return False
-
-
-VERBS = {verb.__name__: verb for verb in (inside, set_shape, place, lift, unique)}

@@ -14,6 +14,7 @@ from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectType
 from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
+    RENDERING,
     RESET,
     REWARD,
     TERMINATING,
@@ -122,6 +123,7 @@ class _Reader:
             TERMINATING: self.key("terminating_function", self.terminating, ()),
             VISIBILITY: visibility,
             OBSERVATION: own,
+            RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
         }
         fields = {
             "name": self.key("name", word, self.default_name()),

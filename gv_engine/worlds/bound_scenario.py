@@ -18,12 +18,10 @@ from gv_engine.language.system import (
     Call,
     Phase,
     System,
-    marked,
 )
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.world import World
-from systems.rendering import draw_state_and_observation
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -88,9 +86,6 @@ _PROCESSORS = {
 }
 
 
-_DEFAULTS = {RENDERING: (Call(marked(draw_state_and_observation).system, {}),)}
-
-
 def _processor(world: World, call: Call, phase: Phase) -> esper.Processor:
     function: Any = call.system.function
     if not call.system.is_processor:
@@ -143,7 +138,7 @@ class BoundScenario:
         self._rules: list[BoundCall] = []
         self._processors: list[Any] = []
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
-            for call in scenario.calls(phase) or _DEFAULTS.get(phase, ()):
+            for call in scenario.calls(phase):
                 processor: Any = _processor(world, call, phase)
                 self._processors.append(processor)
                 if phase is REWARD:

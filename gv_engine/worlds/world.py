@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from components.agent import Agent
 from components.space import Position
-from gv_engine.language import verbs
 from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.errors import CapacityError, RuleError, nearest
 from gv_engine.language.geometry import FORWARD
+from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.esper_context import EsperContext
 from gv_engine.worlds.layout import Layout, Prefab
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
@@ -132,8 +132,11 @@ class World:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
         self.clear()
 
-    # Columns are set by name above.
+    # Columns are set by name above, and verbs become methods when the first world uses them.
     def __getattr__(self, name: str) -> Any:
+        if name in VERBS:
+            setattr(World, name, VERBS[name])
+            return getattr(self, name)
         raise AttributeError(
             f"this world has no {name!r}; its components are "
             f"{', '.join(column_name(cls) for cls in self.layout.components)}"
@@ -141,12 +144,6 @@ class World:
 
     def __getitem__(self, column: str) -> Any:
         return getattr(self, column)
-
-    inside = verbs.inside
-    set_shape = verbs.set_shape
-    place = verbs.place
-    lift = verbs.lift
-    unique = verbs.unique
 
     def clear(self) -> None:
         """Back to an empty world without a grid, the agent alone in it; the generator stays."""

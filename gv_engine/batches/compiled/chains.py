@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import BEGIN, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
+from gv_engine.batches.compiled.sight import look, show
 from gv_engine.language.component import NOTHING
 from gv_engine.language.system import (
     RESET,
@@ -30,7 +31,6 @@ from gv_engine.language.system import (
 from gv_engine.language.verbs import stands_somewhere
 from gv_engine.worlds.rng import draw_member
 from gv_engine.worlds.world import AGENT
-from systems.observation import look, show
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario

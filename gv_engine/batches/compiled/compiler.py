@@ -22,14 +22,13 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gv_engine.batches.compiled import intrinsics, reach, record_methods, rng_kernels
+from gv_engine.batches.compiled import intrinsics, reach, record_methods, rng_kernels, sight
 from gv_engine.batches.compiled.chains import link
 from gv_engine.batches.compiled.program_cache import ProgramCache
-from gv_engine.language import verbs
 from gv_engine.language.errors import CapacityError, DoesNotCompileError, RuleError
 from gv_engine.language.system import Phase
+from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.world import CAPACITY, UNKNOWN_TYPE
-from systems import observation
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -167,7 +166,7 @@ def compile_scenario(
     """
     record_methods.record_type(scenario.layout)
     run = link(scenario, slots, dtypes)
-    roots = [run, *_functions(rng_kernels), *_functions(verbs), *_functions(observation)]
+    roots = [run, *_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
     functions = reach.reached(roots)
     width = scenario.area.shape[1]
     if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):

@@ -18,13 +18,12 @@ from numba import extending, from_dtype, types
 from numba.core.errors import TypingError
 from numba.extending import register_jitable
 
-from gv_engine.batches.compiled import rng_kernels
+from gv_engine.batches.compiled import rng_kernels, sight
 from gv_engine.batches.compiled.intrinsics import writing
-from gv_engine.language import verbs
 from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.layout import Layout
 from gv_engine.worlds.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
-from systems import observation
 
 
 def message_code(message: str) -> int:
@@ -105,7 +104,7 @@ def _teach_verb(name: str, verb: Callable[..., Any]) -> None:
     _method(name)(build)
 
 
-for _name, _verb in verbs.VERBS.items():
+for _name, _verb in VERBS.items():
     _teach_verb(_name, _verb)
 
 
@@ -113,14 +112,14 @@ def _teach_view(name: str) -> None:
     def build(*arguments: Any) -> Callable[..., Any] | None:
         if not _is_view(arguments[0]):
             return None
-        by = observation.BY_CELLS if "seen" in arguments[0].fields else observation.BY_BITS
+        by = sight.BY_CELLS if "seen" in arguments[0].fields else sight.BY_BITS
         return by[name]
 
-    build.__signature__ = inspect.signature(observation.BY_BITS[name])  # type: ignore[attr-defined]
+    build.__signature__ = inspect.signature(sight.BY_BITS[name])  # type: ignore[attr-defined]
     _method(name)(build)
 
 
-for _name in observation.BY_BITS:
+for _name in sight.BY_BITS:
     _teach_view(_name)
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine.frontend.controls.folders import config_folder
-from gv_engine.frontend.drawing.palette import PALETTES
-from gv_engine.frontend.drawing.theme import THEMES
+from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.reading.files import replacing
 
 KEPT = 12

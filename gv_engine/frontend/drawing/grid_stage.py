@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.appearance import HIDDEN
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.arrangement import LEAST_MAP, VIEWS, Place, arrange
 from gv_engine.frontend.drawing.board import Board, between
 from gv_engine.frontend.drawing.camera import Camera, corner
@@ -13,7 +14,6 @@ from gv_engine.frontend.drawing.minimap import Minimap
 from gv_engine.frontend.drawing.motion import Cell, Motion, motion
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.stage import Inspector
-from gv_engine.frontend.drawing.theme import Theme
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.text import words

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.mosaic import Mosaic, SpriteNames, Tiles, codes
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.theme import Theme
 
 EDGE = 2  # pixels of the frame: a dark and a light line
 DOT = 5  # pixels: where the agent is, at least

@@ -7,11 +7,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+from gv_engine.frontend.controls.theme import DARK, Theme
 from gv_engine.frontend.drawing.hud import arrange, draw_panel
 from gv_engine.frontend.drawing.mosaic import SpriteNames
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
-from gv_engine.frontend.drawing.theme import DARK, Theme
 from gv_engine.frontend.drawing.widgets import Pen, line_height
 from gv_engine.reading.text import ending
 

@@ -4,7 +4,7 @@ A sprite is a file `<name>.svg`, and `small/<name>.svg` a plainer drawing of 8 Ã
 cells of less than 16. These places in its text are filled in before it is drawn: `{{fill}}`,
 `{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (stands out on fill),
 `{{emblem}}` and, in small ones, `{{sign}}` (path data of the colour's sign, see
-`gv_engine.frontend.drawing.palette`). What shows a colour without its sign gets it in a corner. SDL
+`gv_engine.frontend.controls.palette`). What shows a colour without its sign gets it in a corner. SDL
 draws a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style sheets, masks
 or filters.
 """
@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 
-from gv_engine.frontend.drawing.palette import PALETTES
+from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.reading.resources import ASSETS
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import

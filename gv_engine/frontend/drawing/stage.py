@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from gv_engine.frontend.drawing.sprites import pygame
 
 if TYPE_CHECKING:
-    from gv_engine.frontend.drawing.theme import Theme
+    from gv_engine.frontend.controls.theme import Theme
 
 
 class Scene(Protocol):

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.frontend.controls.theme import DARK
 from gv_engine.frontend.drawing.board import SMALLEST_AGENT
 from gv_engine.frontend.drawing.mosaic import Mosaic, SpriteNames, Tiles, codes
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.theme import DARK
 from gv_engine.language.frame import Frame
 
 

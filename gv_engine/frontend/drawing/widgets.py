@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, shortened, write
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.theme import Theme
 
 Point = tuple[int, int]
 SHADE = 150  # of 255: how dark it is behind a screen that lies over another

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.theme import Theme
 from gv_engine.language.expression_frame import ExpressionFrame
 
 LEAST = 9

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from components.appearance import HIDDEN
 from components.matter import Opaque
-from gv_engine.frontend.drawing.palette import PALETTES
-from gv_engine.frontend.drawing.theme import Theme
+from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.language.frame import Frame
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.reading.text import board, words

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from rich.text import Text
 
-from gv_engine.frontend.drawing.theme import Theme
+from gv_engine.frontend.controls.theme import Theme
 
 PICTURES = {
     "Frame": "gv_engine.frontend.terminal.boards:GridPicture",

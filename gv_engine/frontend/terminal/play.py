@@ -12,7 +12,7 @@ from rich.text import Text
 from gv_engine.frontend.controls.bindings import GROUPS, PAD, Bindings, called
 from gv_engine.frontend.controls.folders import new_file, replay_folder
 from gv_engine.frontend.controls.settings import Settings
-from gv_engine.frontend.drawing.theme import THEMES
+from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.terminal.keys import Keys
 from gv_engine.frontend.terminal.picture import picture_of
 from gv_engine.frontend.terminal.tty import Tty

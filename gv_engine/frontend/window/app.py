@@ -16,8 +16,8 @@ from pathlib import Path
 
 from gv_engine.frontend.controls.bindings import Bindings, Command
 from gv_engine.frontend.controls.settings import Settings, forced_scale
+from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.theme import THEMES, Theme
 from gv_engine.frontend.drawing.widgets import Pen, Point, line_height
 from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.keyboard import Keyboard

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import signed
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import make_stage
-from gv_engine.frontend.drawing.theme import Theme
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.language.errors import GVEngineError, reason
 from gv_engine.playing.catalogue import Entry

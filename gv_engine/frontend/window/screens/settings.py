@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.settings import SCALES, SPEEDS, forced_scale
-from gv_engine.frontend.drawing.palette import PALETTES
-from gv_engine.frontend.drawing.theme import THEMES
+from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.window.screens.menu import Menu, Row
 
 SWITCH = {False: "off", True: "on"}

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.frontend.controls.folders import replay_folder
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.controls.unfinished import unfinished_file
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.theme import Theme
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.cards import Card, FileCard, ReplayCard, ScenarioCard, UnfinishedCard
 from gv_engine.frontend.window.clipboard import pasted

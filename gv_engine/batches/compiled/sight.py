@@ -1,9 +1,9 @@
-"""Observations: what the agent is shown (GridVerse specification, section 6).
+"""What a compiled agent is shown (GridVerse specification, section 6).
 
-For compiled worlds only; the object world has its own in `gv_engine.worlds.view.View`. This is the
-hottest code of all. It goes through all cells of a view without asking which lie on the grid, which
-processors like better than loops of unknown length, and counts them without a sign, which saves
-asking whether an index counts from the end.
+The object world has its own in `gv_engine.worlds.view.View`. This is the hottest code of all. It
+goes through all cells of a view without asking which lie on the grid, which processors like better
+than loops of unknown length, and counts them without a sign, which saves asking whether an index
+counts from the end.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,6 @@ import numpy as np
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import step_x, step_y
-from systems.queries import blocks_vision
 
 
 def look(w: Any, agent: int, view: Any) -> None:
@@ -77,7 +76,7 @@ def cut_bits(view: Any, w: Any, i: int, first: int, inside: int) -> None:
     for j in range(view.entity.shape[1]):
         e = at[np.uint32(first + view.across[j])]
         view.entity[np.uint32(i), j] = e
-        clear |= (not blocks_vision(w, e)) << j
+        clear |= (not w.blocks_vision(e)) << j
     view.clear_rows[np.uint32(i)] = clear & inside
     view.inside_rows[np.uint32(i)] = inside
     view.seen_rows[np.uint32(i)] = 0
@@ -112,7 +111,7 @@ def cut_cells(view: Any, w: Any, i: int, first: int, inside: int) -> None:
     for j in range(view.entity.shape[1]):
         e = at[np.uint32(first + view.across[j])]
         view.entity[i, j] = e if view.on_grid[j] else OUTSIDE
-        view.opaque[i, j] = blocks_vision(w, e) or not view.on_grid[j]
+        view.opaque[i, j] = w.blocks_vision(e) or not view.on_grid[j]
 
 
 def skip_cells(view: Any, i: int) -> None:

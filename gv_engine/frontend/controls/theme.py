@@ -28,7 +28,7 @@ class Theme(NamedTuple):
     """Around cells that are pointed at, on any sprite, with a line of `on_select` beside it."""
     on_select: str
     palette: str = "standard"
-    """Of the coloured objects, a name in `gv_engine.frontend.drawing.palette.PALETTES`."""
+    """Of the coloured objects, a name in `gv_engine.frontend.controls.palette.PALETTES`."""
 
 
 DARK = Theme(
