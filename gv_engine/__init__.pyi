@@ -1,6 +1,5 @@
 from .envs.environment import GridEnv
 from .envs.vector_environment import GridVectorEnv
-from .families import load_scenario
 from .gridverse import (
     Action,
     State,
@@ -41,6 +40,7 @@ from .language.system import (
     Phase,
     system,
 )
+from .reading.loading import load_scenario
 from .reading.scenario import Scenario
 from .worlds.simulation import Simulation
 from .worlds.world import AGENT, World

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
 from gv_engine import Scenario
+from gv_engine.families.grid.arrangement import VIEWS, arrange
+from gv_engine.families.grid.board import SMALLEST_AGENT
+from gv_engine.families.grid.motion import motion
+from gv_engine.families.grid.stage import GridStage
+from gv_engine.families.grid.views import Views
 from gv_engine.frontend.controls.theme import DARK, LIGHT
-from gv_engine.frontend.drawing.arrangement import VIEWS, arrange
-from gv_engine.frontend.drawing.board import SMALLEST_AGENT
 from gv_engine.frontend.drawing.camera import Camera, corner, usual
-from gv_engine.frontend.drawing.grid_stage import GridStage
-from gv_engine.frontend.drawing.motion import motion
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
-from gv_engine.frontend.drawing.views import Views
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game

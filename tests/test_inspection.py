@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from components.objects import BOX, KEY
 from gv_engine import VISIBILITY, Scenario, system
 from gv_engine.envs.representations import Representation
+from gv_engine.families.grid.stage import GridStage
 from gv_engine.frontend.controls.theme import THEMES
-from gv_engine.frontend.drawing.grid_stage import GridStage
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.system import REGISTRIES, marked
 from gv_engine.playing.game import Game

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gv_engine.families.grid.board import SMALLEST_AGENT, Board
+from gv_engine.families.grid.views import Views
 from gv_engine.frontend.controls.theme import DARK
 from gv_engine.frontend.drawing import lettering
-from gv_engine.frontend.drawing.board import SMALLEST_AGENT, Board
 from gv_engine.frontend.drawing.hud import Layout, arrange
 from gv_engine.frontend.drawing.onlooker import MIN_SIZE, Onlooker
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.views import Views
 from gv_engine.frontend.drawing.widgets import line_height
 from gv_engine.language.frame import Frame
 
@@ -130,7 +130,7 @@ def test_pictures_need_no_display():
         "from gv_engine.language.frame import Frame\n"
         "from gv_engine.frontend.drawing.onlooker import Onlooker\n"
         "from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame\n"
-        "from gv_engine.frontend.drawing.views import Views\n"
+        "from gv_engine.families.grid.views import Views\n"
         "grid = np.full((3, 3, 3), 2, np.uint8)\n"
         "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
         "surface = pygame.Surface((400, 300))\n"

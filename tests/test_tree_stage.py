@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from gv_engine.commands import main
-from gv_engine.frontend.controls.advice import Advice
+from gv_engine.families.algebra.advice import Advice
+from gv_engine.families.algebra.cursor import TreeCursor
+from gv_engine.families.algebra.stage import VIEWS, TreeStage, text_width
+from gv_engine.families.algebra.tree_layout import LEAST, TreeLayout, fit, lay_out
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import DARK, LIGHT
-from gv_engine.frontend.controls.tree_cursor import TreeCursor
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.tree_layout import LEAST, TreeLayout, fit, lay_out
-from gv_engine.frontend.drawing.tree_stage import VIEWS, TreeStage, text_width
 from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.frontend.window.app import App
 from gv_engine.frontend.window.screens.play import PlayScreen

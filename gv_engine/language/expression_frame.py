@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class RewriteRecord:
 @dataclass(frozen=True, eq=False)
 class ExpressionFrame:
     """All that one picture of an expression shows, as plain values."""
+
+    family: ClassVar[str] = "mathy"
 
     title: str
     text: str

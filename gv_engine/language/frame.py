@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
 @dataclass(frozen=True, eq=False)
 class Frame:
     """All that one picture shows, as arrays and plain values."""
+
+    family: ClassVar[str] = "grid"
 
     title: str
     grid: NDArray[np.uint8]

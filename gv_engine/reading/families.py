@@ -10,11 +10,11 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gv_engine.language.system import Call, Phase, System
-from gv_engine.reading.library import built_in
-from gv_engine.reading.resources import HOME, SCENARIOS
+from gv_engine.reading.resources import HOME
 
 if TYPE_CHECKING:
     import gymnasium
@@ -121,26 +121,53 @@ def place(system: System) -> str:
     return f"{file.relative_to(homes[0]) if homes else file}:{line}"
 
 
+class Command(NamedTuple):
+    """Something that a key can do."""
+
+    name: str
+    says: str
+    """What it does, in a few words for the help."""
+    keys: tuple[str, ...]
+    """The usual ones, the one to tell people first."""
+    repeats: bool = False
+    """Whether it happens on and on while the key is held."""
+
+
 BuiltIn = Mapping[str, tuple[Path, Mapping[str, str]]]
 """By name: the file of each built-in scenario, and the keys that are replaced in it."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """One family.
+    """One family: all that can be told of it before anything of it is imported.
+
+    Whatever is imported when it is needed is named by its place, `module:name`.
 
     Attributes:
         name: as scenario files write it.
-        module: with the functions of `Hooks`.
-        env, vector_env: entry points of its Gymnasium ids.
+        title: as people call it; its group of keys has this name too.
+        hooks_module: with the functions of `Hooks`.
+        env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine; none is read for it.
+        stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
+        terminal: place of the `gv_engine.frontend.terminal.picture.Picture` of its games.
+        views: places of the `Drawing` of each of its views, see
+            `gv_engine.frontend.drawing.recording`; the usual view first.
+        keys: what players can do in its games.
+        panels: groups of keys that its games have besides.
     """
 
     name: str
-    module: str
+    title: str
+    hooks_module: str
     env: str
     vector_env: str
     built_in: Callable[[], BuiltIn]
+    stage: str
+    terminal: str
+    views: Mapping[str, str]
+    keys: tuple[Command, ...]
+    panels: tuple[str, ...] = ()
 
     @property
     def hooks(self) -> Hooks:
@@ -149,39 +176,14 @@ class Family:
         Raises:
             MissingExtraError: a library is missing; the message says how to get it.
         """
-        return cast(Hooks, importlib.import_module(self.module))
+        return cast(Hooks, importlib.import_module(self.hooks_module))
 
 
-def _grids() -> BuiltIn:
-    return {name: (path, {}) for name, path in sorted(built_in().items())}
+_HOMES = ("gv_engine.families.grid", "gv_engine.families.algebra")
+"""Every family's folder, whose module `about` holds its `FAMILY`."""
 
-
-def _mathy() -> BuiltIn:
-    return {
-        f"mathy-{path.stem}-{difficulty}": (path, {"difficulty": difficulty})
-        for path in sorted((SCENARIOS / "mathy").glob("*.yaml"))
-        for difficulty in ("easy", "normal", "hard")
-    }
-
-
-FAMILIES = {
-    family.name: family
-    for family in (
-        Family(
-            "grid",
-            "gv_engine.families.grid.hooks",
-            "gv_engine.envs.environment:GridEnv",
-            "gv_engine.envs.vector_environment:GridVectorEnv",
-            _grids,
-        ),
-        Family(
-            "mathy",
-            "gv_engine.families.algebra.hooks",
-            "gv_engine.families.algebra.gym_env:ExpressionEnv",
-            "gv_engine.families.algebra.vector_env:ExpressionVectorEnv",
-            _mathy,
-        ),
-    )
+FAMILIES: dict[str, Family] = {
+    family.name: family for family in (resolve_name(f"{home}.about:FAMILY") for home in _HOMES)
 }
 """All families, by name."""
 

@@ -9,66 +9,6 @@ Needs mathy_core, which the extra `math` brings: `pip install 'gv-engine[math]'`
 ('(4 + 2) * x', 9, 0.01)
 """
 
-from gv_engine.families.algebra.env import MathyEnv
-from gv_engine.families.algebra.environments import (
-    ENVIRONMENTS,
-    BinomialDistribute,
-    ComplexSimplify,
-    PolyCombineInPlace,
-    PolyCommuteLikeTerms,
-    PolyGroupLikeTerms,
-    PolyHaystackLikeTerms,
-    PolySimplify,
-    PolySimplifyBlockers,
-)
-from gv_engine.families.algebra.gym_env import ExpressionEnv
-from gv_engine.families.algebra.parsing import ExpressionError
-from gv_engine.families.algebra.scenario import MathyScenario
-from gv_engine.families.algebra.state import (
-    MathyAgentState,
-    MathyEnvState,
-    MathyEnvStateStep,
-    MathyObservation,
-)
-from gv_engine.families.algebra.types import (
-    EnvRewards,
-    MathyEnvDifficulty,
-    MathyEnvProblem,
-    MathyEnvProblemArgs,
-    StepType,
-    TimeStep,
-    is_terminal_transition,
-    termination,
-    transition,
-)
-from gv_engine.families.algebra.world import ExpressionWorld
+import lazy_loader
 
-__all__ = [
-    "ENVIRONMENTS",
-    "BinomialDistribute",
-    "ComplexSimplify",
-    "EnvRewards",
-    "ExpressionEnv",
-    "ExpressionError",
-    "ExpressionWorld",
-    "MathyAgentState",
-    "MathyEnv",
-    "MathyEnvDifficulty",
-    "MathyEnvProblem",
-    "MathyEnvProblemArgs",
-    "MathyEnvState",
-    "MathyEnvStateStep",
-    "MathyObservation",
-    "MathyScenario",
-    "PolyCombineInPlace",
-    "PolyCommuteLikeTerms",
-    "PolyGroupLikeTerms",
-    "PolyHaystackLikeTerms",
-    "PolySimplify",
-    "PolySimplifyBlockers",
-    "StepType",
-    "TimeStep",
-    "is_terminal_transition",
-    "termination",
-    "transition",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -16,47 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 from gv_engine.frontend.controls.folders import config_folder
-
-
-class Command(NamedTuple):
-    """Something that a key can do."""
-
-    name: str
-    says: str
-    """What it does, in a few words for the help."""
-    keys: tuple[str, ...]
-    """The usual ones, the one to tell people first."""
-    repeats: bool = False
-    """Whether it happens on and on while the key is held."""
-
+from gv_engine.reading.families import FAMILIES, Command
 
 GROUPS: dict[str, tuple[Command, ...]] = {
-    "grid": (
-        Command("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
-        Command("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),
-        Command("TURN_LEFT", "turn left", ("Left", "A", "Pad Left"), True),
-        Command("TURN_RIGHT", "turn right", ("Right", "D", "Pad Right"), True),
-        Command("MOVE_LEFT", "step left", ("Shift+Left", "Shift+A", "Q", "Pad LB"), True),
-        Command("MOVE_RIGHT", "step right", ("Shift+Right", "Shift+D", "E", "Pad RB"), True),
-        Command("ACTUATE", "use what is ahead", ("Space", "Pad A")),
-        Command("PICK_N_DROP", "pick up or drop", ("P", "Pad X")),
-    ),
-    "algebra": (
-        Command("next_usable", "to the next node with a rule", ("Tab", "E", "Pad RB"), True),
-        Command("previous_usable", "and to the one before", ("Shift+Tab", "Q", "Pad LB"), True),
-        Command("apply", "apply the rule", ("Space", "Pad A")),
-        Command("hint", "hint", ("F", "Pad X")),
-        Command("node_before", "node before", ("Left", "A", "Pad Left"), True),
-        Command("node_after", "node after", ("Right", "D", "Pad Right"), True),
-        Command("node_above", "node above", ("Up", "W", "Pad Up"), True),
-        Command("node_below", "node below", ("Down", "S", "Pad Down"), True),
-        Command("next_rule", "next rule", ("X", "Pad RightStick"), True),
-        Command("previous_rule", "previous rule", ("Shift+X",), True),
-        *(Command(f"rule_{n}", f"apply rule {n}", (f"{n}", f"Keypad {n}")) for n in range(1, 10)),
-    ),
+    **{family.title: family.keys for family in FAMILIES.values()},
     "play": (
         Command("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
         Command("redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True),
@@ -130,8 +95,10 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 
 SCREENS = {
     "start": ("menu", "window"),
-    "play": ("grid", "play", "view", "inspector", "window"),
-    "algebra": ("algebra", "play", "view", "window"),
+    **{
+        family.title: (family.title, "play", "view", *family.panels, "window")
+        for family in FAMILIES.values()
+    },
     "replay": ("replay", "view", "inspector", "window"),
 }
 """Groups that are active together."""

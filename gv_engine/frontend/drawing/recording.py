@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gv_engine.frontend.drawing.onlooker import Onlooker
-from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.views import Views
+from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.playing.drawings import sprite_folders, sprite_name
 from gv_engine.playing.picture_files import FORMATS, Picture
+from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.files import Draft
 
 if TYPE_CHECKING:
@@ -43,16 +44,12 @@ Draw = Callable[[Any], Picture]
 Drawing = Callable[["Playable", str, int], Draw]
 
 
-def _grids(scenario: Playable, view: str, cell: int) -> Draw:
-    sheet = SpriteSheet(sprite_folders(scenario))
-    return Views(sheet, sprite_name, view, cell).draw
-
-
 def _window(scenario: Playable, view: str, cell: int) -> Draw:
     return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario)), cell)
 
 
-def _stage(scenario: Playable, view: str, cell: int) -> Draw:
+def from_stage(scenario: Playable, view: str, cell: int) -> Draw:
+    """Draws a view as the stage of the family does, in a picture of 25 × 16 cells."""
     return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario), alone=view), cell)
 
 
@@ -68,16 +65,10 @@ def _drawn(onlooker: Onlooker, cell: int) -> Draw:
     return draw
 
 
-VIEWS: dict[str, dict[str, Drawing]] = {
-    "grid": {"both": _grids, "state": _grids, "observation": _grids, "window": _window},
-    "mathy": {"both": _stage, "tree": _stage, "expression": _stage, "window": _window},
-}
-"""What of a frame is drawn, by family; but for grids, all are as large as 25 × 16 cells."""
-
-
 def views_of(scenario: Playable) -> Mapping[str, Drawing]:
-    """The views of a scenario by name, the usual one first."""
-    return VIEWS[scenario.identity.family]
+    """The views of a scenario by name, the usual one first, that of a player last."""
+    own = FAMILIES[scenario.identity.family].views
+    return {**{view: resolve_name(place) for view, place in own.items()}, "window": _window}
 
 
 class Recorder:

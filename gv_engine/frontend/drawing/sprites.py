@@ -4,9 +4,9 @@ A sprite is a file `<name>.svg`, and `small/<name>.svg` a plainer drawing of 8 Ã
 cells of less than 16. These places in its text are filled in before it is drawn: `{{fill}}`,
 `{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (stands out on fill),
 `{{emblem}}` and, in small ones, `{{sign}}` (path data of the colour's sign, see
-`gv_engine.frontend.controls.palette`). What shows a colour without its sign gets it in a corner. SDL
-draws a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style sheets, masks
-or filters.
+`gv_engine.frontend.controls.palette`). What shows a colour without its sign gets it in a corner.
+SDL draws a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style sheets,
+masks or filters.
 """
 
 import os

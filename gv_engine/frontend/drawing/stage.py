@@ -7,10 +7,11 @@ The screens know a *game* (`gv_engine.playing.game.Game`, which knows nothing of
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.reading.families import FAMILIES
 
 if TYPE_CHECKING:
     from gv_engine.frontend.controls.theme import Theme
@@ -152,15 +153,7 @@ class Stage(Protocol):
         """The wheel was turned away (positive) here; True if the drawing looks different now."""
 
 
-STAGES = {
-    "Frame": "gv_engine.frontend.drawing.grid_stage:GridStage",
-    "ExpressionFrame": "gv_engine.frontend.drawing.tree_stage:TreeStage",
-}
-"""Which stage draws a game, by the class of its frames; imported when the first one is needed."""
-
-
 def make_stage(game: Any, theme: Theme) -> Stage:
     """The stage for a game, by its frames."""
-    module, _, name = STAGES[type(game.frame()).__name__].partition(":")
-    made: Stage = getattr(import_module(module), name)(game, theme)
+    made: Stage = resolve_name(FAMILIES[game.frame().family].stage)(game, theme)
     return made

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from rich.text import Text
 
 from gv_engine.frontend.controls.theme import Theme
-
-PICTURES = {
-    "Frame": "gv_engine.frontend.terminal.boards:GridPicture",
-    "ExpressionFrame": "gv_engine.frontend.terminal.tree:TreePicture",
-}
-"""By the class of the frame."""
+from gv_engine.reading.families import FAMILIES
 
 
 class Picture(Protocol):
@@ -47,6 +42,5 @@ class Picture(Protocol):
 
 def picture_of(game: Any, theme: Theme) -> Picture:
     """The picture for a game, by its frames."""
-    module, _, name = PICTURES[type(game.frame()).__name__].partition(":")
-    made: Picture = getattr(import_module(module), name)(game, theme)
+    made: Picture = resolve_name(FAMILIES[game.frame().family].terminal)(game, theme)
     return made

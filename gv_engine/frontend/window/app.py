@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
-from gv_engine.frontend.controls.bindings import Bindings, Command
+from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings, forced_scale
 from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import pygame
@@ -30,6 +30,7 @@ from gv_engine.playing.catalogue import load, source_of
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
+from gv_engine.reading.families import Command
 
 TITLE = "GV Engine"
 FRAME = 1 / 60  # s: no two pictures follow each other faster

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.families.grid.motion import Cell
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, write
-from gv_engine.frontend.drawing.motion import Cell
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.frame import Frame
 from gv_engine.playing.inspection import (

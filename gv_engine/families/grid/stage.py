@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.appearance import HIDDEN
+from gv_engine.families.grid.arrangement import LEAST_MAP, VIEWS, Place, arrange
+from gv_engine.families.grid.board import Board, between
+from gv_engine.families.grid.inspector import GridInspector
+from gv_engine.families.grid.minimap import Minimap
+from gv_engine.families.grid.motion import Cell, Motion, motion
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.arrangement import LEAST_MAP, VIEWS, Place, arrange
-from gv_engine.frontend.drawing.board import Board, between
 from gv_engine.frontend.drawing.camera import Camera, corner
-from gv_engine.frontend.drawing.inspector import GridInspector
 from gv_engine.frontend.drawing.lettering import font, plate, write
-from gv_engine.frontend.drawing.minimap import Minimap
-from gv_engine.frontend.drawing.motion import Cell, Motion, motion
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.stage import Inspector
 from gv_engine.language.frame import Frame

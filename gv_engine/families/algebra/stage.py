@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gv_engine.frontend.controls.advice import Advice
+from gv_engine.families.algebra.advice import Advice
+from gv_engine.families.algebra.cursor import RULE, TreeCursor
+from gv_engine.families.algebra.tree_layout import TreeLayout, fit, lay_out
+from gv_engine.families.algebra.writing import Writing
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.controls.tree_cursor import RULE, TreeCursor
 from gv_engine.frontend.drawing.lettering import font, plate, signed, write
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.tree_layout import TreeLayout, fit, lay_out
 from gv_engine.frontend.drawing.widgets import wrap
-from gv_engine.frontend.drawing.writing import Writing
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 
 Point = tuple[int, int]

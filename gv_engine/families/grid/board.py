@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR
+from gv_engine.families.grid.motion import Cell, Motion, Thing
 from gv_engine.frontend.drawing.camera import Point
 from gv_engine.frontend.drawing.mosaic import Codes, Mosaic, SpriteNames, Tiles, codes
-from gv_engine.frontend.drawing.motion import Cell, Motion, Thing
 from gv_engine.frontend.drawing.sprites import ANGLES, SpriteSheet, pygame
 
 SMALLEST_AGENT = 8  # pixels: it must be found on a map of two pixels a cell

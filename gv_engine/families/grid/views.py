@@ -3,11 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.families.grid.board import SMALLEST_AGENT
 from gv_engine.frontend.controls.theme import DARK
-from gv_engine.frontend.drawing.board import SMALLEST_AGENT
 from gv_engine.frontend.drawing.mosaic import Mosaic, SpriteNames, Tiles, codes
+from gv_engine.frontend.drawing.recording import Draw
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.language.frame import Frame
+from gv_engine.playing.drawings import sprite_folders, sprite_name
+from gv_engine.playing.episode import Playable
 
 
 class Views:
@@ -72,3 +75,8 @@ class Views:
         self._picture[:] = pygame.Color(DARK.background)[:3]
         # the surface draws on the memory of the array
         self._surface = pygame.image.frombuffer(self._picture.data, (width, height), "RGB")
+
+
+def draws(scenario: Playable, view: str, cell: int) -> Draw:
+    """Draws a view of a grid, as large as it is; see `gv_engine.frontend.drawing.recording`."""
+    return Views(SpriteSheet(sprite_folders(scenario)), sprite_name, view, cell).draw

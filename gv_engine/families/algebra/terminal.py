@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.text import Text
 
-from gv_engine.frontend.controls.advice import Advice
+from gv_engine.families.algebra.advice import Advice
+from gv_engine.families.algebra.cursor import RULE, TreeCursor
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.controls.tree_cursor import RULE, TreeCursor
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 
 
