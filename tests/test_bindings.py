@@ -16,7 +16,7 @@ from gv_engine.frontend.controls.bindings import (
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.geometry import ACTIONS
 
-PLAY = SCREENS["play"]
+PLAY = SCREENS["grid"]
 
 
 @pytest.mark.parametrize(
