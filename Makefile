@@ -28,6 +28,7 @@ check: .venv/test-$(KEY)  ## lint, format, types
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
+	.venv/bin/lint-imports --no-cache
 
 bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 	$(PYTHON) -m benchmarks $(ARGS)

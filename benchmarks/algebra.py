@@ -47,7 +47,7 @@ def main() -> None:
 
 def problems() -> list[tuple[str, int]]:
     """Texts, and the moves they allow."""
-    from gv_engine.mathy import MathyEnvProblemArgs, PolySimplify
+    from gv_engine.families.algebra import MathyEnvProblemArgs, PolySimplify
 
     env = PolySimplify(seed=0)
     config = MathyEnvProblemArgs("normal")

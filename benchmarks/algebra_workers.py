@@ -45,10 +45,10 @@ def mathy_envs(problems: Problems) -> Callable[[int], int]:
 
 
 def gv_engine(problems: Problems) -> Callable[[int], int]:
-    """gv_engine.mathy, PolySimplify."""
+    """gv_engine.families.algebra, PolySimplify."""
     import numpy as np
 
-    from gv_engine.mathy import MathyEnvState, PolySimplify, is_terminal_transition
+    from gv_engine.families.algebra import MathyEnvState, PolySimplify, is_terminal_transition
 
     env = PolySimplify()
     rng = np.random.default_rng(0)

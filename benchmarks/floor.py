@@ -12,15 +12,23 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, YELLOW
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, YELLOW
 from components.doors import LOCKED, OPEN
-from components.objects import DOOR, EXIT, HIDDEN, KEY, NONE_GRID_OBJECT, WALL
-from gv_engine.geometry import ACTUATE, LEFT, MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT, TURN_RIGHT
+from components.objects import DOOR, EXIT, KEY, WALL
+from gv_engine.language.geometry import (
+    ACTUATE,
+    LEFT,
+    MOVE_RIGHT,
+    PICK_N_DROP,
+    RIGHT,
+    TURN_LEFT,
+    TURN_RIGHT,
+)
 
 SIZE, VIEW, MAX_STEPS = 9, 7, 500
 _ALL = (1 << VIEW) - 1
 
-# by orientation, as `gv_engine.geometry` numbers them: up, down, left, right
+# by orientation, as `gv_engine.language.geometry` numbers them: up, down, left, right
 _Y, _X = np.array([-1, 1, 0, 0]), np.array([0, 0, -1, 1])
 _TURNED = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 1, 0], [3, 2, 0, 1]])
 

@@ -99,10 +99,10 @@ WORKERS = {worker.__name__: worker for worker in (minigrid, minigrid_large, gv_o
 def window(steps: int) -> tuple[tuple[int, int], list[float]]:
     """Size of the window, and seconds that every picture took of a large grid that moves."""
     from gv_engine import Scenario
-    from gv_engine.frontend.grid_stage import GridStage
-    from gv_engine.frontend.sprites import pygame
-    from gv_engine.frontend.theme import DARK
-    from gv_engine.frontend.window import NoDisplay, is_open, open_window
+    from gv_engine.families.grid.stage import GridStage
+    from gv_engine.frontend.controls.theme import DARK
+    from gv_engine.frontend.drawing.sprites import pygame
+    from gv_engine.frontend.window.viewer import NoDisplay, is_open, open_window
     from gv_engine.playing.game import Game
 
     try:

@@ -1,6 +1,5 @@
 """What things are: small dataclasses by theme, and the object types made of them."""
 
-import gv_engine  # noqa: F401  # first, so that either package can be imported before the other
 from components.agent import Agent
 from components.appearance import Color, Kind
 from components.doors import Door

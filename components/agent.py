@@ -1,10 +1,10 @@
 """The one who acts."""
 
-from gv_engine.component import NOTHING, EntityId, Int8, component
-from gv_engine.geometry import FORWARD
+from gv_engine.language.component import NOTHING, EntityId, Int8, component
+from gv_engine.language.geometry import FORWARD
 
 
-@component
+@component(often=True)
 class Agent:
     """Looks in a direction and holds at most one object."""
 

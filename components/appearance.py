@@ -1,20 +1,21 @@
 """What an observer can tell about an object."""
 
-from gv_engine.component import Int8, component
+from gv_engine.language.component import Int8, component
 
 NONE, RED, GREEN, BLUE, YELLOW = range(5)
-FLOOR = 2
-"""Type index of the floor, which needs no entity: what an empty cell reads."""
+NONE_GRID_OBJECT, HIDDEN, FLOOR = range(3)
+"""Type indices of an empty hand, of what is not seen, and of the floor, which needs no entity: what
+an empty cell reads."""
 
 
-@component
+@component(often=True)
 class Kind:
     """Index of the object's type."""
 
     value: Int8 = FLOOR
 
 
-@component
+@component(often=True)
 class Color:
     """One of NONE, RED, GREEN, BLUE, YELLOW."""
 

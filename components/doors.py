@@ -1,11 +1,11 @@
 """Doors."""
 
-from gv_engine.component import Int8, component
+from gv_engine.language.component import Int8, component
 
 OPEN, CLOSED, LOCKED = range(3)
 
 
-@component
+@component(often=True)
 class Door:
     """Lets pass and see through while OPEN; LOCKED asks for a key of its colour."""
 

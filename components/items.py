@@ -1,9 +1,9 @@
 """Things with a use."""
 
-from gv_engine.component import NOTHING, EntityId, component
+from gv_engine.language.component import NOTHING, EntityId, component
 
 
-@component
+@component(often=True)
 class Key:
     """Opens locked doors of its colour."""
 

@@ -1,18 +1,18 @@
 """How an object stands in the way."""
 
-from gv_engine.component import component
+from gv_engine.language.component import component
 
 
-@component
+@component(often=True)
 class Solid:
     """Blocks movement."""
 
 
-@component
+@component(often=True)
 class Opaque:
     """Blocks vision."""
 
 
-@component
+@component(often=True)
 class Portable:
     """Can be picked up."""

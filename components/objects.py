@@ -1,15 +1,15 @@
 """The built-in object types, in order of their index (GridVerse specification, section 2)."""
 
-from components.appearance import FLOOR, Color
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, Color
 from components.doors import Door
 from components.items import Box, Key
 from components.matter import Opaque, Portable, Solid
 from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
-from gv_engine.objects import OBJECT_TYPES, ObjectType, object_type
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
 
-NONE_GRID_OBJECT = object_type("NoneGridObject", Opaque, in_grid=False)
-HIDDEN = object_type("Hidden", Opaque, in_grid=False)
+assert object_type("NoneGridObject", Opaque, in_grid=False) == NONE_GRID_OBJECT
+assert object_type("Hidden", Opaque, in_grid=False) == HIDDEN
 assert object_type("Floor") == FLOOR
 WALL = object_type("Wall", Solid, Opaque)
 EXIT = object_type("Exit", Exit, Color)

@@ -1,9 +1,9 @@
 """Places that mean something to whoever stands there or sees them."""
 
-from gv_engine.component import component
+from gv_engine.language.component import component
 
 
-@component
+@component(often=True)
 class Exit:
     """Where one wants to be."""
 

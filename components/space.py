@@ -1,9 +1,9 @@
 """Where things are."""
 
-from gv_engine.component import Coordinate, component
+from gv_engine.language.component import Coordinate, component
 
 
-@component
+@component(often=True)
 class Position:
     """Cell (y, x), or (-1, -1) for an entity without a place; change it through `w.place`."""
 

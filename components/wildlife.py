@@ -1,6 +1,6 @@
 """Things that move by themselves."""
 
-from gv_engine.component import component
+from gv_engine.language.component import component
 
 
 @component

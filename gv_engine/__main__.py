@@ -5,7 +5,7 @@ import sys
 
 from gv_engine.commands import main as run
 from gv_engine.commands.arguments import INTERRUPTED, complain
-from gv_engine.resources import is_command
+from gv_engine.reading.resources import is_command
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """The rules of algebra worlds: a move, how it ends the episode, and what it is worth.
 
-`w` is a `gv_engine.mathy.move.Move`. Ends come before scores, and the first one that has something
-to say decides.
+`w` is a `gv_engine.families.algebra.move.Move`. Ends come before scores, and the first one that has
+something to say decides.
 """
 
 from typing import Any
@@ -9,8 +9,8 @@ from typing import Any
 import esper
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.expression_frame import TreeNode
-from gv_engine.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
+from gv_engine.language.expression_frame import TreeNode
+from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
 
 MOST_VISITS = 3
 """So often may an expression be reached; the next time loses."""

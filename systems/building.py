@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
-from gv_engine.component import NOTHING
+from gv_engine.language.component import NOTHING
 
 
 def build_room(w: Any, shape: Any) -> None:

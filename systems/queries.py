@@ -4,7 +4,8 @@ from typing import Any
 
 from components.doors import OPEN
 from components.objects import WALL
-from gv_engine.geometry import MOVE_RIGHT, step_x, step_y, turned
+from gv_engine.language.geometry import MOVE_RIGHT, step_x, step_y, turned
+from gv_engine.language.verbs import verb
 
 
 def here(w: Any, agent: int) -> int:
@@ -31,6 +32,7 @@ def blocks_movement(w: Any, e: int) -> bool:
     return w.solid.has[e] | (w.door.status[e] != OPEN)  # type: ignore[no-any-return]
 
 
+@verb
 def blocks_vision(w: Any, e: int) -> bool:
     """Whether nobody can see past this object."""
     return w.opaque.has[e] | (w.door.status[e] != OPEN)  # type: ignore[no-any-return]

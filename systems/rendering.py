@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from components.objects import HIDDEN
-from gv_engine.frame import Frame
-from gv_engine.geometry import action_name
-from gv_engine.system import RENDERING, system
+from components.appearance import HIDDEN
+from gv_engine.language.frame import Frame
+from gv_engine.language.geometry import action_name
+from gv_engine.language.system import RENDERING, system
 
 
-@system(RENDERING)
+@system(RENDERING, rows=True)
 def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
     """Show the whole grid, lit where the agent sees it, and beside it what the agent sees."""
     scenario, observation = canvas.scenario, canvas.observation

@@ -12,9 +12,9 @@ import numpy as np
 from components.appearance import FLOOR, NONE, RED, YELLOW
 from components.doors import LOCKED
 from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
-from gv_engine.component import NOTHING
-from gv_engine.geometry import BACKWARD, FORWARD, RIGHT
-from gv_engine.system import RESET, system
+from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import BACKWARD, FORWARD, RIGHT
+from gv_engine.language.system import RESET, system
 from systems.building import build_room, build_rooms, floor_cells, put, put_agent, wall_line
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from components.doors import OPEN
 from components.objects import BEACON
-from gv_engine.component import NOTHING
-from gv_engine.geometry import ACTUATE, manhattan, step_x, step_y
-from gv_engine.system import REWARD, system
+from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import ACTUATE, manhattan, step_x, step_y
+from gv_engine.language.system import REWARD, system
 from systems.queries import (
     ahead,
     blocks_movement,

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gv_engine.system import TERMINATING, system
+from gv_engine.language.system import TERMINATING, system
 from systems.queries import bumps, here, matches_beacon, stands_on
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from components.doors import CLOSED, LOCKED, OPEN
-from gv_engine.component import NOTHING
-from gv_engine.geometry import (
+from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import (
     ACTUATE,
     BACKWARD,
     FORWARD,
@@ -20,7 +20,7 @@ from gv_engine.geometry import (
     step_y,
     turned,
 )
-from gv_engine.system import TRANSITION, system
+from gv_engine.language.system import TRANSITION, system
 from systems.queries import ahead, blocks_movement, here, towards
 
 

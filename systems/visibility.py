@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.area import Area
-from gv_engine.system import VISIBILITY, system
+from gv_engine.language.area import Area
+from gv_engine.language.system import VISIBILITY, system
 
 WIDEST = 97
 """Rows and columns that rays are traced over; the time to find them grows with the third power."""

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.objects import NONE_GRID_OBJECT
+from components.appearance import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
-from gv_engine.autoreset import DISABLED, KEEP, RESTART
-from gv_engine.batch import make_batch
-from gv_engine.component import NOTHING
-from gv_engine.geometry import ACTIONS
-from gv_engine.layout import Layout
-from gv_engine.objects import COLORS, OBJECT_TYPES
-from gv_engine.text import board
+from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.batches.batch import make_batch
+from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.reading.text import board
+from gv_engine.worlds.layout import Layout
 
 DATA = Path(__file__).parent / "data"
 
@@ -83,7 +83,7 @@ class Game:
         self.batch.run(np.full(2, RESTART), DISABLED)
 
     def act(self, *actions: int) -> Game:
-        """Take actions, by their numbers in `gv_engine.geometry.ACTIONS`."""
+        """Take actions, by their numbers in `gv_engine.language.geometry.ACTIONS`."""
         for action in actions:
             self.batch.run(np.array([KEEP, self.scenario.actions.index(action)]), DISABLED)
         return self

@@ -23,15 +23,15 @@ from numpy.typing import NDArray
 
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
-from gv_engine.area import Area
-from gv_engine.autoreset import DISABLED, KEEP, RESTART
-from gv_engine.batch import Batch, ObjectBatch, make_batch
-from gv_engine.component import NOTHING
-from gv_engine.geometry import ACTIONS
-from gv_engine.objects import OBJECT_TYPES
-from gv_engine.representations import NAMES, Representation, observer
-from gv_engine.rng import generator_to_row
-from gv_engine.system import REGISTRIES, Phase
+from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
+from gv_engine.envs.representations import NAMES, Representation, observer
+from gv_engine.language.area import Area
+from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.system import REGISTRIES, Phase
+from gv_engine.worlds.rng import generator_to_row
 from tests.boards import DATA, agent_of, cells_of, content_of, item_of
 
 Entry: TypeAlias = "dict[str, Any]"

@@ -9,10 +9,10 @@ import numpy as np
 import platformdirs
 import pytest
 
-from gv_engine.frontend.app import App
-from gv_engine.frontend.bindings import MODIFIERS, PAD, SCANCODES, Bindings
-from gv_engine.frontend.settings import Settings
-from gv_engine.frontend.sprites import pygame
+from gv_engine.frontend.controls.bindings import MODIFIERS, PAD, SCANCODES, Bindings
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.window.app import App
 
 FLAGS = {"Ctrl": pygame.KMOD_LCTRL, "Alt": pygame.KMOD_LALT, "Shift": pygame.KMOD_LSHIFT}
 

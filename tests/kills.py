@@ -22,16 +22,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gv_engine import episode_folder
 from gv_engine.commands import main as gv_engine
-from gv_engine.episode_folder import RolloutError
-from gv_engine.files import sweep
-from gv_engine.frontend.settings import SPEEDS, Settings
+from gv_engine.frontend.controls.settings import SPEEDS, Settings
+from gv_engine.reading.files import sweep
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.episode_folder import RolloutError
 
 ROOT = Path(__file__).parents[1]
 
 _ROLLOUT = """
-from gv_engine import episode_folder
+from gv_engine.rollouts import episode_folder
 from gv_engine.commands import main
 episode_folder._CHUNK = 50  # steps, so that it writes all the time
 begin = episode_folder.EpisodeFolder.__init__
@@ -43,7 +43,7 @@ main("rollout empty-4x4 --episodes 1000000 --max-steps 20 --num-envs 4 --out out
 """
 RECORD = """
 from gv_engine.commands import main
-from gv_engine.playing import recording
+from gv_engine.frontend.drawing import recording
 begin = recording.Recorder.__init__
 def ready(self, *arguments):
     print("ready", flush=True)
@@ -53,8 +53,8 @@ main("record dynamic-obstacles-7x7 a{suffix} --steps 40 --cell 16".split())
 """
 _EXPORT = """
 import pathlib
-from gv_engine.frontend.screens import export
-from gv_engine.frontend.screens.replay import ReplayScreen
+from gv_engine.frontend.window.screens import export
+from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game
 from tests.desk import Desk
@@ -75,7 +75,7 @@ while screen._writing is not None:
 """
 _SETTINGS = """
 import pathlib
-from gv_engine.frontend.settings import SPEEDS, Settings
+from gv_engine.frontend.controls.settings import SPEEDS, Settings
 print("ready", flush=True)
 while True:
     for speed in SPEEDS:

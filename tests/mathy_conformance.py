@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.mathy import (
+from gv_engine.families.algebra import (
     ENVIRONMENTS,
     MathyEnv,
     MathyEnvProblem,
     MathyEnvProblemArgs,
     MathyEnvState,
 )
-from gv_engine.mathy.library import util
-from gv_engine.mathy.parsing import parse, to_library
+from gv_engine.families.algebra.library import util
+from gv_engine.families.algebra.parsing import parse, to_library
 
 DATA = Path(__file__).parent / "data" / "mathy" / "episodes.json.gz"
 RECORDED: dict[str, Any] = json.loads(gzip.decompress(DATA.read_bytes()))

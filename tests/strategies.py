@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from gv_engine import Scenario
-from gv_engine.geometry import ACTIONS, ORIENTATIONS
+from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
 from tests.boards import DATA
 
 MEADOW = DATA / "meadow"

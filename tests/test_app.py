@@ -11,26 +11,27 @@ import pytest
 
 from gv_engine import RuleError, Scenario
 from gv_engine.commands.new import write_starter
-from gv_engine.families import names
-from gv_engine.frontend import folders, sounds
-from gv_engine.frontend.app import App
-from gv_engine.frontend.bindings import Bindings, keys_file
-from gv_engine.frontend.hud import arrange
-from gv_engine.frontend.keyboard import Keyboard
-from gv_engine.frontend.screens.export import ExportScreen
-from gv_engine.frontend.screens.help import HelpScreen
-from gv_engine.frontend.screens.menu import Menu
-from gv_engine.frontend.screens.play import PauseMenu, PlayScreen
-from gv_engine.frontend.screens.prompt import Prompt
-from gv_engine.frontend.screens.replay import ReplayScreen
-from gv_engine.frontend.screens.settings import SettingsScreen
-from gv_engine.frontend.screens.start import StartScreen
-from gv_engine.frontend.settings import Settings, settings_file
-from gv_engine.frontend.sprites import pygame
-from gv_engine.frontend.unfinished import unfinished_file
-from gv_engine.frontend.widgets import Pen, line_height, wrap
-from gv_engine.frontend.window import _fitting
+from gv_engine.frontend.controls import folders
+from gv_engine.frontend.controls.bindings import Bindings, keys_file
+from gv_engine.frontend.controls.settings import Settings, settings_file
+from gv_engine.frontend.controls.unfinished import unfinished_file
+from gv_engine.frontend.drawing.hud import arrange
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.widgets import Pen, line_height, wrap
+from gv_engine.frontend.window import sounds
+from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.keyboard import Keyboard
+from gv_engine.frontend.window.screens.export import ExportScreen
+from gv_engine.frontend.window.screens.help import HelpScreen
+from gv_engine.frontend.window.screens.menu import Menu
+from gv_engine.frontend.window.screens.play import PauseMenu, PlayScreen
+from gv_engine.frontend.window.screens.prompt import Prompt
+from gv_engine.frontend.window.screens.replay import ReplayScreen
+from gv_engine.frontend.window.screens.settings import SettingsScreen
+from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.frontend.window.viewer import _fitting
 from gv_engine.playing.replay import Replay, ReplayError
+from gv_engine.reading.families import names
 from tests.desk import Desk, home
 
 SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]

@@ -12,7 +12,7 @@ from benchmarks import arena, claims, contestants, floor, report, roster
 from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
-from gv_engine.world import AGENT
+from gv_engine.worlds.world import AGENT
 
 SMALL = Entry("small", "gv_vector", {"worlds": 3}, ("step", "reset", "memory", "start"))
 

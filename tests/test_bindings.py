@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.frontend.bindings import (
+from gv_engine.frontend.controls.bindings import (
     GROUPS,
     SCREENS,
     Bindings,
@@ -13,10 +13,10 @@ from gv_engine.frontend.bindings import (
     as_toml,
     called,
 )
-from gv_engine.frontend.sprites import pygame
-from gv_engine.geometry import ACTIONS
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.language.geometry import ACTIONS
 
-PLAY = SCREENS["play"]
+PLAY = SCREENS["grid"]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_key_does_one_thing_on_a_screen(screen: str):
 
 
 def test_keys_are_where_sdl_has_them():
-    from gv_engine.frontend.bindings import SCANCODES
+    from gv_engine.frontend.controls.bindings import SCANCODES
 
     for name, code in SCANCODES.items():
         if len(name) == 1 or name.startswith("F"):

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario, grid_family
-from gv_engine.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
-from gv_engine.batch import Batch, ObjectBatch, make_batch
+from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
+from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
+from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
 from gv_engine.checking.lockstep import examine
+from gv_engine.families.grid import hooks as grid_family
 from gv_engine.playing.game import Game
 from tests.test_worlds import assert_same_rows
 
 RULES = """
 import numpy as np
 from gv_engine import REWARD, TRANSITION, VISIBILITY, system
-from gv_engine.geometry import ACTUATE
+from gv_engine.language.geometry import ACTUATE
 from systems.queries import ahead, blocks_movement
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
-from gv_engine.families import names
 from gv_engine.playing import catalogue
+from gv_engine.reading.families import names
 
 
 def test_the_example_in_its_docstring():

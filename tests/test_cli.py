@@ -11,13 +11,14 @@ import imageio.v3
 import numpy as np
 import pytest
 
-from gv_engine import GridVectorEnv, __version__, episode_folder
+from gv_engine import GridVectorEnv, __version__
+from gv_engine.batches.compiled.compiler import Program
 from gv_engine.commands import COMMANDS, bench, main
-from gv_engine.compiled.compiler import Program
-from gv_engine.episode_folder import EpisodeFolder, RolloutError
-from gv_engine.families import names
-from gv_engine.files import replacing
-from gv_engine.scenario import gym_id
+from gv_engine.reading.families import names
+from gv_engine.reading.files import replacing
+from gv_engine.reading.library import gym_id
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
 
 ROOT = Path(__file__).parent.parent
 SCENARIO = """
@@ -58,7 +59,7 @@ def write(folder: Path, rule: str = "turn_agent", more: str = "", code: str = ""
     """A corridor, maybe with a rule of its own."""
     folder.mkdir(exist_ok=True)
     (folder / "scenario.yaml").write_text(SCENARIO.format(rule=rule, more=more))
-    head = "from gv_engine import *\nfrom gv_engine.component import *\n"
+    head = "from gv_engine import *\nfrom gv_engine.language.component import *\n"
     (folder / "rules.py").write_text(head + code)
     return folder
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
-from gv_engine.area import Area
-from gv_engine.representations import NAMES
+from gv_engine.envs.representations import NAMES
+from gv_engine.language.area import Area
 from tests import conformance
 from tests.boards import DATA, cells_of, content_of, item_of
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gv_engine.frontend.bindings import Bindings
+from gv_engine.frontend.controls.bindings import Bindings
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -24,9 +24,9 @@ from gv_engine import (
     Scenario,
     ScenarioError,
 )
-from gv_engine.compiled import chains, compiler
-from gv_engine.grid_family import examine
-from gv_engine.scenario import gym_id, names
+from gv_engine.batches.compiled import chains, compiler
+from gv_engine.families.grid.hooks import examine
+from gv_engine.reading.library import gym_id, names
 from tests.boards import RULES, distances, scenario
 from tests.comparing import same
 from tests.strategies import MEADOW
@@ -249,7 +249,8 @@ def test_text_shows_the_same_in_both_worlds():
 PYTHON = '''
 import json
 
-from gv_engine import TRANSITION, system
+from gv_engine import TRANSITION
+from gv_engine import system
 
 
 @system(TRANSITION)
@@ -282,7 +283,7 @@ def broken(w, agent, view, grid, item):
     grid[0, 0, 0] = w.nothing
 
 
-broken.__module__ = "systems.observation"
+broken.__module__ = "gv_engine.batches.compiled.sight"
 
 
 @pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
@@ -322,7 +323,8 @@ def test_environments_say_which_world_they_step(env_id, options, world):
 # ---- the cache of compiled programs ------------------------------------------------------------
 
 HELPED = '''
-from gv_engine import REWARD, system
+from gv_engine import REWARD
+from gv_engine import system
 
 WORTH = {worth}
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridVectorEnv, episode_folder
-from gv_engine.episode_folder import EpisodeFolder, RolloutError
-from gv_engine.policy import load_policy
-from gv_engine.rollout import rollout
+from gv_engine import GridVectorEnv
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.rollouts.policy import load_policy
+from gv_engine.rollouts.rollout import rollout
 
 
 @pytest.fixture

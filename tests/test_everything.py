@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine import RuleError, Scenario, batch
-from gv_engine.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine import RuleError, Scenario
+from gv_engine.batches import batch
+from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
 from tests.boards import DATA
 from tests.strategies import numbers
 from tests.test_worlds import assert_same_rows, assert_same_run

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine import snapshots
 from gv_engine.commands import main
-from gv_engine.episode_folder import read
-from gv_engine.errors import GVEngineError, ScenarioError
-from gv_engine.families import load_scenario
-from gv_engine.files import Draft, bytes_for_people, read_bytes, replacing, sweep
-from gv_engine.frontend.bindings import Bindings
-from gv_engine.frontend.settings import Settings
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.language.errors import GVEngineError, ScenarioError
 from gv_engine.playing.catalogue import in_folder
 from gv_engine.playing.replay import Replay
+from gv_engine.reading.files import Draft, bytes_for_people, read_bytes, replacing, sweep
+from gv_engine.reading.loading import load_scenario
+from gv_engine.rollouts import snapshots
+from gv_engine.rollouts.episode_folder import read
 
 posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 
@@ -123,7 +123,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path):
 def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
     program = (
         "import os, pathlib, signal\n"
-        "from gv_engine.files import Draft\n"
+        "from gv_engine.reading.files import Draft\n"
         "draft = Draft(pathlib.Path('a.gif'))\n"
         "draft.path.with_suffix('.mkv').touch()\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

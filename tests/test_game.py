@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
-from gv_engine.geometry import ACTIONS
+from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game, Played
 from gv_engine.playing.replay import ReplayError
 
@@ -89,8 +89,9 @@ def test_drawn_seeds_can_be_typed():
 
 
 FAILING = """
-from gv_engine import TRANSITION, system
-from gv_engine.geometry import TURN_LEFT, TURN_RIGHT
+from gv_engine import TRANSITION
+from gv_engine import system
+from gv_engine.language.geometry import TURN_LEFT, TURN_RIGHT
 @system(TRANSITION)
 def give_up(w, agent):
     w.agent.facing[agent] = w.rng.integers(4)

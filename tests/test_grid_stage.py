@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from components.objects import HIDDEN
+from components.appearance import HIDDEN
 from gv_engine import Scenario
-from gv_engine.frame import Frame
-from gv_engine.frontend.arrangement import VIEWS, arrange
-from gv_engine.frontend.board import SMALLEST_AGENT
-from gv_engine.frontend.camera import Camera, corner, usual
-from gv_engine.frontend.grid_stage import GridStage
-from gv_engine.frontend.motion import motion
-from gv_engine.frontend.sprites import SpriteSheet, pygame
-from gv_engine.frontend.stage import Stage, make_stage
-from gv_engine.frontend.theme import DARK, LIGHT
-from gv_engine.frontend.views import Views
-from gv_engine.geometry import ACTIONS
+from gv_engine.families.grid.arrangement import VIEWS, arrange
+from gv_engine.families.grid.board import SMALLEST_AGENT
+from gv_engine.families.grid.motion import motion
+from gv_engine.families.grid.stage import GridStage
+from gv_engine.families.grid.views import Views
+from gv_engine.frontend.controls.theme import DARK, LIGHT
+from gv_engine.frontend.drawing.camera import Camera, corner, usual
+from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+from gv_engine.frontend.drawing.stage import Stage, make_stage
+from gv_engine.language.frame import Frame
+from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]

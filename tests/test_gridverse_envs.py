@@ -8,6 +8,7 @@ import pytest
 import gv_engine
 from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.checking.lockstep import examine
+from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import (
     Action,
     ActionSpace,
@@ -31,8 +32,7 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.representations import Representation
-from gv_engine.scenario import names
+from gv_engine.reading.library import names
 
 AREA = [[-3, 0], [-2, 2]]
 

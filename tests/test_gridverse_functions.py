@@ -23,7 +23,7 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.system import RESET
+from gv_engine.language.system import RESET
 from tests.conformance import REWARDS, TERMINATING, VISIBILITY
 
 DATA = Path(__file__).parent / "data"

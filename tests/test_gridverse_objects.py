@@ -9,7 +9,6 @@ import pytest
 
 import components
 from gv_engine import RuleError, object_type
-from gv_engine.component import Int8, is_component
 from gv_engine.gridverse import (
     Agent,
     Beacon,
@@ -31,7 +30,8 @@ from gv_engine.gridverse import (
     Wall,
 )
 from gv_engine.gridverse.grid_object import class_of
-from gv_engine.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.component import Int8, is_component
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
 
 
 class Lantern(GridObject):

@@ -14,7 +14,7 @@ from gv_engine.checking.promises import broken
 from gv_engine.commands import main
 from gv_engine.gridverse import Action
 from gv_engine.gridverse.state import State
-from gv_engine.system import REGISTRIES, TRANSITION
+from gv_engine.language.system import REGISTRIES, TRANSITION
 from tests.boards import DATA
 
 R = "./object_rules.py:"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import Scenario, geometry
+from gv_engine import Scenario
 from gv_engine.gridverse import (
     Action,
     Agent,
@@ -43,7 +43,8 @@ from gv_engine.gridverse.design import (
     draw_wall_boundary,
     rooms_of,
 )
-from gv_engine.text import board
+from gv_engine.language import geometry
+from gv_engine.reading.text import board
 
 F, B, L, R = Orientation.F, Orientation.B, Orientation.L, Orientation.R
 

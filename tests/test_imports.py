@@ -48,13 +48,13 @@ assert not Game.of(replay, replay.find()).difference
 assert not game.changed()
 """
 TERMINAL = """
-import gv_engine.terminal.play
+import gv_engine.frontend.terminal.play
 from gv_engine.commands import main
 assert main(["play", "--terminal"]) == 1
 """
 LOADING = """
 import gv_engine
-from gv_engine.scenario import names
+from gv_engine.reading.library import names
 for name in names():
     gv_engine.Scenario.load(name)
 """
@@ -103,7 +103,7 @@ def test_pictures_open_no_display_and_need_no_compiler(name, options):
     assert "numba" not in modules
 
 
-ALLOWED = {"esper", "gymnasium", "numpy", "yaml"}
+ALLOWED = {"esper", "gymnasium", "lazy_loader", "numpy", "yaml"}
 """What the package itself imports beyond Python's own library, and what that brings along."""
 
 

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from gv_engine.mathy import (
+from gv_engine.families.algebra import (
     ENVIRONMENTS,
     ComplexSimplify,
     EnvRewards,
@@ -23,10 +23,10 @@ from gv_engine.mathy import (
     is_terminal_transition,
     termination,
 )
-from gv_engine.mathy.library import BaseRule, rules
-from gv_engine.mathy.parsing import to_library
-from gv_engine.mathy.search import find_hint
-from gv_engine.mathy.state import problem_hash
+from gv_engine.families.algebra.library import BaseRule, rules
+from gv_engine.families.algebra.parsing import to_library
+from gv_engine.families.algebra.search import find_hint
+from gv_engine.families.algebra.state import problem_hash
 
 CS, DF, AG = 1, 3, 4
 DIFFICULTIES = ("easy", "normal", "hard")

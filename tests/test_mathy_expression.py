@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine.mathy import expression as marks
-from gv_engine.mathy.library import ExpressionParser, rules
-from gv_engine.mathy.parsing import ExpressionError, from_library, parse, to_library
-from gv_engine.mathy.rules import LateChange, RewriteError, Rules, core_rules
-from gv_engine.mathy.value import POINTS, NoValueError, evaluate, same_value
-from gv_engine.mathy.written import spans
+from gv_engine.families.algebra import expression as marks
+from gv_engine.families.algebra.library import ExpressionParser, rules
+from gv_engine.families.algebra.parsing import ExpressionError, from_library, parse, to_library
+from gv_engine.families.algebra.rules import LateChange, RewriteError, Rules, core_rules
+from gv_engine.families.algebra.value import POINTS, NoValueError, evaluate, same_value
+from gv_engine.families.algebra.written import spans
 
 RULES = Rules(core_rules())
 MARKED = {

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from gv_engine.families import FAMILIES
-from gv_engine.mathy import ExpressionEnv
-from gv_engine.mathy.examination import examine
-from gv_engine.mathy.gym_env import load
-from gv_engine.mathy.vector_env import ExpressionVectorEnv
-from gv_engine.scenario import gym_id
+from gv_engine.families.algebra import ExpressionEnv
+from gv_engine.families.algebra.examination import examine
+from gv_engine.families.algebra.gym_env import load
+from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.library import gym_id
 from tests.comparing import same
 
 NAMES = list(FAMILIES["mathy"].built_in())
@@ -186,8 +186,8 @@ def test_a_snapshot_has_the_same_future():
 
 TRACE = """
 import numpy as np
-from gv_engine.families import FAMILIES
-from gv_engine.mathy import ExpressionEnv
+from gv_engine.reading.families import FAMILIES
+from gv_engine.families.algebra import ExpressionEnv
 for name in FAMILIES["mathy"].built_in():
     env = ExpressionEnv(name)
     rng = np.random.default_rng(3)

@@ -12,13 +12,14 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.commands import main
-from gv_engine.errors import ScenarioError
-from gv_engine.families import FAMILIES, load_scenario, names
-from gv_engine.mathy import ExpressionEnv, MathyScenario
-from gv_engine.mathy.gym_env import load
+from gv_engine.families.algebra import ExpressionEnv, MathyScenario
+from gv_engine.families.algebra.gym_env import load
+from gv_engine.language.errors import ScenarioError
+from gv_engine.reading.families import FAMILIES, names
+from gv_engine.reading.loading import load_scenario
 
 OWN = '''
-from gv_engine.mathy import MathyEnvProblem, PolySimplify
+from gv_engine.families.algebra import MathyEnvProblem, PolySimplify
 from mathy_core.rule import BaseRule
 
 
@@ -164,7 +165,10 @@ def test_families_do_not_mix():
             {"environment": "PolySimplfy"},
             "no environment 'PolySimplfy'; did you mean 'PolySimplify'",
         ),
-        ({"environment": "./own.py:squares"}, "is no subclass of gv_engine.mathy.MathyEnv"),
+        (
+            {"environment": "./own.py:squares"},
+            "is no subclass of gv_engine.mathy.MathyEnv",
+        ),
         ({"environment": "./own.py:Nowhere"}, "has no 'Nowhere'"),
         ({"environment": []}, "expected a text"),
         ({"difficulty": "harder"}, "no difficulty 'harder'; did you mean 'hard'"),
@@ -226,7 +230,7 @@ def test_a_problem_that_cannot_be_begun_is_said_where_it_stands(tmp_path, line, 
 
 
 BROKEN = """
-from gv_engine.mathy import MathyEnv, MathyEnvProblem
+from gv_engine.families.algebra import MathyEnv, MathyEnvProblem
 from mathy_core.rule import BaseRule
 
 
@@ -347,7 +351,7 @@ def test_check(file, capsys):
 
 
 def test_rollout(tmp_path, capsys):
-    from gv_engine import episode_folder
+    from gv_engine.rollouts import episode_folder
 
     out = tmp_path / "episodes"
     command = ["rollout", "mathy-poly-simplify-easy", "--episodes", "6", "--policy", "valid"]
@@ -375,7 +379,7 @@ import gv_engine
 from gv_engine.commands import main
 assert main(["list"]) == 0
 try:
-    import gv_engine.mathy
+    import gv_engine.families.algebra
 except ModuleNotFoundError as error:
     assert f"{sys.executable} -m pip install 'mathy-core>=" in str(error), error
 else:
@@ -401,10 +405,10 @@ CLEAN = """
 import sys
 import gv_engine
 assert not any("mathy" in name for name in sys.modules if "gv_engine" not in name)
-import gv_engine.mathy
+import gv_engine.families.algebra
 heavy = {"numba", "pygame", "imageio", "rich"} & {name.partition(".")[0] for name in sys.modules}
 assert not heavy, heavy
-env = gv_engine.mathy.ExpressionEnv("mathy-poly-simplify-easy")
+env = gv_engine.families.algebra.ExpressionEnv("mathy-poly-simplify-easy")
 env.reset(seed=0)
 env.step(0)
 """

@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 
 from components.algebra import Changed, Constant, Identity, InOrder, Operator, Variable
-from gv_engine.expression_frame import ExpressionFrame, describe
-from gv_engine.families import load_scenario
-from gv_engine.mathy import ENVIRONMENTS, ExpressionWorld, MathyEnv, MathyEnvState, PolySimplify
-from gv_engine.mathy.episode import MathyEpisode
+from gv_engine.families.algebra import (
+    ENVIRONMENTS,
+    ExpressionWorld,
+    MathyEnv,
+    MathyEnvState,
+    PolySimplify,
+)
+from gv_engine.families.algebra.episode import MathyEpisode
+from gv_engine.language.expression_frame import ExpressionFrame, describe
+from gv_engine.reading.loading import load_scenario
 
 CA, CS, DM, DF, AG = range(5)
 
@@ -227,7 +233,7 @@ def episode(name: str = "mathy-poly-simplify-normal", seed: int = 3) -> MathyEpi
 
 
 def test_an_episode_is_that_of_an_environment():
-    from gv_engine.mathy import ExpressionEnv
+    from gv_engine.families.algebra import ExpressionEnv
 
     env, made = ExpressionEnv("mathy-poly-simplify-normal"), episode()
     _, info = env.reset(seed=3)

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
 from gv_engine.checking.lockstep import examine
-from gv_engine.reading.file import read_file
+from gv_engine.reading.document import read_file
 from tests.comparing import same
 from tests.test_programs import BASE
 
@@ -245,7 +245,7 @@ def test_a_member_that_is_named_often_is_read_once(monkeypatch):
         read.append(arguments)
         return read_file(*arguments)
 
-    monkeypatch.setattr("gv_engine.scenario.read_file", counted)
+    monkeypatch.setattr("gv_engine.reading.scenario.read_file", counted)
     mixed = Scenario.load({"mixture": ["empty-4x4"] * 50 + ["empty-8x8"]})
     assert len(read) == 2
     assert len(mixed.members) == 51

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.frame import Frame
-from gv_engine.frontend import lettering
-from gv_engine.frontend.board import SMALLEST_AGENT, Board
-from gv_engine.frontend.hud import Layout, arrange
-from gv_engine.frontend.onlooker import MIN_SIZE, Onlooker
-from gv_engine.frontend.sprites import SpriteSheet, pygame
-from gv_engine.frontend.theme import DARK
-from gv_engine.frontend.views import Views
-from gv_engine.frontend.widgets import line_height
+from gv_engine.families.grid.board import SMALLEST_AGENT, Board
+from gv_engine.families.grid.views import Views
+from gv_engine.frontend.controls.theme import DARK
+from gv_engine.frontend.drawing import lettering
+from gv_engine.frontend.drawing.hud import Layout, arrange
+from gv_engine.frontend.drawing.onlooker import MIN_SIZE, Onlooker
+from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+from gv_engine.frontend.drawing.widgets import line_height
+from gv_engine.language.frame import Frame
 
 PLAIN = {1: "hidden", 2: "floor", 3: "wall", 4: "exit", 6: "key", 7: "moving_obstacle"}
 SHEET = SpriteSheet()
@@ -127,10 +127,10 @@ def test_views_side_by_side():
 def test_pictures_need_no_display():
     code = (
         "import sys, numpy as np\n"
-        "from gv_engine.frame import Frame\n"
-        "from gv_engine.frontend.onlooker import Onlooker\n"
-        "from gv_engine.frontend.sprites import SpriteSheet, pygame\n"
-        "from gv_engine.frontend.views import Views\n"
+        "from gv_engine.language.frame import Frame\n"
+        "from gv_engine.frontend.drawing.onlooker import Onlooker\n"
+        "from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame\n"
+        "from gv_engine.families.grid.views import Views\n"
         "grid = np.full((3, 3, 3), 2, np.uint8)\n"
         "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
         "surface = pygame.Surface((400, 300))\n"

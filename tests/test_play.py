@@ -12,8 +12,8 @@ import pytest
 
 from gv_engine.commands import main
 from gv_engine.commands.new import write_starter
-from gv_engine.frontend.screens.start import StartScreen
-from gv_engine.geometry import ACTIONS
+from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
 from tests.player import playing, started
@@ -29,8 +29,9 @@ CAVE += [GO, GO, "MOVE_LEFT", GO, GO]
 PROCESSOR = '''
 import esper
 from components import Agent, Position, Solid
-from gv_engine import component, object_type
-from gv_engine.geometry import ACTUATE, step_x, step_y
+from gv_engine import object_type
+from gv_engine import component
+from gv_engine.language.geometry import ACTUATE, step_x, step_y
 
 @component
 class Rubble:

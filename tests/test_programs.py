@@ -9,12 +9,13 @@ import sys
 import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine.batches.compiled import reach
 from gv_engine.checking.lockstep import examine
-from gv_engine.compiled import reach
 
 RULES = '''
-from gv_engine import TRANSITION, system
-from gv_engine.geometry import ACTUATE, PICK_N_DROP, step_x, step_y
+from gv_engine import TRANSITION
+from gv_engine import system
+from gv_engine.language.geometry import ACTUATE, PICK_N_DROP, step_x, step_y
 from systems.queries import ahead, here
 
 
@@ -186,7 +187,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 TINY = """
 from numba import njit
-from gv_engine.compiled.program_cache import ProgramCache
+from gv_engine.batches.compiled.program_cache import ProgramCache
 
 def double(x):
     return 2 * x
@@ -211,7 +212,8 @@ def test_a_cache_that_several_processes_fill_at_once(tmp_path):
 
 
 STRAY = """
-from gv_engine import TRANSITION, system
+from gv_engine import TRANSITION
+from gv_engine import system
 
 @system(TRANSITION)
 def stray(w, agent, y: int = 0, facing: int = 0):
@@ -246,7 +248,8 @@ def test_a_misspelt_column_is_named(tmp_path):
 
 ANY_PYTHON = """
 import json
-from gv_engine import TRANSITION, system
+from gv_engine import TRANSITION
+from gv_engine import system
 
 @system(TRANSITION)
 def dictionary(w, agent):

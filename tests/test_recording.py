@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.frontend.drawing.recording import Recorder
 from gv_engine.playing.game import Game
 from gv_engine.playing.picture_files import FORMATS, Picture
-from gv_engine.playing.recording import Recorder
 
 # imageio leaves the pipes open through which it reads a video
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -11,7 +11,7 @@ import pytest
 from components.objects import EXIT
 from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
-from gv_engine.objects import OBJECT_TYPES
+from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.playing.game import Game
 from gv_engine.playing.reloading import Watch
 
@@ -26,7 +26,8 @@ observation_function: {name: fully_transparent, area: [[-1, 0], [0, 0]]}
 terminating_function: reach_exit
 """
 RULES = """\
-from gv_engine import REWARD, system
+from gv_engine import REWARD
+from gv_engine import system
 from .money import COIN
 
 @system(REWARD)

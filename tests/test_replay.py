@@ -19,10 +19,10 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.commands import main
 from gv_engine.commands.new import write_starter
-from gv_engine.geometry import ACTIONS
+from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError
-from gv_engine.scenario import names
+from gv_engine.reading.library import names
 
 SOLVED = Path(__file__).parent / "data" / "conformance" / "gv_keydoor.5x5.solved200.npz"
 

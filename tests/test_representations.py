@@ -7,11 +7,11 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from components.appearance import FLOOR
-from components.objects import BOX, DOOR, HIDDEN, KEY, NONE_GRID_OBJECT, WALL
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.objects import BOX, DOOR, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.representations import NAMES, Representation
-from gv_engine.spaces import observation_space
+from gv_engine.envs.representations import NAMES, Representation
+from gv_engine.envs.spaces import observation_space
 
 SPACE = {"objects": [FLOOR, WALL, DOOR, KEY], "colors": [4], "shape": (3, 5)}
 LEVEL = "keydoor-5x5"
@@ -60,7 +60,7 @@ def test_compact_counts_types_then_states_then_colours():
 def test_a_larger_dtype_where_numbers_need_it(monkeypatch):
     many = {kind: 40 if kind == DOOR else 1 for kind in range(9)}
     kinds = [type("Kind", (), {"num_states": many[kind]}) for kind in range(9)]
-    monkeypatch.setattr("gv_engine.representations.OBJECT_TYPES", kinds * 30)
+    monkeypatch.setattr("gv_engine.envs.representations.OBJECT_TYPES", kinds * 30)
     found = Representation("no-overlap", range(2, 230), range(5), (3, 3), is_state=False)
     assert found.dtype == np.uint16
     assert found.codes(cells((229, 0, 4))).tolist() == [[229, 230, 229 + 40 + 4 + 2]]

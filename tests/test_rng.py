@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.extending import register_jitable
 
-from gv_engine.compiled import (
+from gv_engine.batches.compiled import (
     record_methods,  # noqa: F401  # teaches numba the draws
     rng_kernels,
 )
-from gv_engine.compiled.intrinsics import table
-from gv_engine.layout import RNG
-from gv_engine.rng import generator_from_row, generator_to_row
+from gv_engine.batches.compiled.intrinsics import table
+from gv_engine.worlds.layout import RNG
+from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
 # a scenario's program marks what it reaches
 for kernel in vars(rng_kernels).values():

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.canvas import Canvas
-from gv_engine.frame import Frame
-from gv_engine.row_world import RowWorld
-from gv_engine.scenario import names
-from gv_engine.simulation import Simulation
-from gv_engine.world import AGENT
+from gv_engine.language.frame import Frame
+from gv_engine.reading.library import names
+from gv_engine.worlds.canvas import Canvas
+from gv_engine.worlds.row_world import RowWorld
+from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.world import AGENT
 from systems.rendering import draw_state_and_observation
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from components.objects import EXIT
-from gv_engine.component import column_name
-from gv_engine.errors import ScenarioError
-from gv_engine.geometry import MOVE_FORWARD, TURN_LEFT
-from gv_engine.objects import OBJECT_TYPES
-from gv_engine.scenario import Scenario
-from gv_engine.simulation import Simulation
-from gv_engine.system import REWARD, TRANSITION
+from gv_engine.language.component import column_name
+from gv_engine.language.errors import ScenarioError
+from gv_engine.language.geometry import MOVE_FORWARD, TURN_LEFT
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.system import REWARD, TRANSITION
+from gv_engine.reading.scenario import Scenario
+from gv_engine.worlds.simulation import Simulation
 
 RULES = '''\
 """Coins to collect."""
@@ -23,9 +23,9 @@ RULES = '''\
 import esper
 
 from components import Position
-from gv_engine.component import Int8, component
-from gv_engine.objects import object_type
-from gv_engine.system import REWARD, RESET, TRANSITION, system
+from gv_engine.language.component import Int8, component
+from gv_engine.language.objects import object_type
+from gv_engine.language.system import REWARD, RESET, TRANSITION, system
 
 
 @component
@@ -301,11 +301,11 @@ def test_parameters_by_annotation(folder):
         ("raise SystemExit", "rules.py:1: SystemExit"),
         ("raise ValueError('a\\nb')", "rules.py:1: ValueError: a b"),
         (
-            "from gv_engine.system import *; system(TRANSITION)(lambda w: 1)",
+            "from gv_engine.language.system import *; system(TRANSITION)(lambda w: 1)",
             "rules.py:1: TypeError: <lambda>(w) is no system",
         ),
         (
-            "from gv_engine.objects import object_type; object_type('Key')",
+            "from gv_engine.language.objects import object_type; object_type('Key')",
             "rules.py:1: ValueError: object type 'Key' is already declared in components.objects",
         ),
     ],
@@ -378,7 +378,7 @@ def test_scenarios_and_worlds_reach_other_processes(folder):
     simulation.step(MOVE_FORWARD)
     (folder / "pickle").write_bytes(pickle.dumps((scenario, simulation.world)))
     program = (
-        "import pickle, sys; from gv_engine.simulation import Simulation;"
+        "import pickle, sys; from gv_engine.worlds.simulation import Simulation;"
         "scenario, world = pickle.load(open(sys.argv[1], 'rb'));"
         "simulation = Simulation(scenario); simulation.reset(); simulation.step(0);"
         "print(simulation.world.reward, simulation.world.truncated, world.coin.has[3],"

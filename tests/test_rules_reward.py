@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gv_engine import RuleError
-from gv_engine.geometry import (
+from gv_engine.language.geometry import (
     ACTUATE,
     MOVE_BACKWARD,
     MOVE_FORWARD,

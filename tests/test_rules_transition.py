@@ -2,7 +2,7 @@
 
 import pytest
 
-from gv_engine.geometry import (
+from gv_engine.language.geometry import (
     ACTIONS,
     ACTUATE,
     MOVE_BACKWARD,

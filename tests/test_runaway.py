@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from gv_engine.commands import main
-from gv_engine.errors import GVEngineError, StoppedError
+from gv_engine.language.errors import GVEngineError, StoppedError
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game
-from gv_engine.runaway import _ALARM, Guard, Runaway
+from gv_engine.playing.runaway import _ALARM, Guard, Runaway
 from tests.player import ROOT, Player, playing
 from tests.screen import PATIENCE, Screen, until
 from tests.test_terminal import playing as in_terminal
@@ -37,7 +37,7 @@ RULES = """
 import time
 
 from gv_engine import *
-from gv_engine.geometry import TURN_LEFT
+from gv_engine.language.geometry import TURN_LEFT
 from systems.visibility import fully_transparent
 
 def for_ever(w):

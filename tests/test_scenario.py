@@ -14,10 +14,10 @@ import pytest
 from components.appearance import BLUE, FLOOR, NONE, RED, YELLOW
 from components.doors import CLOSED, LOCKED, OPEN
 from components.objects import BOX, DOOR, EXIT, KEY, TELEPOD, WALL
-from gv_engine.area import Area
-from gv_engine.component import column_name
-from gv_engine.errors import ScenarioError
-from gv_engine.geometry import (
+from gv_engine.language.area import Area
+from gv_engine.language.component import column_name
+from gv_engine.language.errors import ScenarioError
+from gv_engine.language.geometry import (
     ACTUATE,
     BACKWARD,
     FORWARD,
@@ -27,11 +27,19 @@ from gv_engine.geometry import (
     euclidean,
     manhattan,
 )
-from gv_engine.objects import OBJECT_TYPES
-from gv_engine.scenario import Scenario, gym_id, names
-from gv_engine.simulation import Simulation
-from gv_engine.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
-from gv_engine.world import AGENT
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.system import (
+    OBSERVATION,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+)
+from gv_engine.reading.library import gym_id, names
+from gv_engine.reading.scenario import Scenario
+from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.world import AGENT
 
 CONFIGS = json.loads((Path(__file__).parent / "data" / "scenario_configs.json").read_text())
 
@@ -381,7 +389,7 @@ def test_result_does_not_depend_on_hash_seeds(tmp_path):
     )
     (tmp_path / "scenario.yaml").write_text(json.dumps(scenario))
     program = (
-        "import sys; from gv_engine.scenario import Scenario; from gv_engine.objects import *;"
+        "import sys; from gv_engine import Scenario; from gv_engine.language.objects import *;"
         "s = Scenario.load(sys.argv[1]);"
         "print([OBJECT_TYPES[i].name for i in s.objects], s.observation_colors, s.actions,"
         " s.layout.dtype.names)"
@@ -401,8 +409,8 @@ def test_result_does_not_depend_on_hash_seeds(tmp_path):
 
 
 THINGS = """
-from gv_engine.component import Int8, component
-from gv_engine.objects import object_type
+from gv_engine.language.component import Int8, component
+from gv_engine.language.objects import object_type
 
 @component
 class {kind}:

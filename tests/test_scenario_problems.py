@@ -6,8 +6,8 @@ import pickle
 import numpy as np
 import pytest
 
-from gv_engine.errors import ScenarioError
-from gv_engine.scenario import Scenario
+from gv_engine.language.errors import ScenarioError
+from gv_engine.reading.scenario import Scenario
 
 LEVEL = """\
 name: level

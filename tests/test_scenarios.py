@@ -11,7 +11,7 @@ import pytest
 
 from gv_engine import GridEnv
 from gv_engine.checking.invariants import fault_of_row
-from gv_engine.scenario import names
+from gv_engine.reading.library import names
 from tests.comparing import same
 
 FAMILIES = [
@@ -55,7 +55,7 @@ def test_objects_and_compiled_play_the_same(name):
 TRACE = """
 import hashlib
 from gv_engine import GridEnv
-from gv_engine.scenario import names
+from gv_engine.reading.library import names
 from tests.test_scenarios import played
 for name in names():
     digest = hashlib.sha256()

@@ -17,19 +17,20 @@ import pytest
 import yaml
 
 import gv_engine
-from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError, snapshots
+from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.commands import main
-from gv_engine.errors import TrustError
-from gv_engine.families import load_scenario
-from gv_engine.frontend.app import App
-from gv_engine.frontend.bindings import Bindings
-from gv_engine.frontend.screens.play import PlayScreen
-from gv_engine.frontend.screens.replay import ReplayScreen
-from gv_engine.frontend.screens.start import StartScreen
-from gv_engine.frontend.settings import Settings
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.play import PlayScreen
+from gv_engine.frontend.window.screens.replay import ReplayScreen
+from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.language.errors import TrustError
+from gv_engine.language.system import TRANSITION
 from gv_engine.playing import catalogue
 from gv_engine.playing.game import Game
-from gv_engine.system import TRANSITION
+from gv_engine.reading.loading import load_scenario
+from gv_engine.rollouts import snapshots
 from tests.canary import ROOT, canary
 from tests.desk import Desk
 
@@ -279,7 +280,7 @@ def rollout_folder(place: Place, **consent: Any) -> Any:
     words = "rollout level --episodes 1 --max-steps 3 --out episodes"
     assert main(words.split()) == 0
     place.file.write_text(said)
-    about = gv_engine.episode_folder.read("episodes")[1]
+    about = gv_engine.rollouts.episode_folder.read("episodes")[1]
     return snapshots.found_again(about["scenario"], "episodes", **consent)
 
 
@@ -447,7 +448,7 @@ from shutil import rmtree
 from esper import Processor
 
 from gv_engine import REWARD, TRANSITION, system
-from gv_engine.mathy import MathyEnv
+from gv_engine.families.algebra import MathyEnv
 
 rebound = functools.partial(_exit, 3)
 
@@ -551,7 +552,9 @@ def test_packages_that_declare_themselves_may_be_named(place: Place):
     about = place.away / "pack_of_test-1.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Name: pack_of_test\nVersion: 1\n", "utf-8")
-    (about / "entry_points.txt").write_text("[gv_engine.rules]\nr = pack_of_test.rules\n", "utf-8")
+    (about / "entry_points.txt").write_text(
+        "[gv_engine.reading.rules]\nr = pack_of_test.rules\n", "utf-8"
+    )
     assert Scenario.load(place.level).calls(TRANSITION)[1].name == "rule"
     assert place.ran
     place.name("pack_of_test.other:rule")
@@ -683,7 +686,7 @@ LISTENING = """
 import sys
 from pathlib import Path
 from gv_engine import ScenarioError
-from gv_engine.families import load_scenario
+from gv_engine.reading.loading import load_scenario
 from tests.canary import Ear
 
 folder = Path(sys.argv[1])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.frontend.settings import KEPT, Settings, forced_scale
+from gv_engine.frontend.controls.settings import KEPT, Settings, forced_scale
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path):

@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import gv_engine
-from gv_engine import GridEnv, GridVectorEnv, Scenario, snapshots
+from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.commands import parser, play
 from gv_engine.commands.arguments import UsageError
-from gv_engine.snapshots import SnapshotError
+from gv_engine.rollouts import snapshots
+from gv_engine.rollouts.snapshots import SnapshotError
 from tests.strategies import meadow
 from tests.test_mixture import TWO
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.frontend.palette import PALETTES
-from gv_engine.frontend.sprites import SpriteSheet, pygame
-from gv_engine.frontend.theme import THEMES, Theme
-from gv_engine.resources import ASSETS
+from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.frontend.controls.theme import THEMES, Theme
+from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+from gv_engine.reading.resources import ASSETS
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))
 SPRITES = sorted({file.stem for file in FILES} - {"mark"})

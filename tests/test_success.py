@@ -9,21 +9,23 @@ import numpy as np
 import pytest
 
 import gv_engine
-from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError, episode_folder
+from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.checking.lockstep import examine
 from gv_engine.commands import main
 from gv_engine.commands.play import told
-from gv_engine.families import hooks_of, load_scenario, names
-from gv_engine.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
-from gv_engine.mathy.gym_env import ExpressionEnv
-from gv_engine.mathy.scenario import MathyScenario
-from gv_engine.mathy.vector_env import ExpressionVectorEnv
+from gv_engine.families.algebra.gym_env import ExpressionEnv
+from gv_engine.families.algebra.scenario import MathyScenario
+from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
 from gv_engine.playing.game import Game
-from gv_engine.policy import Uniform
-from gv_engine.reading.file import read_mapping
-from gv_engine.resources import SCENARIOS
-from gv_engine.rollout import rollout
-from gv_engine.row_world import RowWorld
+from gv_engine.reading.document import read_mapping
+from gv_engine.reading.families import hooks_of, names
+from gv_engine.reading.loading import load_scenario
+from gv_engine.reading.resources import SCENARIOS
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.policy import Uniform
+from gv_engine.rollouts.rollout import rollout
+from gv_engine.worlds.row_world import RowWorld
 from tests.boards import RULES
 
 WORLDS = pytest.mark.parametrize("world", ["object", "compiled"])

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.frontend.bindings import GROUPS, Bindings
-from gv_engine.frontend.settings import Settings
+from gv_engine.frontend.controls.bindings import GROUPS, Bindings
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.terminal.keys import Keys
+from gv_engine.frontend.terminal.play import _COMMANDS, TerminalGame
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
-from gv_engine.terminal.keys import Keys
-from gv_engine.terminal.play import _COMMANDS, TerminalGame
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 30.0  # s
@@ -175,14 +175,16 @@ def test_time_runs_if_it_is_asked_to():
 
 
 def test_replays_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gv_engine.terminal.play.replay_folder", lambda: tmp_path / "replays")
+    monkeypatch.setattr(
+        "gv_engine.frontend.terminal.play.replay_folder", lambda: tmp_path / "replays"
+    )
     terminal = screen()
     terminal.press("Left")
     terminal.press("Ctrl+S")
     (file,) = (tmp_path / "replays").iterdir()
     assert Replay.load(file) == terminal.game.replay()
     assert file.name in said(terminal, 200).replace("\n", "")
-    monkeypatch.setattr("gv_engine.terminal.play.replay_folder", lambda: file)
+    monkeypatch.setattr("gv_engine.frontend.terminal.play.replay_folder", lambda: file)
     terminal.press("Ctrl+S")
     assert "exists" in said(terminal)
 

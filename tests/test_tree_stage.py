@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 
 from gv_engine.commands import main
-from gv_engine.families import names
-from gv_engine.frontend.advice import Advice
-from gv_engine.frontend.app import App
-from gv_engine.frontend.bindings import Bindings
-from gv_engine.frontend.screens.play import PlayScreen
-from gv_engine.frontend.settings import Settings
-from gv_engine.frontend.sprites import pygame
-from gv_engine.frontend.theme import DARK, LIGHT
-from gv_engine.frontend.tree_cursor import TreeCursor
-from gv_engine.frontend.tree_layout import LEAST, TreeLayout, fit, lay_out
-from gv_engine.frontend.tree_stage import VIEWS, TreeStage, text_width
+from gv_engine.families.algebra.advice import Advice
+from gv_engine.families.algebra.cursor import TreeCursor
+from gv_engine.families.algebra.stage import VIEWS, TreeStage, text_width
+from gv_engine.families.algebra.tree_layout import LEAST, TreeLayout, fit, lay_out
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.controls.theme import DARK, LIGHT
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.terminal.play import TerminalGame
+from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.playing.catalogue import kin, load
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
-from gv_engine.terminal.play import TerminalGame
+from gv_engine.reading.families import names
 from tests.desk import Desk, home
 
 WORLDS = [name for name in names() if name.startswith("mathy-")]
@@ -41,7 +41,7 @@ def game_of(name: str = EASY, seed: int = 1) -> Game:
 
 
 def problem(text: str, **more: int) -> Game:
-    from gv_engine.families import load_scenario
+    from gv_engine.reading.loading import load_scenario
 
     return Game(load_scenario({**LONG, "problem": text, **more}), 0)  # type: ignore[arg-type]  # as it plays
 

@@ -14,8 +14,9 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine import GridEnv, GridVectorEnv, RuleError, batch
-from gv_engine.scenario import gym_id, names
+from gv_engine import GridEnv, GridVectorEnv, RuleError
+from gv_engine.batches import batch
+from gv_engine.reading.library import gym_id, names
 from tests.boards import distances, scenario
 from tests.comparing import same
 from tests.strategies import meadow, meadows, seeds

@@ -7,19 +7,19 @@ import re
 import numpy as np
 import pytest
 
-from components.objects import HIDDEN
+from components.appearance import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine.batches.compiled import sight
 from gv_engine.checking import lockstep
 from gv_engine.checking.lockstep import examine
-from gv_engine.geometry import TURN_LEFT, TURN_RIGHT
-from gv_engine.view import View
-from systems import observation
+from gv_engine.language.geometry import TURN_LEFT, TURN_RIGHT
+from gv_engine.worlds.view import View
 
 RULES = '''
 import numpy as np
 
 from gv_engine import TRANSITION, VISIBILITY, system
-from gv_engine.geometry import RIGHT
+from gv_engine.language.geometry import RIGHT
 
 @system(VISIBILITY)
 def glance(w, agent, view):
@@ -159,8 +159,8 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
     if kind == "object":
         monkeypatch.setattr(View, "look", look)
     else:
-        monkeypatch.setattr(observation, "cut_cells", cut_cells)
-        monkeypatch.setitem(observation.BY_CELLS, "cut_row", cut_cells)
+        monkeypatch.setattr(sight, "cut_cells", cut_cells)
+        monkeypatch.setitem(sight.BY_CELLS, "cut_row", cut_cells)
     # of a shape of its own, as Numba keeps what it has compiled for a view
     level = load("./rules.py:glance", area=[[-2, 0], [-1, 1]])
     assert f"of 4 {kind} worlds" in lockstep._fault_of_turns(level, kind, 20, seed=0)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.frame import Frame
-from gv_engine.frontend import window
-from gv_engine.frontend.sprites import pygame
-from gv_engine.frontend.unfinished import unfinished_file
+from gv_engine.frontend.controls.unfinished import unfinished_file
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.window import viewer as window
+from gv_engine.language.frame import Frame
 from gv_engine.playing.replay import Replay
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
@@ -188,7 +188,7 @@ viewer.close()
 def test_full_screen_and_back(tmp_path: Path):
     # without a window manager X11 has no full screen worth the name
     code = """
-from gv_engine.frontend.app import App
+from gv_engine.frontend.window.app import App
 app = App.load()
 def first(app):
     for held in (False, True, False):

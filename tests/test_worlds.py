@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from components.doors import Door
 from components.objects import KEY, WALL
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation, World
-from gv_engine.autoreset import DISABLED, KEEP, RESTART
-from gv_engine.batch import make_batch
+from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.batches.batch import make_batch
 from gv_engine.checking.invariants import fault_of_row
-from gv_engine.component import _WORLD_ATTRIBUTES, column_name
+from gv_engine.language.component import _WORLD_ATTRIBUTES, column_name
 from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds
 
@@ -420,7 +420,8 @@ PROCESSOR = '''
 import esper
 
 from components import Agent, Door, Position
-from gv_engine import TRANSITION, system
+from gv_engine import TRANSITION
+from gv_engine import system
 from systems.queries import ahead
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.objects import HIDDEN, NONE_GRID_OBJECT
-from gv_engine.component import NOTHING, column_name, fields_of
-from gv_engine.environment import Observation
-from gv_engine.objects import COLORS, OBJECT_TYPES
-from gv_engine.scenario import Scenario
-from gv_engine.world import AGENT
+from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.envs.environment import Observation
+from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.reading.scenario import Scenario
+from gv_engine.worlds.world import AGENT
 
 
 def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:

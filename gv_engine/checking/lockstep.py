@@ -13,17 +13,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
-from gv_engine.batch import Batch, ObjectBatch, make_batch
+from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
 from gv_engine.checking.invariants import fault_of_observation, fault_of_row
-from gv_engine.environment import GridEnv
-from gv_engine.errors import RuleError
-from gv_engine.geometry import ACTIONS
-from gv_engine.policy import Uniform
-from gv_engine.rng import generator_from_row
-from gv_engine.runaway import fuse
-from gv_engine.scenario import Scenario
-from gv_engine.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
+from gv_engine.envs.environment import GridEnv
+from gv_engine.language.errors import RuleError
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.system import (
+    OBSERVATION,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+)
+from gv_engine.playing.runaway import fuse
+from gv_engine.reading.scenario import Scenario
+from gv_engine.rollouts.policy import Uniform
+from gv_engine.worlds.rng import generator_from_row
 
 Worlds = Batch | ObjectBatch
 

@@ -14,9 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.scenario import Scenario
-from gv_engine.simulation import Simulation
-from gv_engine.system import OBSERVATION, REWARD, TERMINATING, TRANSITION, VISIBILITY, System
+from gv_engine.language.system import (
+    OBSERVATION,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    System,
+)
+from gv_engine.reading.scenario import Scenario
+from gv_engine.worlds.simulation import Simulation
 
 _ONLY_LOOK = (REWARD, TERMINATING, VISIBILITY, OBSERVATION)
 _DETERMINISTIC = (REWARD, TERMINATING)

@@ -15,9 +15,9 @@ from typing import Any
 from gv_engine import __version__
 from gv_engine.commands import bench, check, listing, new, play, record, replay, rollout
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
-from gv_engine.errors import GVEngineError, RuleError, ScenarioError
-from gv_engine.policy import PolicyError
-from gv_engine.rules import failure, place_of
+from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
+from gv_engine.reading.rules import failure, place_of
+from gv_engine.rollouts.policy import PolicyError
 
 COMMANDS = (play, replay, listing, new, check, rollout, record, bench)
 

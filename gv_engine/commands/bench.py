@@ -21,10 +21,10 @@ from gv_engine.commands.arguments import (
     duration,
     positive,
 )
-from gv_engine.environment import GridEnv
-from gv_engine.errors import BuiltInDoesNotCompileError, DoesNotCompileError
-from gv_engine.scenario import Scenario
-from gv_engine.vector_environment import GridVectorEnv
+from gv_engine.envs.environment import GridEnv
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.reading.scenario import Scenario
 
 _DEFAULT = "keydoor-9x9"
 _AHEAD = 64  # steps whose actions are drawn before the clock runs

@@ -16,9 +16,10 @@ from gv_engine.commands.arguments import (
     natural,
     positive,
 )
-from gv_engine.errors import ScenarioError, Stopped
-from gv_engine.families import hooks_of, load_scenario
-from gv_engine.runaway import Guard
+from gv_engine.language.errors import ScenarioError, Stopped
+from gv_engine.playing.runaway import Guard
+from gv_engine.reading.families import hooks_of
+from gv_engine.reading.loading import load_scenario
 
 _EXAMPLES = """\
 gv-engine check keydoor-9x9

@@ -6,9 +6,10 @@ import argparse
 
 from gv_engine.commands import tables
 from gv_engine.commands.arguments import Commands, add_command, complain
-from gv_engine.errors import MissingExtraError
-from gv_engine.families import FAMILIES, load_scenario
-from gv_engine.scenario import gym_id
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.library import gym_id
+from gv_engine.reading.loading import load_scenario
 
 _EXAMPLES = """\
 gv-engine list

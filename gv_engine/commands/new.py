@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gv_engine.commands.arguments import Commands, UsageError, add_command
 
-_STARTER = Path(__file__).parent.parent / "starter"
+_STARTER = Path(__file__).parent / "starter"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _EXAMPLES = """\
 gv-engine new cave

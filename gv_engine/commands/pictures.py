@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.commands.arguments import UsageError, positive
-from gv_engine.errors import nearest
+from gv_engine.language.errors import nearest
 from gv_engine.playing.picture_files import FORMATS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse
         OSError: the file cannot be written.
     """
     # here, so that no other command imports pygame
-    from gv_engine.playing import recording
+    from gv_engine.frontend.drawing import recording
 
     views = recording.views_of(scenario)
     if options.view not in views:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from gv_engine import snapshots
 from gv_engine.commands.arguments import (
     Commands,
     UsageError,
@@ -17,9 +16,10 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game, Played
-from gv_engine.runaway import PATIENCE, Guard, Runaway
-from gv_engine.scenario import Scenario
-from gv_engine.text import signed
+from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
+from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.text import signed
+from gv_engine.rollouts import snapshots
 
 _FIRST = "keydoor-9x9"
 _EXAMPLES = """\
@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
         "--from",
         dest="snapshot",
         metavar="FILE",
-        help="begin with a world that gv_engine.snapshots.save has written",
+        help="begin with a world that gv_engine.rollouts.snapshots.save has written",
     )
     parser.add_argument(
         "--row", metavar="N", type=natural, help="which world of FILE (default: 0, the first)"
@@ -69,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
     asked = options.scenario or options.snapshot or options.row is not None
     game = begin(options) if asked else None
     # here, so that no other command imports pygame
-    from gv_engine.frontend.app import App
-    from gv_engine.frontend.screens.start import StartScreen
-    from gv_engine.frontend.window import NoDisplay
+    from gv_engine.frontend.window.app import App
+    from gv_engine.frontend.window.screens.start import StartScreen
+    from gv_engine.frontend.window.viewer import NoDisplay
 
     def first(app: App) -> None:
         app.push(StartScreen(app))
@@ -91,10 +91,10 @@ def run(options: argparse.Namespace) -> int:
 def _in_terminal(options: argparse.Namespace) -> int:
     game = begin(options)
     # here, as rich takes a tenth of a second
-    from gv_engine.frontend.bindings import Bindings
-    from gv_engine.frontend.settings import Settings
-    from gv_engine.terminal.play import play
-    from gv_engine.terminal.tty import NoTerminal
+    from gv_engine.frontend.controls.bindings import Bindings
+    from gv_engine.frontend.controls.settings import Settings
+    from gv_engine.frontend.terminal.play import play
+    from gv_engine.frontend.terminal.tty import NoTerminal
 
     settings, wrong = Settings.load()
     bindings, broken = Bindings.load()

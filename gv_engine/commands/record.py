@@ -17,10 +17,10 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.commands.replay import verified
-from gv_engine.families import FAMILIES
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.picture_files import FORMATS
 from gv_engine.playing.replay import SUFFIX
+from gv_engine.reading.families import FAMILIES
 
 _STEPS = 100
 _EXAMPLES = """\

@@ -11,7 +11,7 @@ from gv_engine.playing.catalogue import load
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError
-from gv_engine.text import signed
+from gv_engine.reading.text import signed
 
 _EXAMPLES = """\
 gv-engine replay first.gvreplay
@@ -91,8 +91,8 @@ def _described(replay: Replay) -> str:
 
 def _watch(options: argparse.Namespace, given: Playable | None) -> int:
     # here, so that no other command imports pygame
-    from gv_engine.frontend.app import App
-    from gv_engine.frontend.window import NoDisplay
+    from gv_engine.frontend.window.app import App
+    from gv_engine.frontend.window.viewer import NoDisplay
 
     app = App.load(**consent(options))
     try:

@@ -25,10 +25,11 @@ from gv_engine.commands.arguments import (
     natural,
     positive,
 )
-from gv_engine.episode_folder import EpisodeFolder
-from gv_engine.families import hooks_of, load_scenario
-from gv_engine.policy import load_policy
-from gv_engine.rollout import Episode, num_actions, rollout
+from gv_engine.reading.families import hooks_of
+from gv_engine.reading.loading import load_scenario
+from gv_engine.rollouts.episode_folder import EpisodeFolder
+from gv_engine.rollouts.policy import load_policy
+from gv_engine.rollouts.rollout import Episode, num_actions, rollout
 
 _MOST_WORLDS = 256
 _EXAMPLES = """\

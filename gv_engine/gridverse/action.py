@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from gv_engine import geometry
+from gv_engine.language import geometry
 
 
 class Action(IntEnum):
-    """The eight actions, by their numbers in `gv_engine.geometry.ACTIONS`."""
+    """The eight actions, by their numbers in `gv_engine.language.geometry.ACTIONS`."""
 
     MOVE_FORWARD = geometry.MOVE_FORWARD
     MOVE_BACKWARD = geometry.MOVE_BACKWARD

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gv_engine.errors import RuleError
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.arguments import to_objects
 from gv_engine.gridverse.functions import checked_state, function_of, look_with
@@ -18,7 +17,8 @@ from gv_engine.gridverse.household import household
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import call, check, name_of
 from gv_engine.gridverse.state import State, become, state_of
-from gv_engine.system import (
+from gv_engine.language.errors import RuleError
+from gv_engine.language.system import (
     OBSERVATION,
     RESET,
     REWARD,

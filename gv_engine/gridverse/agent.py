@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import components
-from gv_engine.component import NOTHING
 from gv_engine.gridverse.geometry import Orientation, Position, Transform
 from gv_engine.gridverse.grid_object import Floor, GridObject, NoneGridObject
 from gv_engine.gridverse.household import Household, household
-from gv_engine.world import AGENT, World
+from gv_engine.language.component import NOTHING
+from gv_engine.worlds.world import AGENT, World
 
 
 class Agent:

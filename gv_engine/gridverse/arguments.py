@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gv_engine.errors import nearest
 from gv_engine.gridverse.geometry import Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Color, class_of, index_of
+from gv_engine.language.errors import nearest
+from gv_engine.language.system import Call, Phase, is_nested
 from gv_engine.reading.calls import NESTED
 from gv_engine.reading.names import DISTANCES
-from gv_engine.system import Call, Phase, is_nested
 
 _METRICS: dict[Any, Any] = {
     Position.manhattan_distance: DISTANCES["manhattan"],

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from components.objects import NONE_GRID_OBJECT
-from gv_engine.errors import nearest
-from gv_engine.geometry import ORIENTATIONS
+from components.appearance import NONE_GRID_OBJECT
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of
-from gv_engine.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.errors import nearest
+from gv_engine.language.geometry import ORIENTATIONS
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
 
 
 def rows_from(

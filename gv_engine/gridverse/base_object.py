@@ -12,7 +12,6 @@ import numpy as np
 import components
 from components.appearance import NONE, Kind
 from components.matter import Opaque, Portable, Solid
-from gv_engine.component import NOTHING, column_name, fields_of
 from gv_engine.gridverse.declaration import (
     CLASSES,
     Color,
@@ -22,8 +21,9 @@ from gv_engine.gridverse.declaration import (
     declare,
     state_field,
 )
-from gv_engine.layout import prefab
-from gv_engine.objects import OBJECT_TYPES, ObjectType
+from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType
+from gv_engine.worlds.layout import prefab
 
 if TYPE_CHECKING:
     from gv_engine.gridverse.household import Household

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints, overload
 import components
 from components.appearance import NONE
 from components.matter import Opaque, Portable, Solid
-from gv_engine.component import Int8, column_name, component, fields_of
-from gv_engine.objects import OBJECT_TYPES, ObjectType, object_type
+from gv_engine.language.component import Int8, column_name, component, fields_of
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
 
 if TYPE_CHECKING:
     from gv_engine.gridverse.base_object import GridObject

@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.area import Area
-from gv_engine.component import OUTSIDE
-from gv_engine.errors import RuleError
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.arguments import nested_phase, to_objects, to_systems
 from gv_engine.gridverse.geometry import Position
@@ -22,8 +19,10 @@ from gv_engine.gridverse.grid_object import Hidden
 from gv_engine.gridverse.household import household, new_world
 from gv_engine.gridverse.protocols import Rng, call, leading
 from gv_engine.gridverse.state import State, become, state_of
-from gv_engine.layout import Layout
-from gv_engine.system import (
+from gv_engine.language.area import Area
+from gv_engine.language.component import OUTSIDE
+from gv_engine.language.errors import RuleError
+from gv_engine.language.system import (
     RESET,
     REWARD,
     TERMINATING,
@@ -33,8 +32,9 @@ from gv_engine.system import (
     Phase,
     System,
 )
-from gv_engine.view import View
-from gv_engine.world import AGENT, World
+from gv_engine.worlds.layout import Layout
+from gv_engine.worlds.view import View
+from gv_engine.worlds.world import AGENT, World
 from systems.queries import blocks_vision
 
 _LARGEST = 64, 64

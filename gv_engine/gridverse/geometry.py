@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, SupportsIndex, overload
 
-from gv_engine import area, geometry
-from gv_engine.errors import nearest
-from gv_engine.geometry import euclidean, manhattan, step_x, step_y, turned
+from gv_engine.language import area, geometry
+from gv_engine.language.errors import nearest
+from gv_engine.language.geometry import euclidean, manhattan, step_x, step_y, turned
 
 
 class Shape(NamedTuple):

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.component import NOTHING
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
 from gv_engine.gridverse.household import household, new_world
-from gv_engine.world import World
+from gv_engine.language.component import NOTHING
+from gv_engine.worlds.world import World
 
 
 class Grid:

@@ -25,7 +25,7 @@ from enum import IntEnum
 from typing import overload
 
 import components
-from components.appearance import FLOOR
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.doors import OPEN
 from components.matter import Opaque, Solid
 from components.objects import (
@@ -33,10 +33,8 @@ from components.objects import (
     BOX,
     DOOR,
     EXIT,
-    HIDDEN,
     KEY,
     MOVING_OBSTACLE,
-    NONE_GRID_OBJECT,
     TELEPOD,
     WALL,
 )

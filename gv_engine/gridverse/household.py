@@ -7,12 +7,12 @@ from typing import Any
 
 import components
 from components.appearance import FLOOR, Kind
-from gv_engine.component import NOTHING, column_name, fields_of
-from gv_engine.errors import RuleError
 from gv_engine.gridverse.grid_object import Floor, GridObject, class_of
-from gv_engine.layout import Layout, rounded
-from gv_engine.objects import OBJECT_TYPES, ObjectType
-from gv_engine.world import World
+from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.errors import RuleError
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType
+from gv_engine.worlds.layout import Layout, rounded
+from gv_engine.worlds.world import World
 
 _SPARE = 8
 """Entities beyond those of two for each cell, an object and what is in it."""

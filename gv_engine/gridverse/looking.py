@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.geometry import FORWARD
 from gv_engine.gridverse.functions import BuiltIn, look_with
 from gv_engine.gridverse.geometry import as_area
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, VisibilityFunction
 from gv_engine.gridverse.state import State
-from gv_engine.system import REGISTRIES, VISIBILITY
-from gv_engine.view import View
-from gv_engine.world import AGENT
+from gv_engine.language.geometry import FORWARD
+from gv_engine.language.system import REGISTRIES, VISIBILITY
+from gv_engine.worlds.view import View
+from gv_engine.worlds.world import AGENT
 
 
 def from_visibility(

@@ -15,7 +15,7 @@ from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
-from gv_engine.system import (
+from gv_engine.language.system import (
     OBSERVATION,
     RESET,
     REWARD,

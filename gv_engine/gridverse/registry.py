@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
 import systems  # noqa: F401  # fills the registries of systems
-from gv_engine.errors import nearest
 from gv_engine.gridverse.adapters import system_from
 from gv_engine.gridverse.functions import BuiltIn
 from gv_engine.gridverse.looking import SHORTHANDS, from_visibility
 from gv_engine.gridverse.protocols import PROTOCOLS, leading
-from gv_engine.system import (
+from gv_engine.language.errors import nearest
+from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
     RESET,

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import NONE
-from components.objects import HIDDEN, NONE_GRID_OBJECT
+from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.geometry import Shape
 from gv_engine.gridverse.grid_object import Color, GridObject, class_of, index_of
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
-from gv_engine.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
 
 
 class ActionSpace:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gv_engine.component import NOTHING
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.arrays import agent_from, item_from, rows_from
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Hidden
 from gv_engine.gridverse.household import household
-from gv_engine.world import World
+from gv_engine.language.component import NOTHING
+from gv_engine.worlds.world import World
 
 
 class State:

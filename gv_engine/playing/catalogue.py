@@ -12,15 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Unpack, cast
 
-from gv_engine.errors import ScenarioError
-from gv_engine.families import FAMILIES, names, read_scenario
-from gv_engine.files import read_bytes
+from gv_engine.language.errors import ScenarioError
 from gv_engine.playing.episode import Playable
-from gv_engine.reading.file import LARGEST, read_file
+from gv_engine.reading.document import LARGEST, read_file
+from gv_engine.reading.families import FAMILIES, names
+from gv_engine.reading.files import read_bytes
+from gv_engine.reading.library import find
+from gv_engine.reading.loading import read_scenario
+from gv_engine.reading.resources import SCENARIOS
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import mapping
-from gv_engine.resources import SCENARIOS
-from gv_engine.scenario import find
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)

@@ -2,68 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from gv_engine.rules import SourceFile, digest
-
-if TYPE_CHECKING:
-    from gv_engine.reading.file import Document
-
-
-class Identity(NamedTuple):
-    """Which scenario it is, so that a replay finds it again.
-
-    Attributes:
-        family: of worlds, such as `grid`.
-        name: of the scenario.
-        digest: hexadecimal digits that stand for all it says, the Python files it names included.
-        text: what it says, for people; never loaded.
-    """
-
-    family: str
-    name: str
-    digest: str
-    text: str
-
-    @classmethod
-    def of(
-        cls,
-        family: str,
-        name: str,
-        document: Document,
-        changes: Mapping[str, Any],
-        code: Iterable[SourceFile],
-        members: Sequence[str] = (),
-    ) -> Identity:
-        """The identity of a scenario; equal for equal content, wherever the files are.
-
-        Args:
-            family, name: see the attributes.
-            document: what was read.
-            changes: what was changed in it.
-            code: the Python files that it uses.
-            members: digests of the scenarios that it is a mixture of.
-        """
-        files = sorted((_label(file.path, document.folder), file.digest) for file in code)
-        said = [name, document.root.plain, dict(changes), files, members]
-        content = json.dumps(said, sort_keys=True, default=str)
-        return cls(family, name, digest(content.encode()), document.text)
-
-
-def _label(path: Path, folder: Path) -> str:
-    """What a rule file is called wherever the scenario lies; the name alone for one elsewhere."""
-    return path.name if path.parent != folder.resolve() else f"./{path.name}"
-
-
-def watched(source: Path | None, code: Iterable[SourceFile]) -> tuple[Path, ...]:
-    """The files that a scenario was made of, and all Python files that it might come to use."""
-    own = {file.path for file in code}
-    if source:
-        own.update((source, *source.parent.glob("*.py")))
-    return tuple(sorted(own))
+from gv_engine.reading.identity import Identity
 
 
 class Episode(Protocol):
@@ -114,7 +57,7 @@ class Episode(Protocol):
         """Whether each of the actions would do something now."""
 
     def frame(self, message: str) -> Any:
-        """What is to be seen now, in a grid a `gv_engine.frame.Frame`."""
+        """What is to be seen now, in a grid a `gv_engine.language.frame.Frame`."""
 
     def row(self) -> Any:
         """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine import __version__
-from gv_engine.errors import RuleError, ScenarioError, Stopped, StoppedError
-from gv_engine.pictures import sprite_folders, sprite_name
+from gv_engine.language.errors import RuleError, ScenarioError, Stopped, StoppedError
+from gv_engine.playing.drawings import sprite_folders, sprite_name
 from gv_engine.playing.episode import Episode, Playable
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
-from gv_engine.rules import failure
+from gv_engine.reading.rules import failure
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # drawn ones are short enough to be typed again
@@ -96,7 +96,7 @@ class Game:
         return game
 
     def frame(self) -> Any:
-        """What is to be seen now, in a grid a `gv_engine.frame.Frame`.
+        """What is to be seen now, in a grid a `gv_engine.language.frame.Frame`.
 
         Raises:
             RuleError: a rendering system failed.

@@ -22,20 +22,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.bound_call import BoundCall
-from gv_engine.component import NOTHING, column_name, fields_of
-from gv_engine.errors import Stopped
-from gv_engine.geometry import ACTIONS, ORIENTATIONS
-from gv_engine.objects import COLORS, OBJECT_TYPES
-from gv_engine.representations import NAMES, Arrays, Representation, observer
-from gv_engine.rng import generator_from_row
-from gv_engine.simulation import Simulation
-from gv_engine.system import REGISTRIES, VISIBILITY, Call
-from gv_engine.text import words
-from gv_engine.world import AGENT
+from gv_engine.envs.representations import NAMES, Arrays, Representation, observer
+from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.errors import Stopped
+from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.system import REGISTRIES, VISIBILITY, Call
+from gv_engine.reading.text import words
+from gv_engine.worlds.bound_call import BoundCall
+from gv_engine.worlds.rng import generator_from_row
+from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
-    from gv_engine.scenario import Scenario
+    from gv_engine.reading.scenario import Scenario
 
 REPRESENTATIONS = NAMES
 

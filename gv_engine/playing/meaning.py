@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.layout import RNG
-from gv_engine.objects import OBJECT_TYPES
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.worlds.layout import RNG
 
 _PLAIN = (
     "reward",

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine import __version__
-from gv_engine.errors import GVEngineError
-from gv_engine.files import bytes_for_people, read_bytes, replacing
+from gv_engine.language.errors import GVEngineError
 from gv_engine.playing.catalogue import built_in, load
-from gv_engine.playing.episode import Identity, Playable
+from gv_engine.playing.episode import Playable
+from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
+from gv_engine.reading.identity import Identity
 
 SUFFIX = ".gvreplay"
 OUTCOMES = ("", "terminated", "truncated")

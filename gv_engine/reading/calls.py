@@ -14,7 +14,19 @@ from typing import Annotated, Any, get_args, get_origin
 
 import numpy as np
 
-from gv_engine.area import Area
+from gv_engine.language.area import Area
+from gv_engine.language.system import (
+    REGISTRIES,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    Parameter,
+    Phase,
+    System,
+)
 from gv_engine.reading.names import Names, called
 from gv_engine.reading.values import (
     Node,
@@ -32,18 +44,6 @@ from gv_engine.reading.values import (
     read_plain,
     truth,
     word,
-)
-from gv_engine.system import (
-    REGISTRIES,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Parameter,
-    Phase,
-    System,
 )
 
 NESTED = {

@@ -18,11 +18,10 @@ import esper
 
 import systems  # noqa: F401  # fills the registries
 from components.objects import built_in_types
-from gv_engine import geometry, rules
-from gv_engine.objects import OBJECT_TYPES
-from gv_engine.reading.trust import Trust, is_file
-from gv_engine.reading.values import Node, Refused, Wrong, instead, one_of, word
-from gv_engine.system import (
+from gv_engine.language import geometry
+from gv_engine.language.modules import is_rule_module
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
     REWARD,
@@ -35,6 +34,10 @@ from gv_engine.system import (
     system_of,
     unwrapped,
 )
+from gv_engine.reading import rules
+from gv_engine.reading.trust import Trust, is_file
+from gv_engine.reading.upstairs import system_from_states
+from gv_engine.reading.values import Node, Refused, Wrong, instead, one_of, word
 from systems.reset import from_map
 
 _MOST_MODULES = 100
@@ -132,7 +135,7 @@ class Names:
 
     def _is_own(self, thing: Any) -> bool:
         home = _home(thing)
-        if rules.is_rule_module(home):
+        if is_rule_module(home):
             return rules.folder_of(home).is_relative_to(self._folder.resolve())
         return bool(home) and not self._trust.refusal(self._folder, home)
 
@@ -232,12 +235,10 @@ class Names:
         return system
 
     def _function_of_states(self, node: Node, thing: Any, phase: Phase) -> System:
-        from gv_engine.gridverse.adapters import system_from  # which most scenarios do without
-
         if callable(thing) and not self._is_own(thing) and not _is_registered(thing, phase):
             raise self._foreign(node, thing)
         try:
-            return system_from(thing, phase, node.text.rpartition(":")[2])
+            return system_from_states(thing, phase, node.text.rpartition(":")[2])
         except TypeError as error:
             raise Wrong(
                 node,
@@ -279,7 +280,7 @@ class Names:
         types = {
             t.name: t.index
             for t in OBJECT_TYPES
-            if t.module in self._homes() or not rules.is_rule_module(t.module)
+            if t.module in self._homes() or not is_rule_module(t.module)
         }
         if where:
             home = self.modules[where].__name__

@@ -8,14 +8,27 @@ from typing import Any, TypeVar
 import components
 from components.appearance import NONE
 from components.objects import BOX
-from gv_engine.component import column_name, is_component
-from gv_engine.geometry import ACTIONS
-from gv_engine.layout import Layout, rounded
-from gv_engine.objects import COLORS, OBJECT_TYPES, ObjectType
+from gv_engine.language.component import column_name, is_component
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectType
+from gv_engine.language.system import (
+    OBSERVATION,
+    REGISTRIES,
+    RENDERING,
+    RESET,
+    REWARD,
+    SUCCESS,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    Phase,
+)
 from gv_engine.reading.calls import Calls, is_complete
-from gv_engine.reading.file import Document
+from gv_engine.reading.document import Document
 from gv_engine.reading.map import Legend, read_legend, read_map
 from gv_engine.reading.names import Names
+from gv_engine.reading.rules import sources
 from gv_engine.reading.values import (
     Node,
     Problems,
@@ -33,19 +46,7 @@ from gv_engine.reading.values import (
     word,
     words,
 )
-from gv_engine.rules import sources
-from gv_engine.system import (
-    OBSERVATION,
-    REGISTRIES,
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    Phase,
-)
+from gv_engine.worlds.layout import Layout, rounded
 
 _OPTIONAL = (
     "family",
@@ -125,6 +126,7 @@ class _Reader:
             SUCCESS: self.key("success_function", self.success, ()),
             VISIBILITY: visibility,
             OBSERVATION: own,
+            RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
         }
         fields = {
             "name": self.key("name", word, self.default_name()),

@@ -12,9 +12,9 @@ from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypedDict, cast
 
-from gv_engine.resources import SCENARIOS
+from gv_engine.reading.resources import SCENARIOS
 
-GROUP = "gv_engine.rules"
+GROUP = "gv_engine.reading.rules"
 """Entry points by which installed packages declare modules that scenarios may name."""
 
 _ENGINE = ("components", "systems")

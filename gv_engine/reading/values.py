@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from gv_engine.area import Area
-from gv_engine.errors import ScenarioError, TrustError, nearest
-from gv_engine.objects import COLORS
+from gv_engine.language.area import Area
+from gv_engine.language.errors import ScenarioError, TrustError, nearest
+from gv_engine.language.objects import COLORS
 
 LONGEST_SIDE = 512
 """Cells of a grid."""

@@ -3,8 +3,8 @@
 from typing import Any
 
 from components.doors import CLOSED, OPEN
-from gv_engine.geometry import ACTUATE
-from gv_engine.system import TERMINATING, TRANSITION, system
+from gv_engine.language.geometry import ACTUATE
+from gv_engine.language.system import TERMINATING, TRANSITION, system
 from systems.building import put_agent
 from systems.queries import ahead
 

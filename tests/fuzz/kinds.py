@@ -19,19 +19,21 @@ import numpy as np
 import yaml
 
 import gv_engine
-from gv_engine import GridEnv, GridVectorEnv, episode_folder, snapshots
-from gv_engine.episode_folder import EpisodeFolder, RolloutError
-from gv_engine.errors import GVEngineError, RuleError, ScenarioError
-from gv_engine.families import hooks_of, load_scenario
-from gv_engine.frontend.bindings import Bindings
-from gv_engine.frontend.bindings import as_toml as keys_as_toml
-from gv_engine.frontend.settings import Settings
+from gv_engine import GridEnv, GridVectorEnv
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.bindings import as_toml as keys_as_toml
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.playing.catalogue import load as load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError, _sealed
-from gv_engine.resources import SCENARIOS
-from gv_engine.rollout import rollout
-from gv_engine.snapshots import SnapshotError
+from gv_engine.reading.families import hooks_of
+from gv_engine.reading.loading import load_scenario
+from gv_engine.reading.resources import SCENARIOS
+from gv_engine.rollouts import episode_folder, snapshots
+from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.rollouts.rollout import rollout
+from gv_engine.rollouts.snapshots import SnapshotError
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited
 
 Case = dict[str, bytes]
@@ -220,7 +222,7 @@ class Rollouts:
         env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
         out = folder / "made"
         written = EpisodeFolder(out, env, {"seed": 0})
-        policy = gv_engine.policy.load_policy("random", 1, len(env.scenario.actions))
+        policy = gv_engine.rollouts.policy.load_policy("random", 1, len(env.scenario.actions))
         for episode in rollout(env, policy, 3, 0, keep=True):
             written.append(episode)
         written.close(complete=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from gv_engine.errors import ScenarioError
+from gv_engine.language.errors import ScenarioError
 from tests.fuzz.kinds import Case, Kind, kinds
 
 MOST_CPU = 2.0

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gv_engine.errors import RuleError
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.envs.inner_env import InnerEnv
 from gv_engine.gridverse.functions import function_of
@@ -17,10 +16,18 @@ from gv_engine.gridverse.protocols import call
 from gv_engine.gridverse.rng import make_rng
 from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
 from gv_engine.gridverse.state import State
-from gv_engine.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
+from gv_engine.language.errors import RuleError
+from gv_engine.language.system import (
+    OBSERVATION,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+)
 
 if TYPE_CHECKING:
-    from gv_engine.scenario import Scenario
+    from gv_engine.reading.scenario import Scenario
 
 
 class GridWorld(InnerEnv):

@@ -1,0 +1,89 @@
+from .envs.environment import GridEnv
+from .envs.vector_environment import GridVectorEnv
+from .gridverse import (
+    Action,
+    State,
+    debugging,
+    observation_function_registry,
+    reset_function_registry,
+    reward_function_registry,
+    terminating_function_registry,
+    transition_function_registry,
+    visibility_function_registry,
+)
+from .language.component import (
+    NOTHING,
+    Coordinate,
+    EntityId,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    component,
+)
+from .language.errors import (
+    CapacityError,
+    DoesNotCompileError,
+    GVEngineError,
+    RuleError,
+    ScenarioError,
+)
+from .language.objects import object_type
+from .language.system import (
+    OBSERVATION,
+    RENDERING,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Phase,
+    system,
+)
+from .reading.loading import load_scenario
+from .reading.scenario import Scenario
+from .worlds.simulation import Simulation
+from .worlds.world import AGENT, World
+
+__version__: str
+__all__ = [
+    "AGENT",
+    "NOTHING",
+    "OBSERVATION",
+    "RENDERING",
+    "RESET",
+    "REWARD",
+    "TERMINATING",
+    "TRANSITION",
+    "VISIBILITY",
+    "Action",
+    "CapacityError",
+    "Coordinate",
+    "DoesNotCompileError",
+    "EntityId",
+    "Float64",
+    "GVEngineError",
+    "GridEnv",
+    "GridVectorEnv",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Phase",
+    "RuleError",
+    "Scenario",
+    "ScenarioError",
+    "Simulation",
+    "State",
+    "World",
+    "component",
+    "debugging",
+    "load_scenario",
+    "object_type",
+    "observation_function_registry",
+    "reset_function_registry",
+    "reward_function_registry",
+    "system",
+    "terminating_function_registry",
+    "transition_function_registry",
+    "visibility_function_registry",
+]

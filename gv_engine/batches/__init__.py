@@ -1,0 +1,1 @@
+"""Many worlds side by side: compiled rows, or objects."""

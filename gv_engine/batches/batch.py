@@ -1,0 +1,387 @@
+"""Many worlds at once: compiled rows, or object worlds where a rule does not compile.
+
+Both kinds show the same thing in the same arrays (`Outputs`), so that environments do not know
+which one they drive.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.batches.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.team import Team
+from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
+from gv_engine.language.system import System
+from gv_engine.reading.rules import in_words
+from gv_engine.worlds.rng import generator_from_row, generator_to_row
+from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.view import view_record
+
+if TYPE_CHECKING:
+    from gv_engine.batches.compiled.compiler import Program
+    from gv_engine.reading.scenario import Scenario
+
+
+Worlds = int | NDArray[np.int64]
+"""The number of one, or (K,) numbers."""
+
+_LEAST = 512
+"""Worlds that are done sooner than another thread wakes up."""
+
+
+class _Lane(NamedTuple):
+    """What a thread runs a program with.
+
+    Attributes:
+        program: compiled from the systems of some members of the scenario.
+        systems: by the marks that say in `records` which one runs.
+        records: its parameters, for this thread alone.
+        addresses: of the arrays that it works on.
+        arrays: these, kept where they are.
+    """
+
+    program: Program
+    systems: dict[int, System]
+    records: NDArray[Any]
+    addresses: NDArray[np.int64]
+    arrays: tuple[NDArray[Any], ...]
+
+
+class Batch:
+    """N worlds as rows of one array, run by compiled code.
+
+    Programs of rules that do not come with the engine refuse an index beyond its array, in the
+    engine's own functions too, as these may be called with any number.
+
+    Args:
+        num_threads: how many threads share the work; the results are the same for any number.
+        masks: whether to find out which actions would do something, a tenth of the work.
+        checked: whether programs of the engine's own rules alone refuse such an index too.
+
+    Attributes:
+        checked: whether an index beyond its array is an error.
+        rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
+        outputs: what the worlds show.
+
+    Raises:
+        DoesNotCompileError: a rule of the scenario cannot be compiled; it says which and why.
+    """
+
+    world = "compiled"
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        num_worlds: int,
+        num_threads: int = 1,
+        masks: bool = True,
+        checked: bool = False,
+    ) -> None:
+        from gv_engine.batches.compiled import (
+            chains,
+            compiler,  # the one place that brings in numba
+        )
+        from gv_engine.batches.compiled.intrinsics import mark
+
+        compiler.check(scenario)
+        self.scenario = scenario
+        self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
+        # as in `World`; a generator of zeros would draw the same for ever
+        generator_to_row(np.random.default_rng(0), self.rows["rng"])
+        self.outputs = Outputs.of(scenario, num_worlds)
+        self._actions = np.zeros(num_worlds, np.int64)
+        shown = [_as_records(array) for array in vars(self.outputs).values()]
+        tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
+
+        def arrays(member: Scenario, records: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+            view = view_record(member.area, member.visibility.system.rows)
+            return self.rows, records, view, self._actions, *shown
+
+        # a world is played by one member's rules after the other's
+        self.checked = checked or not all(chains.is_own(member) for member in scenario.members)
+        for number, member in enumerate(scenario.members):
+            records = chains.parameters(scenario, number, masks, self.checked)
+            slots = [scenario.reward_names.index(name) for name in member.reward_names]
+            dtypes = [array.dtype for array in arrays(member, records)]
+            program = compiler.compile_scenario(member, slots, dtypes)
+            tables.setdefault(program, (member, records))[1][number] = records[number]
+        # for each thread, which looks into views of its own
+        self._lanes: list[list[_Lane]] = []
+        for _ in range(num_threads):
+            lanes = []
+            for program, (member, records) in tables.items():
+                systems = {mark(prefix): call.system for prefix, call in chains.all_parts(member)}
+                own = arrays(member, records.copy())
+                addresses = np.array([array.ctypes.data for array in own], np.int64)
+                program.prepare(addresses)
+                lanes.append(_Lane(program, systems, own[1], addresses, own))
+            # a program draws what its worlds play next, and leaves that to the member's program
+            self._lanes.append([*lanes, *lanes[:-1]])
+        self._errors: dict[int, Exception] = {}
+        self._masks = masks
+        self._team = Team(num_threads)
+        # two pieces for each thread, so that a quick one can help out
+        self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
+        self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def set_generator(self, i: int, generator: np.random.Generator) -> None:
+        """Give world i the state of a PCG64 generator, from which its next level is drawn."""
+        generator_to_row(generator, self.rows["rng"][i])
+
+    def run(self, actions: NDArray[np.int64], mode: int) -> None:
+        """Let every world act, or RESTART, LOOK or KEEP where the action says so.
+
+        Args:
+            actions: (N,) int64 positions in the scenario's action space; not checked.
+            mode: one of `gv_engine.batches.autoreset`.
+
+        Raises:
+            RuleError: a rule is not defined on one of the worlds, or broke off with an error of
+                Python's; the others have gone on.
+        """
+        self._actions[:] = actions
+        if self._at_once:
+            failed = self._run(self._lanes[0][0], 0, len(self.rows), mode)
+        else:
+            failed = self._run_in_chunks(mode)
+        if failed:
+            self._raise(np.flatnonzero(actions != KEEP))
+
+    def _run(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
+        """Run a program over some of the worlds; how many have failed since the last that broke
+        off, and that one."""
+        broken = 0
+        while True:
+            try:
+                failed: int = lane.program.run(lane.addresses, start, stop, mode)
+                return failed + broken
+            except Exception as error:  # whatever comes out of a rule
+                start = self._break_off(lane, start, stop, error)
+                broken = 1
+
+    def _break_off(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
+        """Blame an error on the world that is being run; the number of the next one."""
+        busy = np.flatnonzero(self._actions[start:stop] == BUSY)
+        if not busy.size:
+            raise error
+        i = start + int(busy[0])
+        row = self.rows[i]
+        if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
+            row["member"] = 0
+        running = lane.records["running"][row["member"]] if self.checked else 0
+        if int(running) in lane.systems:
+            lane.systems[int(running)].blame(error)
+        self._errors[i] = error
+        row["error"] = 1
+        self._actions[i] = KEEP
+        return i + 1
+
+    def _run_in_chunks(self, mode: int) -> int:
+        num_worlds, chunk = len(self.rows), self._chunk
+        starts = count(0, chunk)
+
+        def work(thread: int) -> int:
+            failed = 0
+            while (start := next(starts)) < num_worlds:
+                stop = min(start + chunk, num_worlds)
+                for lane in self._lanes[thread]:
+                    failed += self._run(lane, start, stop, mode)
+            return failed
+
+        return self._team.run(work, min(self._team.size, -(-num_worlds // chunk)))
+
+    def _raise(self, acted: NDArray[np.int64]) -> None:
+        failed = int(acted[self.rows["error"][acted] != 0][0])
+        broken, self._errors = self._errors.get(failed), {}
+        if broken:
+            raise RuleError(f"world {failed}: {in_words(broken)}") from broken
+        code = int(self.rows["error"][failed])
+        errors = (lane.program.errors for lane in self._lanes[0])
+        error = next(each[code] for each in errors if code in each)
+        raise type(error)(f"world {failed}: {error}")
+
+    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
+        """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
+        rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
+        return rows.reshape(np.shape(worlds))
+
+    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
+        """Make these worlds, all different, the worlds of rows, or all of them that of one row.
+
+        Raises:
+            ValueError: the rows have another layout.
+        """
+        self.scenario.check(rows)
+        self.rows[worlds] = rows
+        self.outputs.terms[worlds] = 0.0  # those of another member would stay
+        self.run(looking(len(self), worlds), NEXT_STEP)
+        self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
+        self.outputs.success[worlds] = rows["success"]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        kind = self._team.size, self._masks, self.checked
+        return self.scenario, self.rows, self.outputs, *kind
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        scenario, rows, outputs, *more = state
+        self.__init__(scenario, len(rows), *more)  # type: ignore[misc]  # its addresses are those of now
+        self.rows[:] = rows
+        self.outputs.become(outputs)
+
+
+def _as_records(array: NDArray[Any]) -> NDArray[Any]:
+    """(N,) records with one field `row` over an (N, …) array; arrays of numbers as they are."""
+    if array.ndim == 1:
+        return array
+    record = np.dtype([("row", array.dtype, array.shape[1:])])
+    return np.ndarray(len(array), record, array.data if array.size else None)
+
+
+def looking(num_worlds: int, worlds: Worlds) -> NDArray[np.int64]:
+    """(N,) for `run`: these worlds are looked at, the others left alone."""
+    actions = np.full(num_worlds, KEEP)
+    actions[worlds] = LOOK
+    return actions
+
+
+class ObjectBatch:
+    """N object worlds behind the interface of `Batch`: any Python, at the speed of Python."""
+
+    world = "object"
+
+    def __init__(self, scenario: Scenario, num_worlds: int, masks: bool = True) -> None:
+        self.scenario = scenario
+        self._masks = masks
+        self.outputs = Outputs.of(scenario, num_worlds)
+        self.simulations = [Simulation(scenario) for _ in range(num_worlds)]
+
+    def __len__(self) -> int:
+        return len(self.simulations)
+
+    def set_generator(self, i: int, generator: np.random.Generator) -> None:
+        """Give world i the state of a generator, from which its next level is drawn."""
+        self.simulations[i].world.rng = copy.deepcopy(generator)
+
+    def run(self, actions: NDArray[np.int64], mode: int) -> None:
+        """As `Batch.run`."""
+        failed = None
+        for i, action in enumerate(actions.tolist()):
+            if action != KEEP:
+                try:
+                    self._run(i, action, mode)
+                except RuleError as error:
+                    failed = failed or error
+        if failed:
+            raise failed
+
+    def _run(self, i: int, action: int, mode: int) -> None:
+        out, simulation = self.outputs, self.simulations[i]
+        world = simulation.world
+        try:
+            if action == RESTART or (
+                action >= 0 and mode == NEXT_STEP and (world.terminated or world.truncated)
+            ):
+                simulation.reset()
+                out.rewards[i] = out.terms[i] = 0.0
+                out.terminated[i] = out.truncated[i] = out.success[i] = False
+                out.returns[i] = out.lengths[i] = 0
+            elif action >= 0:
+                simulation.step(self.scenario.actions[action])
+                out.rewards[i] = world.reward
+                out.terms[i] = simulation.terms
+                out.terminated[i], out.truncated[i] = world.terminated, world.truncated
+                out.success[i] = world.success
+                out.returns[i], out.lengths[i] = world.total, world.steps
+                if mode == SAME_STEP and (world.terminated or world.truncated):
+                    simulation.observe(out.final_grid[i], out.final_item[i])
+                    if self._masks:
+                        simulation.valid_actions(out.final_mask[i])
+                    out.final_terms[i] = out.terms[i]
+                    out.final_member[i] = world.member
+                    simulation.reset()
+                    out.terms[i] = 0.0
+            simulation.observe(out.grid[i], out.item[i])
+            if self._masks:
+                simulation.valid_actions(out.mask[i])
+            out.member[i] = world.member
+        except RuleError as error:
+            raise type(error)(f"world {i}: {error}") from error
+        except Exception as error:  # whatever comes out of a rule
+            raise RuleError(f"world {i}: {in_words(error)}") from error
+
+    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
+        """As `Batch.snapshot`."""
+        chosen = np.atleast_1d(worlds).tolist()
+        rows = np.empty(len(chosen), self.scenario.layout.dtype)
+        for k, i in enumerate(chosen):
+            rows[k] = self.simulations[i].world.snapshot()
+        return rows.reshape(np.shape(worlds))
+
+    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
+        """As `Batch.restore`."""
+        self.scenario.check(rows)
+        chosen = np.atleast_1d(worlds).tolist()
+        each = [
+            row.reshape(()) for row in np.split(np.broadcast_to(rows, len(chosen)), len(chosen))
+        ]
+        for i, row in zip(chosen, each, strict=True):
+            self.simulations[i].world.restore(row)
+        self.outputs.terms[worlds] = 0.0
+        self.run(looking(len(self), worlds), NEXT_STEP)
+        for i, row in zip(chosen, each, strict=True):
+            self.simulations[i].world.rng = generator_from_row(row["rng"])
+        self.outputs.success[worlds] = rows["success"]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.scenario, self.snapshot(np.arange(len(self))), self.outputs, self._masks
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        scenario, rows, outputs, masks = state
+        self.__init__(scenario, len(rows), masks)  # type: ignore[misc]  # esper keeps worlds in a context
+        for i, simulation in enumerate(self.simulations):
+            simulation.world.restore(rows[i : i + 1].reshape(()))
+            simulation.terms = outputs.terms[i].tolist()
+        self.outputs.become(outputs)
+
+
+def make_batch(
+    scenario: Scenario,
+    num_worlds: int,
+    world: str = "auto",
+    num_threads: int = 1,
+    masks: bool = True,
+    checked: bool = False,
+) -> Batch | ObjectBatch:
+    """Compiled worlds; object ones where that is asked for or an author's rule does not compile.
+
+    Args:
+        world: "compiled", "object", or "auto": compiled if possible, with a warning if not.
+        num_threads: for compiled worlds; objects take turns in one.
+        masks: whether to find out which actions would do something.
+        checked: as for `Batch`; objects refuse an index beyond their columns anyway.
+
+    Raises:
+        DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled, or "auto" and
+            none of the rules is an author's.
+        ValueError: `world` is none of the three.
+    """
+    if world not in ("auto", "compiled", "object"):
+        raise ValueError(f"world={world!r}: allowed are 'auto', 'compiled' and 'object'")
+    if world != "object":
+        try:
+            return Batch(scenario, num_worlds, num_threads, masks, checked)
+        except DoesNotCompileError as error:
+            if world == "compiled" or isinstance(error, BuiltInDoesNotCompileError):
+                raise
+            warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
+    return ObjectBatch(scenario, num_worlds, masks)

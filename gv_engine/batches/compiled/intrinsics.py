@@ -1,0 +1,198 @@
+"""Compiled code below the level of Python: arrays over memory, hints to it, fields and columns.
+
+What is here compiles at once, without the 40 ms that Numba takes for a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+from zlib import crc32
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils
+from numba.np.arrayobj import make_array, populate_array
+from numba.np.numpy_support import as_dtype
+from numpy.typing import NDArray
+
+from gv_engine.batches.compiled.bounds import refuse_beyond
+from gv_engine.batches.compiled.records import ours
+
+# what numba says of their types leads nowhere
+intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
+_types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
+
+SMALL_ROW = 4096
+"""Bytes of a row that is worth fetching whole."""
+
+_LINE = 64
+"""Bytes that memory hands out at once."""
+
+_BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
+
+
+@intrinsic
+def table(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
+    """`(address, length, dtype)`: an array over memory, to which no references are counted."""
+    inner = dtype.dtype
+    kind = types.Array(ours(inner) if isinstance(inner, types.Record) else inner, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = _make_array(kind)(context, builder)
+        size = context.get_constant(
+            types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        )
+        _populate(
+            array,
+            data=builder.inttoptr(arguments[0], array.data.type),
+            shape=[arguments[1]],
+            strides=[size],
+            itemsize=size,
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return kind(types.intp, types.intp, dtype), generate
+
+
+def _ask_for(builder: Any, address: Any) -> None:
+    """Emit a hint that a line of memory will be read and written soon; no address can fail."""
+    number = ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [_BYTE.as_pointer(), number, number, number])
+    function = _cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(function, [address, number(1), number(3), number(1)])
+
+
+def _beginnings(record: types.Record) -> list[int]:
+    """Offsets of what nearly every step reads of a row: all of it if it is small, else its head and
+    the first line of every column, where NOTHING and the agent are."""
+    if record.size <= SMALL_ROW:
+        return list(range(0, record.size, _LINE))
+    starts = [0, _LINE]
+    for field in record.fields.values():
+        inner = field.type.fields.values() if isinstance(field.type, types.Record) else ()
+        starts += [field.offset + part.offset for part in inner]
+    return starts
+
+
+@intrinsic
+def prefetch(typing_context: Any, rows: Any, index: Any) -> Any:
+    """`(rows, index)`: ask for a row ahead of its use, so that memory is not waited for."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = _make_array(rows)(context, builder, arguments[0]).data
+        row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
+        for start in _beginnings(rows.dtype):
+            _ask_for(builder, builder.gep(row, [_INDEX(start)]))
+        return context.get_dummy_value()
+
+    return types.none(rows, types.intp), generate
+
+
+@intrinsic
+def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
+    """`(w, y, x)`: ask for a cell of the grid ahead of its use; it need not be on the grid."""
+    at = w.fields["at"]
+    stride = at.type.shape[1]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+        cell = builder.add(builder.mul(arguments[1], _INDEX(stride)), arguments[2])
+        start = builder.mul(cell, _INDEX(at.type.dtype.bitwidth // 8))
+        _ask_for(builder, builder.gep(row, [builder.add(start, _INDEX(at.offset))]))
+        return context.get_dummy_value()
+
+    return types.none(w, types.intp, types.intp), generate
+
+
+@intrinsic
+def cells(typing_context: Any, w: Any) -> Any:
+    """`(w)`: all of `w.at` as one line of cells, row by row."""
+    at = w.fields["at"]
+    kind = types.Array(at.type.dtype, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = _make_array(kind)(context, builder)
+        size = at.type.dtype.bitwidth // 8
+        row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+        _populate(
+            array,
+            data=builder.bitcast(builder.gep(row, [_INDEX(at.offset)]), array.data.type),
+            shape=[_INDEX(at.type.nitems)],
+            strides=[_INDEX(size)],
+            itemsize=_INDEX(size),
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return kind(w), generate
+
+
+def mark(rule: str) -> int:
+    """The number by which a parameter record says which rule runs; 0 for none."""
+    return crc32(rule.encode())
+
+
+def fields(
+    names: Sequence[str], past: int | None = None, rule: str | None = None
+) -> Callable[[Any, Any, Any], Any]:
+    """`(w, p, was)`: the number `past` of a tuple `was`, if one is asked for, and these fields of a
+    record `p`, all as one tuple. Arrays can only be read: all worlds share them. If `p` says which
+    rule runs, it is this one from now on."""
+
+    def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
+        before = [] if past is None else [was[past]]
+        inside = [typing_context.resolve_getattr(p, name) for name in names]
+        shared = [
+            _types.Array(part.dtype, part.ndim, "C", readonly=True)
+            if isinstance(part, types.NestedArray)
+            else part
+            for part in inside
+        ]
+        kind = _types.Tuple([*before, *shared])
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if rule is not None and "running" in p.fields:
+                context.get_setattr("running", types.void(p, types.uint32))(
+                    builder, (arguments[1], ir.IntType(32)(mark(rule)))
+                )
+            values = [] if past is None else [builder.extract_value(arguments[2], past)]
+            for name, part, given in zip(names, inside, shared, strict=True):
+                value = context.get_getattr(p, name)(context, builder, p, arguments[1], name)
+                values.append(context.cast(builder, value, part, given))
+            return context.make_tuple(builder, kind, values)
+
+        return kind(w, p, was), generate
+
+    pick.__name__ = f"fields {rule} {past} {' '.join(names)}"  # so that programs can be told apart
+    return intrinsic(pick)
+
+
+def writing(columns: list[tuple[str, str, NDArray[Any]]]) -> Callable[[Any, int, int], None]:
+    """`(w, e, number)`: write into each column (name, field) the number of its table."""
+
+    @intrinsic
+    def write(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            if context.enable_boundscheck:
+                capacity = w.fields["alive"].type.shape[0]
+                refuse_beyond(context, builder, arguments[1], _INDEX(capacity))
+            row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+            for column, field, table in columns:
+                place = w.fields[column].type.fields[field]
+                dtype = as_dtype(place.type.dtype)
+                word = ir.IntType(8 * dtype.itemsize)
+                bits = table.astype(dtype).view(f"u{dtype.itemsize}").tolist()
+                constant = _cgutils.global_constant(
+                    builder, "prefabs", ir.Constant(ir.ArrayType(word, len(bits)), bits)
+                )
+                value = builder.load(builder.gep(constant, [ir.IntType(32)(0), arguments[2]]))
+                start = builder.gep(row, [_INDEX(w.fields[column].offset + place.offset)])
+                start = builder.bitcast(start, word.as_pointer())
+                builder.store(value, builder.gep(start, [arguments[1]]), align=1)
+            return context.get_dummy_value()
+
+        return types.none(w, types.intp, types.intp), generate
+
+    return write

@@ -1,0 +1,331 @@
+"""What `w` can do in compiled code: the methods of `World`, on the records of a batch.
+
+Importing this module imports numba and teaches it the verbs of `gv_engine.language.verbs` (the
+same text), the draws of `gv_engine.batches.compiled.rng_kernels`, and the few methods that need a
+twin: spawn, remove, fail, state_of and set_state.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache, reduce
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numba import extending, from_dtype, types
+from numba.core.errors import TypingError
+from numba.extending import register_jitable
+
+from gv_engine.batches.compiled import rng_kernels, sight
+from gv_engine.batches.compiled.intrinsics import cells, writing
+from gv_engine.batches.compiled.records import (
+    GeneratorRecord,
+    OurRecord,
+    ViewRecord,
+    WorldRecord,
+    ours,
+)
+from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.verbs import VERBS
+from gv_engine.worlds.layout import Layout
+from gv_engine.worlds.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
+
+
+def message_code(message: str) -> int:
+    """The number that stands in `row["error"]` for a message of `w.fail`."""
+    return crc32(message.encode()) or 1
+
+
+CAPACITY_CODE = message_code(CAPACITY)
+UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
+
+INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
+"""How functions of compiled code are compiled: as parts of the one that is called from outside."""
+
+overload_method: Any = extending.overload_method  # its own types know no `jit_options`
+
+_LAYOUTS: dict[OurRecord, Layout] = {}
+
+
+@cache
+def know(layout: Layout) -> None:
+    """From now on, the methods of the rows of a layout can be compiled."""
+    _LAYOUTS[ours(from_dtype(layout.dtype))] = layout
+
+
+def _bare(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature without annotations: numba compares those of a method and what builds it."""
+    signature = inspect.signature(function)
+    empty = inspect.Parameter.empty
+    return signature.replace(
+        parameters=[p.replace(annotation=empty) for p in signature.parameters.values()],
+        return_annotation=inspect.Signature.empty,
+    )
+
+
+def _method(
+    name: str, of: type[OurRecord] = WorldRecord, **options: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Teach numba a method of records: the function gets types and returns what to compile."""
+
+    def teach(build: Callable[..., Any]) -> Callable[..., Any]:
+        def choose(*arguments: Any, **named: Any) -> Any:
+            method = build(*arguments, **named)
+            method.__signature__ = _bare(method)
+            return method
+
+        choose.__signature__ = _bare(build)  # type: ignore[attr-defined]  # numba reads it
+        overload_method(
+            of,
+            name,
+            jit_options={"forceinline": True, "no_cfunc_wrapper": True},
+            **options,
+        )(choose)
+        return build
+
+    return teach
+
+
+# ---- the same text ---------------------------------------------------------------------------
+
+
+def _teach_verb(name: str, verb: Callable[..., Any]) -> None:
+    def build(*arguments: Any) -> Callable[..., Any]:
+        return verb
+
+    build.__signature__ = inspect.signature(verb)  # type: ignore[attr-defined]  # numba reads it
+    _method(name)(build)
+
+
+for _name, _verb in VERBS.items():
+    _teach_verb(_name, _verb)
+
+
+def _teach_view(name: str) -> None:
+    def build(*arguments: Any) -> Callable[..., Any]:
+        by = sight.BY_CELLS if "seen" in arguments[0].fields else sight.BY_BITS
+        return by[name]
+
+    build.__signature__ = inspect.signature(sight.BY_BITS[name])  # type: ignore[attr-defined]
+    _method(name, ViewRecord)(build)
+
+
+for _name in sight.BY_BITS:
+    _teach_view(_name)
+
+
+# ---- chance ----------------------------------------------------------------------------------
+
+
+@_method("integers", GeneratorRecord)
+def _integers(r: Any, low: Any, high: Any = None) -> Any:
+    if _is_none(high):
+        return lambda r, low, high=None: rng_kernels.integers(r, 0, low)
+    return lambda r, low, high=None: rng_kernels.integers(r, low, high)
+
+
+@_method("random", GeneratorRecord)
+def _random(r: Any, size: Any = None) -> Any:
+    if _is_none(size):
+        return lambda r, size=None: rng_kernels.random(r)
+
+    def fill(r: Any, size: Any = None) -> Any:
+        values = np.empty(size, np.float64)
+        flat = values.reshape(-1)
+        for i in range(flat.size):
+            flat[i] = rng_kernels.random(r)
+        return values
+
+    return fill
+
+
+@_method("shuffle", GeneratorRecord)
+def _shuffle(r: Any, x: Any) -> Any:
+    return lambda r, x: rng_kernels.shuffle(r, x)
+
+
+@_method("choice", GeneratorRecord)
+def _choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
+    if not isinstance(a, types.Integer):
+        raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
+    if _is_none(size):
+        return lambda r, a, size=None, replace=True: rng_kernels.one_of(r, a)
+
+    def several(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
+        if not replace:
+            return rng_kernels.pick(r, a, size)
+        drawn = np.empty(size, np.int64)
+        for i in range(size):
+            drawn[i] = rng_kernels.one_of(r, a)
+        return drawn
+
+    return several
+
+
+def _is_none(kind: Any) -> bool:
+    """Whether an argument's type says that it was left out or None."""
+    return kind is None or isinstance(kind, types.NoneType | types.Omitted)
+
+
+# ---- twins -----------------------------------------------------------------------------------
+
+
+@_method("fail", prefer_literal=True)
+def _fail(w: Any, message: Any) -> Any:
+    if not isinstance(message, types.StringLiteral):
+        raise TypingError("w.fail takes a text written out in the rule")
+    code = message_code(message.literal_value)
+
+    def impl(w: Any, message: Any) -> None:
+        if w.error == 0:
+            w.error = code
+
+    return impl
+
+
+@_method("add", prefer_literal=True)
+def _add(w: Any, e: Any, column: Any) -> Any:
+    return _setter(w, column, True)
+
+
+@_method("take", prefer_literal=True)
+def _take(w: Any, e: Any, column: Any) -> Any:
+    return _setter(w, column, False)
+
+
+def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], None]:
+    """`(w, e, column)`: the component is there or not, and reads its defaults."""
+    if not isinstance(column, types.StringLiteral):
+        raise TypingError("w.add and w.take ask for a column's name written out in the rule")
+    name = column.literal_value
+    found = [cls for cls in _LAYOUTS[w].components if column_name(cls) == name]
+    if not found:
+        raise TypingError(f"there are no columns {name!r}")
+    columns = [(name, "has", np.array([has]))]
+    columns += [(name, field.name, np.array([field.default])) for field in fields_of(found[0])]
+    write = writing(columns)
+
+    def impl(w: Any, e: Any, column: Any) -> None:
+        write(w, e, 0)
+
+    return impl
+
+
+@_method("spawn")
+def _spawn(w: Any, kind: Any) -> Any:
+    layout = _LAYOUTS[w]
+    write = _writer(layout)
+    known = np.array([bool(parts) for parts in layout.prefabs])
+
+    def impl(w: Any, kind: Any) -> Any:
+        if not (0 <= kind < len(known) and known[kind]):
+            if w.error == 0:
+                w.error = UNKNOWN_TYPE_CODE
+            return NOTHING
+        e = w.free
+        while e < w.capacity and w.alive[e] != 0:
+            e += 1
+        if e >= w.capacity:
+            if w.error == 0:
+                w.error = CAPACITY_CODE
+            return NOTHING
+        w.alive[e] = 1
+        w.free = e + 1
+        write(w, e, kind)
+        return e
+
+    return impl
+
+
+@_method("remove")
+def _remove(w: Any, e: Any) -> Any:
+    def impl(w: Any, e: Any) -> None:
+        if e != NOTHING:
+            w.lift(e)
+            w.become_nothing(e)
+            if e < w.free:
+                w.free = e
+
+    return impl
+
+
+@_method("become_nothing")
+def _become_nothing(w: Any, e: Any) -> Any:
+    """For the kernels: take all components from an entity, wherever it says that it stands."""
+    layout = _LAYOUTS[w]
+    write = _writer(layout)
+    empty = layout.kinds
+
+    def impl(w: Any, e: Any) -> None:
+        write(w, e, empty)
+        w.alive[e] = 0
+
+    return impl
+
+
+@_method("in_line")
+def _in_line(w: Any) -> Any:
+    """For the kernels: all cells of the grid, row by row."""
+    return lambda w: cells(w)
+
+
+@_method("become_agent")
+def _become_agent(w: Any, e: Any) -> Any:
+    """For the kernels: give an entity the components of the agent."""
+    layout = _LAYOUTS[w]
+    write = _writer(layout)
+    agent = layout.kinds + 1
+    return lambda w, e: write(w, e, agent)
+
+
+@cache
+def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
+    """`(w, e, number)`: write all columns of an entity as a prefab says: the one of that type
+    index, behind them the empty one and the agent's."""
+    given = [dict(parts) for parts in (*layout.prefabs, (), AGENT_PREFAB)]
+    columns = []
+    for cls in layout.components:
+        columns.append((column_name(cls), "has", np.array([cls in parts for parts in given])))
+        for position, field in enumerate(fields_of(cls)):
+            values = [parts[cls][position] if cls in parts else field.default for parts in given]
+            columns.append((column_name(cls), field.name, np.array(values)))
+    return writing(columns)
+
+
+@_method("state_of")
+def _state_of(w: Any, e: Any) -> Any:
+    if not _LAYOUTS[w].states:
+        return lambda w, e: 0
+    # an absent component reads 0, so that the sum is the one state that the object has
+    return reduce(_add_state, (_state(*names) for names in _LAYOUTS[w].states))
+
+
+def _state(column: str, field: str) -> Any:
+    return lambda w, e: 0 + w[column][field][e]
+
+
+def _add_state(first: Any, second: Any) -> Any:
+    first, second = register_jitable(first), register_jitable(second)
+    return lambda w, e: first(w, e) + second(w, e)
+
+
+@_method("set_state")
+def _set_state(w: Any, e: Any, state: Any) -> Any:
+    def first(w: Any, e: Any, state: Any) -> None:
+        pass
+
+    write = register_jitable(first)
+    for column, field in _LAYOUTS[w].states:
+        write = _write_state(write, column, field)
+    return lambda w, e, state: write(w, e, state)
+
+
+def _write_state(before: Any, column: str, field: str) -> Any:
+    def write(w: Any, e: Any, state: Any) -> None:
+        before(w, e, state)
+        if w[column]["has"][e]:
+            w[column][field][e] = state
+
+    return register_jitable(write)

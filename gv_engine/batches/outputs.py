@@ -1,0 +1,74 @@
+"""What worlds show: the arrays that both kinds of batches write and environments hand out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gv_engine.reading.scenario import Scenario
+
+
+@dataclass
+class Outputs:
+    """What N worlds show after a step, overwritten by the next one.
+
+    Attributes:
+        grid: (N, h, w, 3) uint8, type, state and colour of every observed cell.
+        item: (N, 3) uint8, the held object.
+        mask: (N, actions) int8, 1 for every action that would do something.
+        terms: (N, functions) float64, the reward function by function.
+        member: (N,) int64, which member of a mixture is played.
+        rewards: (N,) float64.
+        terminated, truncated: (N,) bool.
+        returns, lengths: (N,) float64 and int64, rewards and steps of the episode up to the last
+            step, even if a SAME_STEP reset has already begun another one.
+        final_grid, final_item, final_mask, final_terms, final_member: the same at the end of the
+            episodes that a SAME_STEP reset has just ended.
+        success: (N,) bool, whether an episode has ended well with the last step, even if a
+            SAME_STEP reset has already begun another one.
+    """
+
+    grid: NDArray[np.uint8]
+    item: NDArray[np.uint8]
+    mask: NDArray[np.int8]
+    terms: NDArray[np.float64]
+    member: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    returns: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    final_grid: NDArray[np.uint8]
+    final_item: NDArray[np.uint8]
+    final_mask: NDArray[np.int8]
+    final_terms: NDArray[np.float64]
+    final_member: NDArray[np.int64]
+    success: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, scenario: Scenario, num_worlds: int) -> Outputs:
+        """Empty arrays for this many worlds."""
+        n, actions, terms = num_worlds, len(scenario.actions), len(scenario.reward_names)
+
+        def shown() -> tuple[Any, ...]:
+            return (
+                np.zeros((n, *scenario.area.shape, 3), np.uint8),
+                np.zeros((n, 3), np.uint8),
+                np.zeros((n, actions), np.int8),
+                np.zeros((n, terms)),
+                np.zeros(n, np.int64),
+            )
+
+        flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        sums = np.zeros(n), np.zeros(n, np.int64)
+        arrays: list[Any] = [*shown(), np.zeros(n), *flags, *sums, *shown(), np.zeros(n, np.bool_)]
+        return cls(*arrays)
+
+    def become(self, other: Outputs) -> None:
+        """Show what another one shows, in the same arrays."""
+        for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
+            mine[...] = theirs

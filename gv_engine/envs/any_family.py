@@ -1,0 +1,36 @@
+"""Environments of scenarios of any family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+from gv_engine.reading.families import hooks_of
+from gv_engine.reading.loading import scenario_of
+from gv_engine.reading.trust import taken
+
+
+def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
+    """The environment of a scenario of any family.
+
+    Args:
+        scenario: a scenario, or what `load_scenario` takes.
+        options: what the environment takes besides, and which Python may run (see
+            `Scenario.load`).
+    """
+    found = scenario_of(scenario, **taken(options))
+    return hooks_of(found).make_env(found, **options)
+
+
+def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
+    """The vector environment of a scenario of any family.
+
+    Args:
+        scenario: a scenario, or what `load_scenario` takes.
+        num_envs: how many worlds.
+        options: what the environment takes besides, and which Python may run (see
+            `Scenario.load`).
+    """
+    found = scenario_of(scenario, **taken(options))
+    return hooks_of(found).make_vector_env(found, num_envs, **options)

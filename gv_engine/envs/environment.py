@@ -1,0 +1,291 @@
+"""A scenario as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.batches.autoreset import DISABLED, RESTART
+from gv_engine.batches.batch import Batch, make_batch
+from gv_engine.envs.pictures import RENDER_MODES, Renderer
+from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
+from gv_engine.envs.spaces import action_space, with_room
+from gv_engine.language.errors import nearest, shortened
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.trust import Consent
+
+Observation = Arrays
+
+
+class GridEnv(gymnasium.Env[Observation, np.int64]):
+    """One world of a scenario.
+
+    Observations are those of `gv_engine.envs.spaces.observation_space`, fresh arrays at every step.
+    Actions number the scenario's action space. `info` holds
+
+    - `action_mask` (actions,) int8: 1 for every action that would do something now;
+    - `reward_terms`: the reward of the step, function by function;
+    - `success`: whether the episode has ended well with this step, and `is_success`, the same under
+      the name that Stable-Baselines3 reads; neither, if the scenario does not say what that is;
+    - `member`: in a mixture, the position of the played scenario in `scenario.members`.
+
+    An episode is `truncated` at `max_steps`. Equal seeds give equal episodes, whichever world runs
+    them.
+
+    Args:
+        scenario: a `Scenario`, or what `Scenario.load` takes: a name, a file, a mapping.
+        render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
+        world: "compiled"; "object", for any Python and a debugger; "auto" takes the object world
+            with a window and where an author's rule does not compile, else the compiled one. The
+            attribute of that name says which of the two it is.
+        max_steps: instead of the scenario's; 0 for no limit.
+        observation_representation: one of `gv_engine.envs.representations.NAMES`.
+        checked: whether an index beyond its array is an error in a compiled world of the engine's
+            own rules too, as it is in all others; for those who write them.
+        consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
+
+    Raises:
+        ScenarioError: the scenario has mistakes.
+        ValueError: no such render mode, world or representation.
+        DoesNotCompileError: `world="compiled"`, and a rule cannot be compiled; or `world="auto"`,
+            and none of the rules is an author's.
+    """
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 8}  # noqa: RUF012  # as Env has it
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path | dict[str, Any],
+        render_mode: str | None = None,
+        world: str = "auto",
+        max_steps: int | None = None,
+        observation_representation: str = "default",
+        checked: bool = False,
+        **consent: Unpack[Consent],
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ValueError(
+                f"render_mode={render_mode!r}: allowed are None and "
+                f"{', '.join(self.metadata['render_modes'])}"
+            )
+        self.scenario = load(scenario, max_steps, **consent)
+        self.render_mode = render_mode
+        self.action_space = action_space(self.scenario)
+        self._representation = Representation.of_observation(
+            self.scenario, observation_representation
+        )
+        self.observation_space = with_room(self._representation)  # type: ignore[assignment]  # a Dict
+        if world == "auto" and render_mode == "human":
+            world = "object"
+        self._batch = make_batch(self.scenario, 1, world, checked=checked)
+        if isinstance(self._batch, Batch):
+            self._representation.compile()
+        self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
+        self._action = np.zeros(1, np.int64)
+        self._reward_names, self._is_mixture = (
+            self.scenario.reward_names,
+            bool(self.scenario.mixture),
+        )
+        self._tells_success = self.scenario.tells_success
+        self._renderer: Renderer | None = None
+        self._started = False
+        self._look_at_outputs()
+
+    @property
+    def world(self) -> str:
+        """ "compiled" or "object": what steps, in the end."""
+        return self._batch.world
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
+
+    __str__ = __repr__  # which wrappers show
+
+    def _look_at_outputs(self) -> None:
+        """Views of what the world shows: taking them anew at every step would take longer."""
+        out = self._batch.outputs
+        self._grid, self._item, self._mask, self._terms = (
+            shown[0] for shown in (out.grid, out.item, out.mask, out.terms)
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Draw a new level; with a seed, the one that belongs to it.
+
+        Args:
+            seed: without one, the world's generator goes on (from the system's entropy at first).
+            options: none are known.
+
+        Raises:
+            ValueError: there are options.
+        """
+        known_options(options)
+        if seed is not None or not self._started:
+            super().reset(seed=seed)
+            self._batch.set_generator(0, self.np_random)
+            self._started = True
+        self._run(RESTART)
+        return self._observation(), self._info()
+
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Let the agent act.
+
+        Raises:
+            ValueError: the action is none of the action space, or nothing was reset yet.
+            RuleError: a rule is not defined on this world.
+        """
+        try:
+            chosen = operator.index(action)
+        except TypeError:
+            chosen = -1
+        if not 0 <= chosen < len(self.scenario.actions):
+            found, last = shortened(repr(action), 100), len(self.scenario.actions) - 1
+            raise ValueError(
+                f"action {found}: allowed are 0 to {last}, for "
+                f"{', '.join(ACTIONS[number] for number in self.scenario.actions)}"
+            )
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        self._run(chosen)
+        out = self._batch.outputs
+        return (
+            self._observation(),
+            out.rewards.item(0),
+            out.terminated.item(0),
+            out.truncated.item(0),
+            self._info(),
+        )
+
+    def _run(self, action: int) -> None:
+        self._action[0] = action
+        self._batch.run(self._action, DISABLED)
+        if self.render_mode == "human":
+            self.render()
+
+    def _observation(self) -> Observation:
+        codes = self._representation.codes
+        return {
+            "grid": codes(self._grid).copy(),
+            "agent_id_grid": self._agent_id_grid.copy(),
+            "item": codes(self._item).copy(),
+        }
+
+    def _info(self) -> dict[str, Any]:
+        info: dict[str, Any] = {
+            "action_mask": self._mask.copy(),
+            "reward_terms": dict(zip(self._reward_names, self._terms.tolist())),
+        }
+        if self._tells_success:
+            info["success"] = info["is_success"] = self._batch.outputs.success.item(0)
+        if self._is_mixture:
+            info["member"] = self._batch.outputs.member.item(0)
+        return info
+
+    # ---- the whole state -----------------------------------------------------------------
+
+    def snapshot(self) -> NDArray[Any]:
+        """The world as one row: a () array of `scenario.layout.dtype`."""
+        return self._batch.snapshot(0)
+
+    def restore(self, row: NDArray[Any]) -> tuple[Observation, dict[str, Any]]:
+        """Become the world of a row, of either kind, and return what it shows, as `reset` does.
+
+        Raises:
+            ValueError: the row has another layout.
+        """
+        self._started = True
+        self._batch.restore(0, row)
+        return self._observation(), self._info()
+
+    def fork(self) -> GridEnv:
+        """An independent environment with the same world, and the same future."""
+        return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_renderer": None}  # a copy opens a window of its own
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._look_at_outputs()
+
+    # ---- pictures ------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """A picture of the state and of what the agent sees, as the render mode says.
+
+        Returns:
+            (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode, given to gymnasium.make")
+            return None
+        if not self._started:
+            raise ValueError("call reset() before the first render()")
+        if self._renderer is None:
+            self._renderer = Renderer(self.render_mode, self._batch)
+        return self._renderer.draw(0)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+
+def load(
+    scenario: Scenario | str | Path | dict[str, Any],
+    max_steps: int | None = None,
+    **consent: Unpack[Consent],
+) -> Scenario:
+    """A scenario from what environments take; `max_steps` replaces its own, 0 lifts the limit."""
+    if not isinstance(scenario, Scenario | str | os.PathLike | dict):
+        raise ValueError(
+            f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
+        )
+    found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario, **consent)
+    if max_steps is None:
+        return found
+    return found.with_(max_steps=at_least(0, max_steps=max_steps) or None)
+
+
+def at_least(least: int, **given: Any) -> int:
+    """The one number that is given, by its name.
+
+    Raises:
+        ValueError: it is no whole number, or less.
+    """
+    ((name, value),) = given.items()
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if number < least:
+        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {least} on")
+    return number
+
+
+def known_options(options: Any, *names: str) -> dict[str, Any]:
+    """The options of a reset, all of them known.
+
+    Raises:
+        ValueError: one is not, or they are no mapping.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options={options!r}: allowed are a dictionary and None")
+    for name in options:
+        if name not in names:
+            known = nearest(name, names) if names else "allowed are none here"
+            raise ValueError(f"reset: no option {name!r}: {known}")
+    return dict(options)

@@ -1,0 +1,25 @@
+"""The Gymnasium ids: one for every built-in scenario, and one for scenarios of one's own."""
+
+from __future__ import annotations
+
+import gymnasium
+
+from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.library import gym_id
+
+
+def register_all() -> None:
+    """Register `GV-<Name>-v0` for each built-in scenario, and `GV-Scenario-v0`.
+
+    The latter asks for the scenario: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
+    """
+    any_family = "gv_engine.envs.any_family"
+    _register("GV-Scenario-v0", f"{any_family}:make_env", f"{any_family}:make_vector_env", {})
+    for family in FAMILIES.values():
+        for name in family.built_in():
+            _register(gym_id(name), family.env, family.vector_env, {"scenario": name})
+
+
+def _register(id: str, env: str, vector_env: str, kwargs: dict[str, str]) -> None:
+    if id not in gymnasium.registry:
+        gymnasium.register(id, entry_point=env, vector_entry_point=vector_env, kwargs=kwargs)

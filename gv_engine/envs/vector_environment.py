@@ -1,0 +1,372 @@
+"""Many worlds of a scenario as one Gymnasium vector environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Unpack
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from gv_engine.batches import autoreset
+from gv_engine.batches.autoreset import KEEP, RESTART
+from gv_engine.batches.batch import Batch, make_batch
+from gv_engine.envs.environment import GridEnv, Observation, at_least, known_options, load
+from gv_engine.envs.pictures import Renderer
+from gv_engine.envs.representations import Representation, agent_id_grid, observer
+from gv_engine.envs.spaces import action_space, with_room
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.trust import Consent
+
+Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
+
+
+class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
+    """N worlds of one scenario, stepped together by compiled code.
+
+    World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` that was reset with
+    `seed=s+i`, observation for observation. Observations, rewards, flags and infos are arrays over
+    the worlds, as `gymnasium.vector.SyncVectorEnv` has them; `info` holds
+
+    - `reward_terms`, a mapping of (N,) float64, and `action_mask` (N, actions) int8;
+    - `success` (N,) bool: the episodes that have ended well with this step, also those that a
+      SAME_STEP reset has just replaced; `is_success` is the same, under the name that others read;
+      neither is there if the scenario does not say what a success is;
+    - `member` (N,) int64, in a mixture: the position of what is played in `scenario.members`;
+    - `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode;
+    - `episode` with `r` (N,) float64 and `l` (N,) int64, return and length of the episodes that
+      end with this step, and `s` (N,) bool, their `success`, if `episode_statistics` are asked for,
+      and one does end.
+
+    **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
+
+    Args:
+        scenario, world, max_steps, observation_representation, consent: as for `GridEnv`.
+        num_envs: how many worlds.
+        autoreset_mode: when a finished world begins anew: NEXT_STEP, SAME_STEP (the last
+            observation is then in `info["final_obs"]`) or DISABLED (`reset` with
+            `options={"reset_mask": (N,) bool}` does it).
+        copy: hand out fresh arrays at every step.
+        render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
+        num_threads: how many threads share the compiled worlds; all give the same results.
+        episode_statistics: what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds, but
+            for the time `t`, at next to no cost. That wrapper refuses an `info` that has it.
+
+        action_masks: False leaves them out of `info`, which makes steps a tenth faster.
+
+    Raises:
+        ScenarioError: the scenario has mistakes.
+        DoesNotCompileError: as for `GridEnv`.
+    """
+
+    recorded = ("grid", "item")
+    """What rollouts keep of observations: not the agent's place in them, which never changes."""
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path | dict[str, Any],
+        num_envs: int = 1,
+        *,
+        world: str = "auto",
+        max_steps: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = False,
+        render_mode: str | None = None,
+        observation_representation: str = "default",
+        num_threads: int = 1,
+        episode_statistics: bool = False,
+        action_masks: bool = True,
+        **consent: Unpack[Consent],
+    ) -> None:
+        num_threads = at_least(1, num_threads=num_threads)
+        num_envs = at_least(1, num_envs=num_envs)
+        if autoreset_mode not in (modes := [*AutoresetMode, *(m.value for m in AutoresetMode)]):
+            names = ", ".join(repr(mode) for mode in modes if isinstance(mode, str))
+            raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {names}")
+        if render_mode not in (None, "rgb_array", "ansi"):
+            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
+        self.scenario = load(scenario, max_steps, **consent)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**GridEnv.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_action_space = action_space(self.scenario)
+        self._representation = Representation.of_observation(
+            self.scenario, observation_representation
+        )
+        self.single_observation_space = with_room(self._representation)
+        self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
+        if isinstance(self._batch, Batch):
+            self._representation.compile()
+        self._mode = getattr(autoreset, self.autoreset_mode.name)
+        self._copy = copy
+        self._grid, self._item = (
+            np.zeros(shown.shape, self._representation.dtype)
+            for shown in (self._batch.outputs.grid, self._batch.outputs.item)
+        )
+        self._agent_id_grid = agent_id_grid(
+            self.scenario.area.shape, np.repeat(observer(self.scenario)[None], num_envs, axis=0)
+        )
+        self._all = np.ones(num_envs, np.bool_)
+        self._all.flags.writeable = False
+        self._ended = np.zeros(num_envs, np.bool_)
+        self._statistics = episode_statistics
+        self._masks = action_masks
+        self._shared_info: dict[str, Any] | None = None
+        self._renderer: Renderer | None = None
+        self._started = False
+
+    # a space of all worlds takes as much memory as all that they show, so that it waits for a use
+
+    @cached_property
+    def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # an attribute there
+        """One action for each world."""
+        return batch_space(self.single_action_space, self.num_envs)
+
+    @cached_property
+    def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
+        """What all worlds show."""
+        return batch_space(self.single_observation_space, self.num_envs)
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """What the numbers of actions stand for."""
+        return {"action_names": [ACTIONS[number] for number in self.scenario.actions]}
+
+    @property
+    def world(self) -> str:
+        """ "compiled" or "object": what steps, in the end."""
+        return self._batch.world
+
+    def __repr__(self) -> str:
+        worlds = f"{self.num_envs:,} worlds"
+        return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Draw new levels.
+
+        Args:
+            seed: world i gets `seed + i`, or `seed[i]`; without one, its generator goes on.
+            options: `{"reset_mask": (N,) bool}` resets only the worlds where it is True.
+
+        Raises:
+            ValueError: seeds or mask have another length or kind, or an option is not known.
+        """
+        seeds: Sequence[int | None]
+        if seed is None or not isinstance(seed, Iterable):
+            first = None if seed is None else at_least(0, seed=seed)
+            seeds = [None if first is None else first + i for i in range(self.num_envs)]
+        else:
+            given = enumerate(seed)
+            seeds = [None if s is None else at_least(0, **{f"seed[{i}]": s}) for i, s in given]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} worlds")
+        asked = known_options(options, "reset_mask").get("reset_mask")
+        chosen = self._all if asked is None else np.asarray(asked)
+        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
+            raise ValueError(
+                f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "
+                f"({self.num_envs},) bool"
+            )
+        if not self._started:
+            chosen = self._all
+        for i, own in enumerate(seeds):
+            if chosen[i] and (own is not None or not self._started):
+                self._batch.set_generator(i, np.random.default_rng(own))
+        self._started = True
+        self._batch.run(np.where(chosen, RESTART, KEEP), self._mode)
+        return self._observation(), self._info()
+
+    def step(self, actions: ArrayLike) -> Step:
+        """Let every agent act.
+
+        Args:
+            actions: (N,) integers of the action space.
+
+        Raises:
+            ValueError: an action is none of the action space, or nothing was reset yet.
+            RuleError: a rule is not defined on one of the worlds.
+        """
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        self._batch.run(self._checked(actions), self._mode)
+        out = self._batch.outputs
+        info = self._info()
+        np.logical_or(out.terminated, out.truncated, out=self._ended)
+        if self._ended.any():
+            if self._mode == autoreset.SAME_STEP:
+                self._add_final(info)
+            if self._statistics:
+                self._add_episode(info)
+        results = (out.rewards, out.terminated, out.truncated)
+        if self._copy:
+            results = (out.rewards.copy(), out.terminated.copy(), out.truncated.copy())
+        return self._observation(), *results, info
+
+    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
+        given = np.asarray(actions)
+        last = len(self.scenario.actions) - 1
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
+                f"({self.num_envs},) integers"
+            )
+        if given.min() < 0 or given.max() > last:
+            wrong = int(np.flatnonzero((given < 0) | (given > last))[0])
+            raise ValueError(f"action {given[wrong]} of world {wrong}: allowed are 0 to {last}")
+        return np.ascontiguousarray(given, np.int64)
+
+    def _own(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy() if self._copy else array
+
+    def _observation(self) -> Observation:
+        out, codes = self._batch.outputs, self._representation.codes
+        return {
+            "grid": self._own(codes(out.grid, self._grid)),
+            "agent_id_grid": self._own(self._agent_id_grid),
+            "item": self._own(codes(out.item, self._item)),
+        }
+
+    def _info(self) -> dict[str, Any]:
+        out = self._batch.outputs
+        if self._copy:
+            copies = out.mask.copy(), out.terms.copy(), out.member.copy(), out.success.copy()
+            return self._named(*copies, self._all)
+        if self._shared_info is None:
+            self._shared_info = self._named(out.mask, out.terms, out.member, out.success, self._all)
+        return dict(self._shared_info)
+
+    def _named(
+        self,
+        mask: NDArray[np.int8],
+        terms: NDArray[np.float64],
+        member: NDArray[np.int64],
+        success: NDArray[np.bool_],
+        which: NDArray[np.bool_],
+    ) -> dict[str, Any]:
+        by_name: dict[str, Any] = {}
+        for number, name in enumerate(self.scenario.reward_names):
+            by_name[name] = terms[:, number]
+            by_name[f"_{name}"] = which
+        info: dict[str, Any] = {"reward_terms": by_name, "_reward_terms": which}
+        if self._masks:
+            info |= {"action_mask": mask, "_action_mask": which}
+        if self.scenario.tells_success:
+            info |= {"success": success, "_success": which}
+            info |= {"is_success": success, "_is_success": which}
+        if self.scenario.mixture:
+            info |= {"member": member, "_member": which}
+        return info
+
+    def _add_final(self, info: dict[str, Any]) -> None:
+        """What SAME_STEP resets have just replaced, in the worlds where they did."""
+        out, codes, ended = self._batch.outputs, self._representation.codes, self._ended.copy()
+        final = np.full(self.num_envs, None, object)
+        grids, items = codes(out.final_grid[ended]), codes(out.final_item[ended])
+        centres = self._agent_id_grid[ended]
+        final[ended] = [
+            {"grid": grid, "agent_id_grid": centre, "item": item}
+            for grid, centre, item in zip(grids, centres, items, strict=True)
+        ]
+        own = (
+            np.where(ended[:, None], out.final_mask, 0),
+            np.where(ended[:, None], out.final_terms, 0.0),
+            np.where(ended, out.final_member, 0),
+            ended & out.success,
+        )
+        info |= {"final_obs": final, "_final_obs": ended}
+        info |= {"final_info": self._named(*own, ended), "_final_info": ended}
+
+    def _add_episode(self, info: dict[str, Any]) -> None:
+        """Return, length and success of the episodes that have just ended."""
+        out, ended = self._batch.outputs, self._ended.copy()
+        info["episode"] = {
+            "r": np.where(ended, out.returns, 0.0),
+            "l": np.where(ended, out.lengths, 0),
+        }
+        if self.scenario.tells_success:
+            info["episode"]["s"] = ended & out.success
+        info["_episode"] = ended
+
+    def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
+        """Worlds as rows of `scenario.layout.dtype`, independent of the environment.
+
+        Args:
+            worlds: a number; (K,) numbers; an (N,) bool mask; all worlds if left out.
+
+        Returns:
+            () for a number, else (K,) rows.
+        """
+        return self._batch.snapshot(self._chosen(worlds))
+
+    def restore(
+        self, rows: NDArray[Any], worlds: ArrayLike | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Make worlds those of rows, and return what all worlds show, as `reset` does.
+
+        `envs.restore(envs.snapshot(3))` makes all worlds go on from world 3.
+
+        Args:
+            rows: (K,), or () for all of them alike; from an environment of either kind.
+            worlds: as for `snapshot`.
+
+        Raises:
+            ValueError: the rows have another layout or number, or nothing was reset yet.
+        """
+        chosen = self._chosen(worlds)
+        if rows.shape not in ((), chosen.shape):
+            raise ValueError(f"rows have shape {rows.shape}: expected () or {chosen.shape}")
+        if not self._started and chosen.size < self.num_envs:
+            raise ValueError("call reset() before some of the worlds are restored")
+        self._batch.restore(chosen, rows)
+        self._started = True
+        return self._observation(), self._info()
+
+    def fork(self) -> GridVectorEnv:
+        """An independent environment with the same worlds, and the same future."""
+        return deepcopy(self)
+
+    def _chosen(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
+        """() or (K,) numbers of worlds."""
+        given = np.arange(self.num_envs) if worlds is None else np.asarray(worlds)
+        if given.dtype == np.bool_ and given.shape == (self.num_envs,):
+            given = np.flatnonzero(given)
+        distinct = np.unique(given)
+        if given.ndim > 1 or given.dtype.kind not in "iu" or distinct.size < given.size:
+            raise ValueError(
+                f"worlds={worlds!r}: expected a number, different numbers, or a mask of "
+                f"({self.num_envs},) bool"
+            )
+        if distinct.size and not 0 <= distinct[0] <= distinct[-1] < self.num_envs:
+            raise ValueError(f"worlds={worlds!r}: allowed are 0 to {self.num_envs - 1}")
+        return given.astype(np.int64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy opens a window of its own, and has arrays of its own
+        return {**vars(self), "_renderer": None, "_shared_info": None}
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One picture per world, as the render mode says."""
+        if self.render_mode is None:
+            return None
+        if self._renderer is None:
+            self._renderer = Renderer(self.render_mode, self._batch)
+        return tuple(self._renderer.draw(i) for i in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Let go of what pictures were drawn with."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None

@@ -1,0 +1,63 @@
+from .env import MathyEnv
+from .environments import (
+    ENVIRONMENTS,
+    BinomialDistribute,
+    ComplexSimplify,
+    PolyCombineInPlace,
+    PolyCommuteLikeTerms,
+    PolyGroupLikeTerms,
+    PolyHaystackLikeTerms,
+    PolySimplify,
+    PolySimplifyBlockers,
+)
+from .gym_env import ExpressionEnv
+from .parsing import ExpressionError
+from .scenario import MathyScenario
+from .state import (
+    MathyAgentState,
+    MathyEnvState,
+    MathyEnvStateStep,
+    MathyObservation,
+)
+from .types import (
+    EnvRewards,
+    MathyEnvDifficulty,
+    MathyEnvProblem,
+    MathyEnvProblemArgs,
+    StepType,
+    TimeStep,
+    is_terminal_transition,
+    termination,
+    transition,
+)
+from .world import ExpressionWorld
+
+__all__ = [
+    "ENVIRONMENTS",
+    "BinomialDistribute",
+    "ComplexSimplify",
+    "EnvRewards",
+    "ExpressionEnv",
+    "ExpressionError",
+    "ExpressionWorld",
+    "MathyAgentState",
+    "MathyEnv",
+    "MathyEnvDifficulty",
+    "MathyEnvProblem",
+    "MathyEnvProblemArgs",
+    "MathyEnvState",
+    "MathyEnvStateStep",
+    "MathyObservation",
+    "MathyScenario",
+    "PolyCombineInPlace",
+    "PolyCommuteLikeTerms",
+    "PolyGroupLikeTerms",
+    "PolyHaystackLikeTerms",
+    "PolySimplify",
+    "PolySimplifyBlockers",
+    "StepType",
+    "TimeStep",
+    "is_terminal_transition",
+    "termination",
+    "transition",
+]

@@ -1,0 +1,207 @@
+"""Some of the games of a vector environment, in this process or in one of their own."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext
+from typing import Any, NamedTuple
+
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from gv_engine.families.algebra.gym_env import ExpressionEnv, Observation
+from gv_engine.families.algebra.world import Token
+
+_PATIENCE = 5.0  # seconds that a process has to end by itself
+
+Finished = tuple[int, Observation, dict[str, Any]]
+"""A game, and the last that it has shown before it began anew."""
+
+
+class Shown(NamedTuple):
+    """What n games show, as arrays over them."""
+
+    observation: Observation
+    reward: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    info: dict[str, Any]
+    finished: list[Finished]
+
+    @staticmethod
+    def joined(parts: Sequence[Shown], firsts: Sequence[int]) -> Shown:
+        """One after the other; `firsts` are the numbers of each one's first game."""
+        if len(parts) == 1:
+            return parts[0]
+        finished = [
+            (game + first, observation, info)
+            for part, first in zip(parts, firsts, strict=False)
+            for game, observation, info in part.finished
+        ]
+        arrays: list[Any] = [_joined(each) for each in zip(*(part[:5] for part in parts))]
+        return Shown._make([*arrays, finished])
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], dict):
+        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
+    return np.concatenate(parts)
+
+
+def _stacked(values: Sequence[Any]) -> Any:
+    first = values[0]
+    if isinstance(first, dict):
+        return {key: _stacked([value[key] for value in values]) for key in first}
+    return np.array(values, object if isinstance(first, str) else None)
+
+
+class Chunk:
+    """Plays some games in this process.
+
+    Args:
+        count: how many.
+        mode: when finished ones begin anew.
+        options: what their environments are made with.
+    """
+
+    def __init__(self, count: int, mode: AutoresetMode, *options: Any) -> None:
+        self._envs = [ExpressionEnv(*options) for _ in range(count)]
+        self._mode = mode
+        self._now: list[tuple[Observation, dict[str, Any]]] = [({}, {})] * count
+        self._over = np.zeros(count, np.bool_)
+        self._answer: Any = None
+
+    def ask(self, what: str, *arguments: Any) -> None:
+        """Do something; `answer` returns what came of it."""
+        self._answer = getattr(self, what)(*arguments)
+
+    def answer(self) -> Any:
+        """What came of the last `ask`."""
+        return self._answer
+
+    def reset(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_]) -> Shown:
+        """Begin new episodes in the chosen games."""
+        for i in np.flatnonzero(chosen).tolist():
+            self._now[i] = self._envs[i].reset(seed=seeds[i])
+            self._over[i] = False
+        return self._shown()
+
+    def step(self, actions: NDArray[np.int64]) -> Shown:
+        """Take a step in every game, or begin a new episode there."""
+        count = len(self._envs)
+        reward = np.zeros(count)
+        terminated, truncated = np.zeros((2, count), np.bool_)
+        finished: list[Finished] = []
+        for i, env in enumerate(self._envs):
+            if self._over[i] and self._mode is AutoresetMode.NEXT_STEP:
+                self._now[i] = env.reset()
+                self._over[i] = False
+                continue
+            shown, reward[i], terminated[i], truncated[i], info = env.step(actions[i])
+            over = terminated[i] or truncated[i]
+            if over and self._mode is AutoresetMode.SAME_STEP:
+                finished.append((i, shown, info))
+                kept = {name: info[name] for name in info.keys() & {"success", "is_success"}}
+                shown, info = env.reset()
+                info |= kept  # that of the step, as `terminated` is
+                over = np.False_
+            self._over[i] = over
+            self._now[i] = shown, info
+        return self._shown(reward, terminated, truncated, finished)
+
+    def _shown(
+        self,
+        reward: NDArray[np.float64] | None = None,
+        terminated: NDArray[np.bool_] | None = None,
+        truncated: NDArray[np.bool_] | None = None,
+        finished: Sequence[Finished] = (),
+    ) -> Shown:
+        count = len(self._envs)
+        observations, infos = zip(*self._now)
+        return Shown(
+            _stacked(observations),
+            np.zeros(count) if reward is None else reward,
+            np.zeros(count, np.bool_) if terminated is None else terminated,
+            np.zeros(count, np.bool_) if truncated is None else truncated,
+            _stacked(infos),
+            list(finished),
+        )
+
+    def snapshot(self, i: int) -> Token:
+        """The whole of a game."""
+        return self._envs[i].snapshot()
+
+    def restore(self, i: int, token: Token) -> None:
+        """Make a game that of a snapshot."""
+        self._now[i] = self._envs[i].restore(token)
+        self._over[i] = token.terminated or token.truncated
+
+    def render(self, i: int) -> Any:
+        """A game as the render mode has it."""
+        return self._envs[i].render()
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class Remote:
+    """A chunk in a process of its own.
+
+    Args:
+        context: how processes are started.
+        arguments: those of the chunk.
+    """
+
+    def __init__(self, context: SpawnContext, *arguments: Any) -> None:
+        self._pipe, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, *arguments), daemon=True)
+        process.start()
+        theirs.close()
+        self._end = weakref.finalize(self, _end, self._pipe, process)
+
+    def ask(self, what: str, *arguments: Any) -> None:
+        """Have something done."""
+        self._pipe.send((what, arguments))
+
+    def answer(self) -> Any:
+        """What came of the last `ask`.
+
+        Raises:
+            Exception: what was raised there.
+        """
+        try:
+            failed, answer = self._pipe.recv()
+        except EOFError:
+            raise RuntimeError("the process of these games has ended") from None
+        if failed:
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+
+
+def _serve(pipe: Connection, *arguments: Any) -> None:
+    """Answer for a chunk until nobody asks any more."""
+    chunk = Chunk(*arguments)
+    while True:
+        try:
+            what, given = pipe.recv()
+        except EOFError:
+            return
+        try:
+            chunk.ask(what, *given)
+            pipe.send((False, chunk.answer()))
+        except Exception as error:  # it belongs to whoever has asked
+            pipe.send((True, error))
+
+
+def _end(pipe: Connection, process: Any) -> None:
+    pipe.close()
+    process.join(_PATIENCE)
+    if process.is_alive():
+        process.terminate()

@@ -1,0 +1,442 @@
+"""Algebra as a game: rewrite an expression, one rule at one node at a time."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+
+import numpy as np
+
+from gv_engine.families.algebra.actions import Actions, RuleType
+from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule, util
+from gv_engine.families.algebra.library import expressions as lib
+from gv_engine.families.algebra.library import rules as lib_rules
+from gv_engine.families.algebra.move import Move
+from gv_engine.families.algebra.parsing import to_library
+from gv_engine.families.algebra.rules import LateChange, Rules, core_rules
+from gv_engine.families.algebra.state import MathyEnvState, MathyObservation, check_moves, observe
+from gv_engine.families.algebra.types import (
+    INVALID_ACTION_RESPONSES,
+    Action,
+    EnvRewards,
+    MathyEnvProblem,
+    MathyEnvProblemArgs,
+    ProblemError,
+    TimeStep,
+    is_terminal_transition,
+    source_of,
+)
+from gv_engine.families.algebra.value import same_value
+from gv_engine.language.errors import GVEngineError
+from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Call, Phase, marked
+from gv_engine.worlds.world import AGENT
+from systems import algebra
+
+SCHEDULE: dict[Phase, tuple[Call, ...]] = {
+    phase: tuple(Call(marked(function).system, {}) for function in functions)
+    for phase, functions in {
+        TRANSITION: (algebra.apply_rule,),
+        TERMINATING: (
+            algebra.refuse,
+            algebra.outgrow,
+            algebra.reach_goal,
+            algebra.run_out_of_moves,
+            algebra.go_in_circles,
+        ),
+        REWARD: (
+            algebra.revisit,
+            algebra.helpful_move,
+            algebra.unhelpful_move,
+            algebra.spend_time,
+        ),
+    }.items()
+}
+"""The systems of a move in their order; the first of TERMINATING and REWARD that decides, does."""
+
+_MOST_DRAWS = 100
+"""Problems that may be solved already or too long, one after the other."""
+
+
+class GoalError(GVEngineError, TypeError):
+    """An environment that says nonsense of a state."""
+
+
+class MathyEnv(Actions):
+    """A game of simplifying expressions, as functions from state to state.
+
+    The player applies one rewrite rule to one node per move and wins by reaching the goal of the
+    environment, in as few moves as possible. States are never changed; the only thing an
+    environment changes is its generator, when it draws problems or random actions.
+
+    Args:
+        rules: in their order, which numbers the actions; the seven of `core_rules` if None.
+        max_moves: of episodes that begin without a problem of the environment's own.
+        verbose: print every state.
+        error_invalid: raise on an invalid action, whatever `invalid_action_response` says.
+        reward_discount: reported along the way.
+        max_seq_len: L, the most nodes that an expression may have.
+        previous_state_penalty: whether coming back to an expression costs.
+        preferred_term_commute: whether 4x may become x * 4, with the rules of `core_rules`.
+        invalid_action_response: penalize (nothing changes, and it costs), raise, or terminal (the
+            episode is lost).
+        rewards: what moves are worth.
+        seed: of everything that is drawn; from the system's entropy if None.
+
+    Attributes:
+        rng: the one generator.
+        discount: along the way.
+
+    Raises:
+        ValueError: no such response or rule, no number of moves, or nothing fits into
+            `max_seq_len`.
+    """
+
+    takes_equations = True
+    """Whether a problem may be an equation."""
+
+    def __init__(
+        self,
+        rules: Sequence[BaseRule] | None = None,
+        max_moves: int = 20,
+        verbose: bool = False,
+        error_invalid: bool = False,
+        reward_discount: float = 0.99,
+        *,
+        max_seq_len: int = 128,
+        previous_state_penalty: bool = True,
+        preferred_term_commute: bool = False,
+        invalid_action_response: str = "penalize",
+        rewards: EnvRewards | None = None,
+        seed: int | None = None,
+    ) -> None:
+        if invalid_action_response not in INVALID_ACTION_RESPONSES:
+            raise ValueError(
+                f"invalid_action_response={invalid_action_response!r}: allowed are "
+                f"{', '.join(INVALID_ACTION_RESPONSES)}"
+            )
+        if max_seq_len < 1:
+            raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
+        self.rules = Rules(self.core_rules(preferred_term_commute) if rules is None else rules)
+        check_moves(max_moves)
+        self.max_moves = max_moves
+        self.verbose = verbose
+        self.discount = reward_discount
+        self.max_seq_len = max_seq_len
+        self.previous_state_penalty = previous_state_penalty
+        self.invalid_action_response = "raise" if error_invalid else invalid_action_response
+        self.rewards = rewards or EnvRewards()
+        self.rng = np.random.default_rng(seed)
+
+    # ---- what environments of one's own replace -----------------------------------------------
+
+    def get_env_namespace(self) -> str:
+        """A name with dots that no other environment has: `mycompany.envs.differentiate`.
+
+        Raises:
+            NotImplementedError: by default.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no namespace: override this method")
+
+    def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
+        """Draw a problem, with `self.rng` and nothing else.
+
+        Raises:
+            NotImplementedError: by default.
+        """
+        raise NotImplementedError(f"{type(self).__name__} draws no problems: override this method")
+
+    def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
+        """The most moves that a problem's episode may have."""
+        return problem.complexity * 3
+
+    def transition_fn(
+        self,
+        env_state: MathyEnvState,
+        expression: lib.MathExpression,
+        features: MathyObservation,
+    ) -> TimeStep | None:
+        """What the environment itself says of a state, before anything else counts.
+
+        Args:
+            env_state: the state that has been reached.
+            expression: its tree, of mathy_core's nodes.
+            features: its observation.
+
+        Returns:
+            A `transition` or `termination`; None if there is nothing to say.
+        """
+        return None
+
+    def may_decide(self, env_state: MathyEnvState) -> bool:
+        """Whether `transition_fn` can have something to say: a quick test ahead of it."""
+        return type(self).transition_fn is not MathyEnv.transition_fn
+
+    def get_rewarding_actions(self, state: MathyEnvState) -> list[RuleType]:
+        """Classes of rules whose moves are rewarded."""
+        return [
+            lib_rules.ConstantsSimplifyRule,
+            lib_rules.DistributiveFactorOutRule,
+            lib_rules.VariableMultiplyRule,
+            lib_rules.RestateSubtractionRule,
+        ]
+
+    def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
+        """Classes of rules whose moves are penalized."""
+        return [lib_rules.DistributiveMultiplyRule, lib_rules.AssociativeSwapRule]
+
+    def get_win_signal(self, env_state: MathyEnvState) -> float:
+        """The reward of a win after k moves: 1, and 1/k for being quick, at most 2.
+
+        The bonus counts twice where more than ten moves are allowed and fewer than half are used.
+        """
+        allowed = env_state.max_moves
+        used = allowed - env_state.agent.moves_remaining
+        if used <= 0:
+            return 2.0 * self.rewards.win
+        bonus = 1.0 / used
+        if allowed > 10 and used < allowed / 2:
+            bonus *= 2
+        return min(2.0, 1.0 + bonus) * self.rewards.win
+
+    def get_lose_signal(self, env_state: MathyEnvState) -> float:
+        """The reward of a loss."""
+        return self.rewards.lose
+
+    @classmethod
+    def core_rules(cls, preferred_term_commute: bool = False) -> list[BaseRule]:
+        """The seven rules that environments have by default, in their order."""
+        return core_rules(preferred_term_commute)
+
+    # ---- episodes -----------------------------------------------------------------------------
+
+    def get_initial_state(
+        self, params: MathyEnvProblemArgs | str | None = None, print_problem: bool = True
+    ) -> tuple[MathyEnvState, MathyEnvProblem]:
+        """Draw a problem that is not solved yet, and begin an episode with it.
+
+        Args:
+            params: or a difficulty alone; easy if None.
+            print_problem: print it, in an environment that is verbose.
+
+        Raises:
+            ProblemError: nothing is drawn but what is solved already or too long; or what is drawn
+                is no problem, or an equation where there is none to be.
+        """
+        config = MathyEnvProblemArgs(params) if isinstance(params, str) else params
+        config = config or MathyEnvProblemArgs()
+        for _ in range(_MOST_DRAWS):
+            problem = self.problem_fn(config)
+            if not isinstance(problem, MathyEnvProblem):
+                raise ProblemError(
+                    f"{source_of(self.problem_fn)}: problem_fn of {type(self).__name__} returned "
+                    f"{problem!r}: expected a MathyEnvProblem"
+                )
+            moves = self.max_moves_fn(problem, config)
+            state = self._opened(problem, moves)
+            if state.root.size <= self.max_seq_len and not self.is_terminal_state(state):
+                break
+        else:
+            raise ProblemError(
+                f"{_MOST_DRAWS} problems in a row were solved already or had more than "
+                f"max_seq_len={self.max_seq_len} nodes: {problem.text}"
+            )
+        self.max_moves = state.max_moves
+        if print_problem and self.verbose:
+            self.print_state(state, "initial-state")
+        return state, problem
+
+    def begin(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
+        """The first state of an episode.
+
+        Raises:
+            ProblemError: the expression has more than `max_seq_len` nodes, or is an equation where
+                there is none to be.
+            ExpressionError: it is none.
+        """
+        state = self._opened(problem, max_moves)
+        if state.root.size > self.max_seq_len:
+            raise ProblemError(
+                f"{problem.text!r} has {state.root.size} nodes, and max_seq_len={self.max_seq_len} "
+                f"is all there is room for; make max_seq_len larger"
+            )
+        return state
+
+    def _opened(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
+        state = MathyEnvState(problem.text, max_moves, problem.type)
+        if state.root.kind is lib.EqualExpression and not self.takes_equations:
+            raise ProblemError(
+                f"{problem.text!r} is an equation, and {type(self).__name__} takes none; give an "
+                f"expression without ="
+            )
+        return state
+
+    def get_next_state(
+        self, env_state: MathyEnvState, action: Action, searching: bool = False
+    ) -> tuple[MathyEnvState, TimeStep, ExpressionChangeRule]:
+        """Take a move.
+
+        Args:
+            env_state: stays as it is.
+            action: a number or a pair.
+            searching: nothing is printed.
+
+        Returns:
+            The next state; what came of the move; and the change that mathy_core made, whose
+            `result` is None after an invalid move.
+
+        Raises:
+            ValueError: the episode is over; or the move is invalid, in an environment that raises.
+        """
+        if self._is_over(env_state):
+            raise ValueError(f"the episode is over: {env_state.agent.problem!r} has no next state")
+        pair, valid = self.checked(env_state, action)
+        move = Move(self, env_state, pair, valid)
+        self._run(move, TRANSITION)
+        verdict = self.judge(move)
+        state = move.state
+        if not valid:
+            return state, verdict, ExpressionChangeRule(BaseRule())
+        change = LateChange(self.rules, env_state.root, pair[1], pair[0])
+        if self.verbose and not searching:
+            rule = self.rules[pair[0]].name
+            self.print_state(state, rule, pair[1], change, verdict.reward)
+        return state, verdict, change
+
+    def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
+        """What there is to be said of a state, given the move that has led to it."""
+        return self.judge(Move(self, env_state, env_state.agent.history[-1].action))
+
+    def judge(self, move: Move) -> TimeStep:
+        """Let ends and scores look at a move until one of them decides."""
+        for phase in (TERMINATING, REWARD):
+            if move.verdict is None:
+                self._run(move, phase)
+        return move.settle()
+
+    def _run(self, move: Move, phase: Phase) -> None:
+        for call in SCHEDULE[phase]:
+            call.system.function(move, AGENT)
+            if move.verdict is not None:
+                move.decided_by = call.name
+                break
+
+    def goal(self, state: MathyEnvState) -> TimeStep | None:
+        """What `transition_fn` says of a state; nothing where mathy_core cannot tell its terms.
+
+        Raises:
+            GoalError: it says nonsense.
+        """
+        if not self.may_decide(state):
+            return None
+        try:
+            said = self.transition_fn(
+                state, to_library(state.root).root, self.state_to_observation(state)
+            )
+        except AssertionError as error:
+            if traceback.extract_tb(error.__traceback__)[-1].filename == util.__file__:
+                return None
+            raise
+        if said is None or isinstance(said, TimeStep):
+            return said
+        raise GoalError(
+            f"{source_of(self.transition_fn)}: transition_fn of {type(self).__name__} returned "
+            f"{said!r}: expected a transition(...), a termination(...), or None"
+        )
+
+    def is_terminal_state(self, env_state: MathyEnvState) -> bool:
+        """Whether the episode is over."""
+        return is_terminal_transition(self.get_state_transition(env_state))
+
+    def _is_over(self, state: MathyEnvState) -> bool:
+        if state._over is None:
+            state._over = state.agent.moves_remaining <= 0 or self.is_terminal_state(state)
+        return state._over
+
+    def finalize_state(self, state: MathyEnvState) -> None:
+        """Make sure that the last expression has the variables and the value of the first.
+
+        Raises:
+            ValueError: it has not.
+        """
+        history = state.agent.history
+        first, last = (MathyEnvState(step.raw).root for step in (history[0], history[-1]))
+        names = [
+            sorted({n.name for n in root.in_order() if n.kind is lib.VariableExpression})
+            for root in (first, last)
+        ]
+        if names[0] != names[1]:
+            raise ValueError(f"{first.text} and {last.text} have different variables")
+        points = tuple(
+            {name: int(self.rng.integers(1, 101)) for name in names[0]} for _ in range(3)
+        )
+        if not same_value(first, last, points):
+            raise ValueError(f"{first.text} and {last.text} have different values")
+
+    # ---- what is seen -------------------------------------------------------------------------
+
+    def state_to_observation(self, state: MathyEnvState) -> MathyObservation:
+        """What an agent sees of a state."""
+        return observe(state, self.mask(state), self.max_seq_len)
+
+    def to_hash_key(self, env_state: MathyEnvState) -> str:
+        """A text that is the same for states of the same expression only."""
+        return env_state.agent.problem
+
+    def render_state(
+        self,
+        env_state: MathyEnvState,
+        action_name: str,
+        token_index: int = -1,
+        change: ExpressionChangeRule | None = None,
+        change_reward: float = 0.0,
+        pretty: bool = False,
+    ) -> str:
+        """One line: valid actions | rules that apply | moves left | reward | move | expression.
+
+        Args:
+            env_state: what is shown.
+            action_name: what has led to it.
+            token_index: the node that was acted on.
+            change: what is coloured in the expression.
+            change_reward: of the move.
+            pretty: only the last two columns.
+        """
+        shown = env_state.agent.problem
+        if change is not None and change.result is not None:
+            shown = change.result.get_root().terminal_text
+        line = f"{f'{action_name.lower()}({token_index})':<25} | {shown}"
+        if pretty:
+            return line
+        mask = self.mask(env_state)
+        somewhere = self.get_valid_rules(env_state)
+        codes = " ".join(
+            rule.code.lower() if usable else "--"
+            for rule, usable in zip(self.rules, somewhere, strict=True)
+        )
+        left = env_state.agent.moves_remaining
+        return f"{mask.sum():03} | {codes} | {left:02} | {f'{change_reward:.2}':<5} | {line}"
+
+    def print_state(
+        self,
+        env_state: MathyEnvState,
+        action_name: str,
+        token_index: int = -1,
+        change: ExpressionChangeRule | None = None,
+        change_reward: float = 0.0,
+        pretty: bool = False,
+    ) -> None:
+        """Print what `render_state` returns."""
+        print(
+            self.render_state(env_state, action_name, token_index, change, change_reward, pretty),
+            flush=True,
+        )
+
+    def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
+        """Print the episode that has led to a state, a line for each expression."""
+        first, *steps = env_state.agent.history
+        state = MathyEnvState(first.raw, env_state.max_moves, env_state.agent.problem_type)
+        self.print_state(state, "initial-state", pretty=pretty)
+        for step in steps:
+            state, timestep, change = self.get_next_state(state, step.action, searching=True)
+            rule = self.rules[step.action[0]]
+            self.print_state(state, rule.name, step.action[1], change, timestep.reward, pretty)

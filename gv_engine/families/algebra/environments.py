@@ -1,0 +1,374 @@
+"""The eight environments: what is drawn, when it is won, and in how many moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gv_engine.families.algebra import expression as marks
+from gv_engine.families.algebra.actions import RuleType
+from gv_engine.families.algebra.env import MathyEnv
+from gv_engine.families.algebra.library import BaseRule, util
+from gv_engine.families.algebra.library import expressions as lib
+from gv_engine.families.algebra.library import rules as lib_rules
+from gv_engine.families.algebra.parsing import parse, to_library
+from gv_engine.families.algebra.problems import (
+    Draw,
+    around_blockers,
+    around_blockers_and_ends,
+    binomial_and_monomial,
+    binomials,
+    haystack,
+    like_terms,
+    pair_apart,
+    pair_in_place,
+)
+from gv_engine.families.algebra.state import MathyEnvState, MathyObservation
+from gv_engine.families.algebra.types import (
+    MathyEnvDifficulty,
+    MathyEnvProblem,
+    MathyEnvProblemArgs,
+    TimeStep,
+    termination,
+)
+
+EASY, NORMAL, HARD = MathyEnvDifficulty
+
+
+class DrawnMathyEnv(MathyEnv):
+    """An environment that draws its own problems; subclasses say what and how hard."""
+
+    namespace = ""
+    moves_per_term = 4
+    takes_equations = False
+
+    def get_env_namespace(self) -> str:
+        """The environment's name with dots."""
+        return self.namespace
+
+    def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
+        """The most moves that a problem's episode may have."""
+        return problem.complexity * self.moves_per_term
+
+    def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
+        """Draw a problem."""
+        difficulty = MathyEnvDifficulty(params.difficulty)
+        text, complexity = self.draw(Draw(self.rng), difficulty)
+        return MathyEnvProblem(text, complexity, self.get_env_namespace())
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """The text of a problem, and its complexity."""
+        raise NotImplementedError
+
+
+class PolySimplify(DrawnMathyEnv):
+    """Combine all like terms of a sum, and write each term in its preferred form."""
+
+    namespace = "mathy.polynomials.simplify"
+
+    def may_decide(self, env_state: MathyEnvState) -> bool:
+        """Whether no two terms are like at a glance."""
+        keys = [key for key in env_state.root.likes if key is not None]
+        return len(set(keys)) == len(keys)
+
+    def transition_fn(
+        self,
+        env_state: MathyEnvState,
+        expression: lib.MathExpression,
+        features: MathyObservation,
+    ) -> TimeStep | None:
+        """A win when no terms are like, and all of them are in their preferred form."""
+        if util.has_like_terms(expression):
+            return None
+        if not all(map(util.is_preferred_term_form, util.get_terms(expression))):
+            return None
+        return termination(features, self.get_win_signal(env_state))
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Groups of like terms in a sum, with some that are like no other."""
+        if difficulty is EASY:
+            return like_terms(
+                draw,
+                draw.integer(2, 5),
+                scaling=draw.between(0.35, 0.5),
+                powers=0.5,
+                noise=0.5,
+                shuffle=0.2,
+                noise_terms=draw.integer(0, 1),
+            )
+        normal = difficulty is NORMAL
+        return like_terms(
+            draw,
+            draw.integer(4, 7 if normal else 9),
+            scaling=draw.between(0.5, 0.6) if normal else 0.5,
+            powers=draw.between(0.35 if normal else 0.15, 0.8),
+            noise=draw.between(0.5, 1.0),
+            shuffle=draw.between(0.35, 0.8 if normal else 0.9),
+            noise_terms=draw.integer(1, 2 if normal else 3),
+        )
+
+
+class ComplexSimplify(PolySimplify):
+    """Simplify a product of several terms."""
+
+    namespace = "mathy.monomials.complex_simplify"
+    moves_per_term = 8
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Groups of like terms in a product."""
+        if difficulty is EASY:
+            return like_terms(
+                draw,
+                draw.integer(2, 3),
+                sign="*",
+                optional_variables=True,
+                scaling=draw.between(0.5, 0.9),
+                powers=draw.between(0.2, 0.5),
+                noise=draw.between(0.2, 0.5),
+            )
+        if difficulty is NORMAL:
+            return like_terms(
+                draw,
+                draw.integer(3, 5),
+                sign="*",
+                optional_variables=True,
+                scaling=draw.between(0.5, 0.85),
+                powers=draw.between(0.4, 0.7),
+            )
+        return like_terms(
+            draw,
+            draw.integer(4, 7),
+            sign="*",
+            shuffle=draw.between(0.3, 0.8),
+            powers=draw.between(0.4, 0.9),
+            scaling=draw.between(0.2, 0.6),
+        )
+
+
+class PolySimplifyBlockers(PolySimplify):
+    """Bring two like terms together past those that stand between, then combine them."""
+
+    namespace = "mathy.polynomials.commute_then_simplify"
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Two like terms with others between them."""
+        powers = 0.1 if difficulty is EASY else 0.5
+        few, many = {EASY: ((1, 1), (1, 2)), NORMAL: ((2, 2), (2, 4)), HARD: ((2, 3), (3, 6))}[
+            difficulty
+        ]
+        if draw.chance(0.5):
+            return around_blockers_and_ends(draw, draw.integer(*few), powers=powers)
+        return around_blockers(draw, draw.integer(*many), powers=powers)
+
+
+class PolyCombineInPlace(PolySimplify):
+    """Find the two like terms that stand side by side in a long sum, and combine them."""
+
+    namespace = "mathy.polynomials.combine.in.place"
+
+    def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
+        """Two: factor out, and add."""
+        return 2
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """A pair of like terms among unlike ones."""
+        terms, powers, parentheses = {
+            EASY: ((6, 12), 0.2, 0.65),
+            NORMAL: ((9, 16), 0.4, 0.15),
+            HARD: ((16, 22), 0.6, 0.05),
+        }[difficulty]
+        text = pair_in_place(
+            draw,
+            draw.integer(*terms),
+            powers=draw.chance(powers),
+            parentheses=draw.chance(parentheses),
+        )
+        return text, 2
+
+
+class BinomialDistribute(PolySimplify):
+    """Multiply two sums out, and combine what is like."""
+
+    namespace = "mathy.binomials.mulptiply"
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """A product of sums."""
+        if difficulty is EASY:
+            if draw.chance(0.5):
+                return binomial_and_monomial(draw, draw.integer(2, 3))
+            powers, like = draw.between(0.1, 0.4), draw.between(0.3, 0.7)
+            return binomials(draw, draw.integer(2, 3), powers=powers, like=like)
+        if difficulty is NORMAL:
+            powers, like = draw.between(0.2, 0.6), draw.between(0.2, 0.5)
+            return binomials(draw, 2, powers=powers, like=like)
+        powers, like = draw.between(0.4, 0.8), draw.between(0.1, 0.3)
+        text, complexity = binomials(
+            draw, draw.integer(2, 3), powers=powers, like=like, coefficients=True
+        )
+        return text, complexity + 2
+
+
+class PolyCommuteLikeTerms(PolySimplify):
+    """Move terms until two like ones stand where a common factor can be taken out."""
+
+    namespace = "mathy.polynomials.commute.like.terms"
+
+    _factor_out = lib_rules.DistributiveFactorOutRule()
+
+    def may_decide(self, env_state: MathyEnvState) -> bool:
+        """Whether a common factor can be taken out somewhere."""
+        return any(byte & marks.DF for byte in env_state.root.marked())
+
+    def transition_fn(
+        self,
+        env_state: MathyEnvState,
+        expression: lib.MathExpression,
+        features: MathyObservation,
+    ) -> TimeStep | None:
+        """A win when a common factor can be taken out somewhere."""
+        if self._factor_out.find_node(expression) is None:
+            return None
+        return termination(features, self.get_win_signal(env_state))
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """A pair of like terms with others between them and around them."""
+        blockers, terms, powers = {
+            EASY: ((1, 2), (4, 10), 0.2),
+            NORMAL: ((2, 3), (8, 12), 0.4),
+            HARD: ((5, 9), (6, 12), 0.6),
+        }[difficulty]
+        between = draw.integer(*blockers)
+        text = pair_apart(draw, draw.integer(*terms), between, powers=draw.chance(powers))
+        return text, between + 1
+
+
+class PolyGroupLikeTerms(PolySimplify):
+    """Move terms until all like ones stand side by side."""
+
+    namespace = "mathy.polynomials.group_like_terms"
+
+    def may_decide(self, env_state: MathyEnvState) -> bool:
+        """Whether any two terms are like."""
+        keys = [key for key in env_state.root.likes if key is not None]
+        return len(set(keys)) < len(keys)
+
+    def transition_fn(
+        self,
+        env_state: MathyEnvState,
+        expression: lib.MathExpression,
+        features: MathyObservation,
+    ) -> TimeStep | None:
+        """A win when some terms are like, and all like ones stand side by side."""
+        places = _like_places(expression)
+        keys = [key for _, key in sorted(places)]
+        known = [key for key in keys if key is not None]
+        runs = sum(
+            key is not None and key != before
+            for before, key in zip([None, *keys], keys, strict=False)
+        )
+        if runs > len(set(known)) or len(known) == len(set(known)):
+            return None
+        return termination(features, self.get_win_signal(env_state))
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """A pair of like terms with one between them; how hard it is sets the moves."""
+        blockers, terms = {
+            EASY: ((1, 2), (5, 7)),
+            NORMAL: ((2, 3), (5, 10)),
+            HARD: ((3, 5), (11, 16)),
+        }[difficulty]
+        easy = difficulty is EASY
+        text = pair_apart(
+            draw,
+            draw.integer(*terms),
+            1,
+            powers=not easy,
+            parentheses=0.5 if easy else 0.1,
+        )
+        return text, draw.integer(*blockers) + 2
+
+
+class PolyHaystackLikeTerms(PolySimplify):
+    """Touch a term that has a like one somewhere else, with whatever rule."""
+
+    namespace = "mathy.polynomials.haystack.like.terms"
+
+    def __init__(self, *args: Any, preferred_term_commute: bool = True, **kwargs: Any) -> None:
+        super().__init__(*args, preferred_term_commute=preferred_term_commute, **kwargs)
+
+    def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
+        """Two."""
+        return problem.complexity
+
+    def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
+        """All rules but the one that restates subtractions."""
+        return [
+            lib_rules.CommutativeSwapRule,
+            lib_rules.AssociativeSwapRule,
+            lib_rules.DistributiveFactorOutRule,
+            lib_rules.DistributiveMultiplyRule,
+            lib_rules.ConstantsSimplifyRule,
+            lib_rules.VariableMultiplyRule,
+        ]
+
+    def may_decide(self, env_state: MathyEnvState) -> bool:
+        """Whether there was a move."""
+        return len(env_state.agent.history) > 1
+
+    def transition_fn(
+        self,
+        env_state: MathyEnvState,
+        expression: lib.MathExpression,
+        features: MathyObservation,
+    ) -> TimeStep | None:
+        """A win when the move acted on such a term; a loss is the worse the further away it was."""
+        before, now = env_state.agent.history[-2:]
+        touched = now.action[1]
+        places = _like_places(_tree(before.raw))
+        keys = [key for _, key in places]
+        like = [place for place, key in places if key is not None and keys.count(key) > 1]
+        if touched in like:
+            return termination(features, self.get_win_signal(env_state))
+        if env_state.agent.moves_remaining > 0:
+            return None
+        away = 1.0
+        if like:
+            away = min(abs(touched - place) for place in like) / max(place for place, _ in places)
+        return termination(features, self.rewards.lose - away)
+
+    def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
+        """Two like terms among unlike ones."""
+        terms, exponents = {EASY: ((3, 8), 0.3), NORMAL: ((4, 7), 0.5), HARD: ((5, 12), 0.4)}[
+            difficulty
+        ]
+        return haystack(draw, draw.integer(*terms), exponents=exponents), 2
+
+
+def _tree(text: str) -> lib.MathExpression:
+    return to_library(parse(text)).root
+
+
+def _like_places(expression: lib.MathExpression) -> list[tuple[int, Any]]:
+    """(index in order, key) of every term; like terms have the same key, others None."""
+    BaseRule().find_nodes(expression)  # which numbers the nodes
+    found = []
+    for node in util.get_terms(expression):
+        term = util.get_term_ex(node)
+        assert node.r_index is not None
+        found.append((node.r_index, None if term is None else (term.variable, term.exponent)))
+    return found
+
+
+ENVIRONMENTS: dict[str, type[DrawnMathyEnv]] = {
+    each.__name__: each
+    for each in (
+        PolySimplify,
+        ComplexSimplify,
+        PolySimplifyBlockers,
+        PolyCombineInPlace,
+        BinomialDistribute,
+        PolyCommuteLikeTerms,
+        PolyGroupLikeTerms,
+        PolyHaystackLikeTerms,
+    )
+}
+"""The environments that come with the engine, by name."""

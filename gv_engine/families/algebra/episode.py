@@ -1,0 +1,140 @@
+"""An episode of algebra, for games and replays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+
+from gv_engine.families.algebra.scenario import MathyScenario
+from gv_engine.families.algebra.search import Hint, find_hint
+from gv_engine.families.algebra.world import Token, action_names
+from gv_engine.language.expression_frame import ExpressionFrame
+
+
+class MathyEpisode:
+    """Plays a scenario, one episode at a time.
+
+    Actions are texts, a rule and a node: `commutative_swap 3`.
+
+    Attributes:
+        scenario: what is played.
+        wait: empty: time does not pass by itself.
+        world: its state.
+    """
+
+    wait = ""
+
+    def __init__(self, scenario: MathyScenario) -> None:
+        self.scenario = scenario
+        self.world = scenario.make_world()
+        self._names = action_names(self.world.env.rules)
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Every rule at every node there is now, valid or not; those of the first node first."""
+        size = self.world.state.root.size
+        return tuple(f"{name} {node}" for node in range(size) for name in self._names)
+
+    @property
+    def steps(self) -> int:
+        """Since the reset."""
+        return self.world.steps
+
+    @property
+    def reward(self) -> float:
+        """Of the last step."""
+        return self.world.reward
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards since the reset."""
+        return self.world.total
+
+    @property
+    def outcome(self) -> str:
+        """Empty, `terminated` or `truncated`."""
+        return (
+            "terminated" if self.world.terminated else "truncated" if self.world.truncated else ""
+        )
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for the player; empty while it goes on."""
+        return self.world.ending
+
+    def reset(self, seed: int) -> None:
+        """Begin the episode that an environment gives for a seed.
+
+        Raises:
+            ValueError: the scenario's problem cannot be played.
+        """
+        env = self.world.env
+        env.rng = np.random.default_rng(seed)
+        self.world.reset(self.scenario.first_state(env))
+
+    def refusal(self, action: str) -> str:
+        """Why an action is none here, or does not apply, as a sentence; empty if it is fine."""
+        pair = self._pair(action)
+        env, state = self.world.env, self.world.state
+        if pair is None:
+            return f"{action}: no rule of this level"
+        if env.is_valid(state, pair):
+            return ""
+        rule, node = pair
+        return f"{env.rules[rule].name} does not apply to node {node}"
+
+    def _pair(self, action: str) -> tuple[int, int] | None:
+        name, _, node = action.rpartition(" ")
+        if name not in self._names or not (node.isascii() and node.isdigit()):
+            return None
+        return self._names.index(name), int(node)
+
+    def step(self, action: str) -> None:
+        """Take an action that is not refused."""
+        pair = self._pair(action)
+        assert pair is not None, "it was not refused"
+        self.world.step(pair)
+
+    def mask(self) -> dict[str, bool]:
+        """Whether each of the actions applies."""
+        mask = self.world.env.mask(self.world.state)
+        return dict(zip(self.actions, mask.ravel().astype(bool).tolist(), strict=True))
+
+    def hint(self) -> Hint | None:
+        """The first move of a way to the goal; None if none was found in time."""
+        return find_hint(self.world.env, self.world.state)
+
+    def frame(self, message: str) -> ExpressionFrame:
+        """What the rendering systems show."""
+        frames: list[ExpressionFrame] = []
+        self.world.render(frames.append, self.scenario.name, message)
+        return frames[-1]
+
+    def row(self) -> Token:
+        """The whole world."""
+        return self.world.snapshot()
+
+    def become(self, row: Token) -> None:
+        """Begin with a world that `row` has returned, maybe in another process."""
+        self.world.restore(row)
+
+    def state(self) -> str:
+        """16 hexadecimal digits that stand for the whole world, equal in every process."""
+        world = self.world
+        agent = world.state.agent
+        said = (
+            *(agent.problem, agent.moves_remaining, agent.problem_type, agent.history),
+            *(world.state.max_moves, world.steps, repr(world.total), repr(world.reward)),
+            *(world.outcome, world.decided_by, world.env.rng.bit_generator.state),
+        )
+        return hashlib.sha256(json.dumps(said, default=int).encode()).hexdigest()[:16]
+
+    def snapshot(self) -> Token:
+        """The whole episode as it is now."""
+        return self.world.snapshot()
+
+    def restore(self, snapshot: Token) -> None:
+        """Become what a snapshot holds."""
+        self.world.restore(snapshot)

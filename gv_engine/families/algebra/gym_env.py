@@ -1,0 +1,309 @@
+"""A mathy scenario as a Gymnasium environment."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from gv_engine.envs import pictures
+from gv_engine.families.algebra.env import MathyEnv
+from gv_engine.families.algebra.scenario import MathyScenario
+from gv_engine.families.algebra.state import NUM_TYPES, TYPE_BUCKETS, edges
+from gv_engine.families.algebra.world import Token
+from gv_engine.language.errors import nearest
+from gv_engine.language.expression_frame import ExpressionFrame, describe
+from gv_engine.reading.loading import scenario_of
+from gv_engine.reading.trust import Consent
+
+Observation = dict[str, NDArray[Any]]
+
+REPRESENTATIONS = ("dict", "graph")
+"""What observations may be: nodes alone, or with the edges between them."""
+
+
+class Text(pictures.Text):
+    """Render mode `ansi`: a str."""
+
+    def show(self, frame: ExpressionFrame) -> None:
+        """Write a frame."""
+        self.result = describe(frame)
+
+
+RENDER_MODES = {**pictures.RENDER_MODES, "ansi": f"{__name__}:Text"}
+
+RESET_OPTIONS = ("problem", "max_moves")
+"""What `reset` may be told."""
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
+    """What agents see: a `MathyObservation`, and in a `graph` the edges of the tree.
+
+    With room for L nodes, L being the environment's `max_seq_len`:
+
+    - `nodes` (L,) int64: type ids, 0 where there is no node;
+    - `values` (L,) float32: those of constants;
+    - `mask` (L, rules) int8: 1 for valid actions;
+    - `type` (2,) int64: a hash of the environment's namespace;
+    - `time` (1,) float32: the fraction of the moves that are used;
+    - `edge_index` (2, L - 1) int64: indices of parent and child, -1 where there is no edge.
+
+    Raises:
+        ValueError: no such representation.
+    """
+    if representation not in REPRESENTATIONS:
+        raise ValueError(
+            f"observation_representation={representation!r}: "
+            f"{nearest(representation, REPRESENTATIONS)}"
+        )
+    length = env.max_seq_len
+    shown: dict[str, spaces.Space[Any]] = {
+        "nodes": spaces.Box(0, NUM_TYPES - 1, (length,), np.int64),
+        "values": spaces.Box(-_LARGEST, _LARGEST, (length,), np.float32),
+        "mask": spaces.Box(0, 1, (length, len(env.rules)), np.int8),
+        "type": spaces.Box(0, TYPE_BUCKETS - 1, (2,), np.int64),
+        "time": spaces.Box(0.0, 1.0, (1,), np.float32),
+    }
+    if representation == "graph":
+        shown["edge_index"] = spaces.Box(-1, length - 1, (2, length - 1), np.int64)
+    return spaces.Dict(shown)
+
+
+class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
+    """One game of a mathy scenario.
+
+    Action `node * rules + rule` applies a rule to a node, counted in order: left operand, node,
+    right operand. Observations are those of `observation_space`, fresh arrays at every step. `info`
+    holds
+
+    - `action_mask` (actions,) int8: 1 for every valid action;
+    - `text`, `moves_remaining`: the expression, and the moves that are left;
+    - `outcome`: win, lose, truncated, or empty while the episode goes on;
+    - `decided_by`: the system that has given the reward, such as `helpful_move` or `outgrow`;
+    - `reward_terms`: the reward, under the name of that system, 0 under all others;
+    - `success`: whether the episode has ended well with this step, and `is_success`, the same under
+      the name that Stable-Baselines3 reads; neither, if the scenario does not say what that is;
+    - `discount`: what a learner may multiply what is to come with; it is not applied.
+
+    An episode is `truncated` after three times as many steps as it allows moves: invalid actions
+    take none.
+
+    Args:
+        scenario: a `MathyScenario`, or what `Scenario.load` takes.
+        render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
+        max_steps: instead of three times the moves.
+        observation_representation: "dict", or "graph" with the edges of the tree.
+        consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
+
+    Raises:
+        ScenarioError: the scenario has mistakes.
+        ValueError: no such render mode or representation.
+    """
+
+    world = "object"
+    """Expressions are always stepped as objects."""
+
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}  # noqa: RUF012  # as Env has it
+
+    def __init__(
+        self,
+        scenario: MathyScenario | str | Path | Mapping[str, Any],
+        render_mode: str | None = None,
+        max_steps: int | None = None,
+        observation_representation: str = "dict",
+        **consent: Unpack[Consent],
+    ) -> None:
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(
+                f"render_mode={render_mode!r}: allowed are None and {', '.join(RENDER_MODES)}"
+            )
+        self.scenario = load(scenario, max_steps, **consent)
+        self.render_mode = render_mode
+        self.simulation = self.scenario.make_world()
+        self.env = self.simulation.env
+        self.observation_space = observation_space(  # type: ignore[assignment]  # a Dict
+            self.env, observation_representation
+        )
+        self._representation = observation_representation
+        self.num_actions = self.env.max_seq_len * len(self.env.rules)
+        self.action_space = spaces.Discrete(self.num_actions)
+        self._picture: pictures.Picture | None = None
+        self._started = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Draw a new problem; with a seed, the one that belongs to it.
+
+        Args:
+            seed: without one, the generator goes on (from the system's entropy at first).
+            options: `problem` (a text) begins with this expression instead, `max_moves` allows so
+                many moves.
+
+        Raises:
+            ValueError: the problem is no expression, is solved, or has more nodes than L; that is
+                no number of moves; or there is no such option.
+        """
+        options = options or {}
+        for key in options:
+            if key not in RESET_OPTIONS:
+                raise ValueError(f"no option {key!r}: {nearest(key, RESET_OPTIONS)}")
+        if seed is not None or not self._started:
+            super().reset(seed=seed)
+            self.env.rng = self.np_random
+            self._started = True
+        self.simulation.reset(self.scenario.first_state(self.env, **options))
+        self._follow()
+        return self._observation(), self._info()
+
+    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Apply a rule to a node.
+
+        Raises:
+            ValueError: the action is none of the action space, the episode is over, or nothing
+                was reset yet.
+        """
+        try:
+            chosen = operator.index(action)
+        except TypeError:
+            chosen = -1
+        if not 0 <= chosen < self.num_actions:
+            raise ValueError(
+                f"action {action!r}: allowed are 0 to {self.num_actions - 1}, node * "
+                f"{len(self.env.rules)} + rule"
+            )
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        world = self.simulation
+        world.step(chosen)
+        self._follow()
+        return self._observation(), world.reward, world.terminated, world.truncated, self._info()
+
+    def _follow(self) -> None:
+        if self.render_mode == "human":
+            self.render()
+
+    def _observation(self) -> Observation:
+        state = self.simulation.state
+        observation: Observation = self.env.state_to_observation(state)._asdict()
+        if self.simulation.terminated or self.simulation.truncated:
+            observation["mask"][:] = 0
+        if self._representation == "graph":
+            length = self.env.max_seq_len
+            observation["edge_index"] = shown = np.full((2, length - 1), -1, np.int64)
+            found = edges(state.root)
+            found = found[:, (found < length).all(axis=0)]
+            shown[:, : found.shape[1]] = found
+        self._mask = observation["mask"]
+        return observation
+
+    def _info(self) -> dict[str, Any]:
+        world = self.simulation
+        terms = dict.fromkeys(self.scenario.reward_names, 0.0)
+        if world.decided_by:
+            terms[world.decided_by] = world.reward
+        told = {}
+        if self.scenario.tells_success:
+            told = {"success": world.success, "is_success": world.success}
+        return {
+            **told,
+            "action_mask": self._mask.flatten(),
+            "text": world.state.agent.problem,
+            "moves_remaining": world.state.agent.moves_remaining,
+            "outcome": world.outcome,
+            "decided_by": world.decided_by,
+            "reward_terms": terms,
+            "discount": world.discount,
+        }
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
+
+    __str__ = __repr__  # which wrappers show
+
+    # ---- the whole state -----------------------------------------------------------------
+
+    def snapshot(self) -> Token:
+        """The whole game, generator included, as something opaque that can be pickled."""
+        return self.simulation.snapshot()
+
+    def restore(self, token: Token) -> tuple[Observation, dict[str, Any]]:
+        """Become the game of a snapshot and return what it shows, as `reset` does.
+
+        Raises:
+            TypeError: that is no snapshot.
+        """
+        self._started = True
+        self.simulation.restore(token)
+        return self._observation(), self._info()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        token = self.snapshot() if self._started else None
+        return _thaw, (self.scenario, self.render_mode, self._representation, token)
+
+    def fork(self) -> ExpressionEnv:
+        """Another environment with the same state and the same future."""
+        return copy.deepcopy(self)
+
+    # ---- pictures ------------------------------------------------------------------------
+
+    def render(self) -> Any:
+        """The written expression, its tree, and what happened, as the render mode says.
+
+        Returns:
+            (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
+
+        Raises:
+            ValueError: nothing was reset yet.
+            NoDisplay: "human", and there is no screen.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode, given to gymnasium.make")
+            return None
+        if not self._started:
+            raise ValueError("call reset() before the first render()")
+        if self._picture is None:
+            self._picture = pictures.picture(RENDER_MODES[self.render_mode], self.scenario)
+        self.simulation.render(self._picture.show, self.scenario.name)
+        return self._picture.result
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._picture is not None:
+            self._picture.close()
+            self._picture = None
+
+
+def load(
+    scenario: MathyScenario | str | Path | Mapping[str, Any],
+    max_steps: int | None = None,
+    **consent: Unpack[Consent],
+) -> MathyScenario:
+    """A scenario from what environments take; `max_steps` replaces its own.
+
+    Raises:
+        ScenarioError: it has mistakes.
+        ValueError: it belongs to another family.
+    """
+    found = scenario_of(scenario, **consent)
+    if not isinstance(found, MathyScenario):
+        raise ValueError(f"{found.name} is a scenario of the family {found.family!r}, not 'mathy'")
+    return found if max_steps is None else found.with_(max_steps=max_steps)
+
+
+def _thaw(
+    scenario: MathyScenario, render_mode: str | None, representation: str, token: Token | None
+) -> ExpressionEnv:
+    env = ExpressionEnv(scenario, render_mode, None, representation)
+    if token is not None:
+        env.restore(token)
+    return env

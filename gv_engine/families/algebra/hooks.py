@@ -1,0 +1,96 @@
+"""What the family of mathy worlds offers; see `gv_engine.reading.families.Hooks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gv_engine.families.algebra import examination, gym_env
+from gv_engine.families.algebra.env import SCHEDULE
+from gv_engine.families.algebra.gym_env import ExpressionEnv
+from gv_engine.families.algebra.scenario import MathyScenario
+from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.families.algebra.world import DRAWING
+from gv_engine.language.expression_frame import ExpressionFrame
+from gv_engine.language.system import RENDERING
+from gv_engine.reading.document import Document
+from gv_engine.reading.families import Examination, Systems, listed
+from gv_engine.rollouts.policy import Policy, load_policy
+from gv_engine.rollouts.rollout import num_actions
+
+
+def read(document: Document, changes: Mapping[str, Any]) -> MathyScenario:
+    """The scenario of a document."""
+    return MathyScenario.read(document, changes)
+
+
+def make_env(scenario: MathyScenario, **options: Any) -> ExpressionEnv:
+    """Its Gymnasium environment."""
+    return ExpressionEnv(scenario, **options)
+
+
+def make_vector_env(
+    scenario: MathyScenario, num_envs: int, workers: int = 1, **options: Any
+) -> ExpressionVectorEnv:
+    """Its Gymnasium vector environment; workers are processes."""
+    return ExpressionVectorEnv(scenario, num_envs, processes=workers, **options)
+
+
+def frames(
+    scenario: MathyScenario, policy: str, seed: int, steps: int
+) -> Iterator[ExpressionFrame]:
+    """What is to be seen of an episode."""
+    env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
+    return _frames(env, load_policy(policy, 1, num_actions(env)), seed, steps)
+
+
+def _frames(
+    env: ExpressionVectorEnv, policy: Policy, seed: int, steps: int
+) -> Iterator[ExpressionFrame]:
+    policy.begin(0, np.random.default_rng([seed, 0]))
+    observation, info = env.reset(seed=seed)
+    mirror = env.scenario.episode()
+    mirror.reset(seed)
+    yield mirror.frame("")
+    for _ in range(steps):
+        if mirror.outcome:
+            return
+        actions = policy.act(observation, info)
+        observation, _, _, _, info = env.step(actions)
+        mirror.world.step(int(actions[0]))
+        yield mirror.frame("")
+
+
+def limited(scenario: MathyScenario, max_steps: int | None) -> MathyScenario:
+    """The scenario with another limit of steps; its episodes end by themselves."""
+    return gym_env.load(scenario, max_steps)
+
+
+def identity(scenario: MathyScenario) -> dict[str, Any]:
+    """What finds the scenario again, as plain values."""
+    source = scenario.source
+    return {
+        "family": scenario.family,
+        "name": scenario.name,
+        "source": None if source is None else str(source),
+        "changes": dict(scenario.changes),
+    }
+
+
+def size(scenario: MathyScenario) -> str:
+    """The nodes of the first problem."""
+    env = scenario.make_env()
+    env.rng = np.random.default_rng(0)
+    return f"{scenario.first_state(env).root.size} nodes"
+
+
+def systems(scenario: MathyScenario) -> Systems:
+    """The systems in their order."""
+    return [(scenario.name, listed({**SCHEDULE, RENDERING: DRAWING}))]
+
+
+def examine(scenario: MathyScenario, episodes: int, seed: int, limit: float) -> Examination:
+    """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
+    return examination.examine(scenario, episodes, seed)

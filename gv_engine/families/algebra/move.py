@@ -1,0 +1,96 @@
+"""What the systems of algebra see: one move from one state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gv_engine.families.algebra.library import BaseRule
+from gv_engine.families.algebra.state import START, MathyEnvState
+from gv_engine.families.algebra.types import (
+    Late,
+    TimeStep,
+    is_terminal_transition,
+    termination,
+    transition,
+)
+
+if TYPE_CHECKING:
+    from gv_engine.families.algebra.env import MathyEnv
+
+
+class Move:
+    """A move, or a look at where the last one has led.
+
+    Attributes:
+        env: whose rules are played.
+        state: before the transition the one that is left, afterwards the one that is reached.
+        action: (rule, node); (-1, -1) at the start of an episode.
+        valid: whether the rule applies there.
+        verdict: what came of it; None until a system has decided.
+        decided_by: name of that system.
+    """
+
+    def __init__(
+        self, env: MathyEnv, state: MathyEnvState, action: tuple[int, int], valid: bool = True
+    ) -> None:
+        self.env = env
+        self.begin(state, action, valid)
+
+    def begin(self, state: MathyEnvState, action: tuple[int, int], valid: bool = True) -> None:
+        """Take up a move, before anything has come of it."""
+        self.state = state
+        self.action = action
+        self.valid = valid
+        self.verdict: TimeStep | None = None
+        self.decided_by = ""
+
+    @property
+    def rule(self) -> BaseRule | None:
+        """The rule that was applied, None at the start of an episode."""
+        return None if self.action == START else self.env.rules[self.action[0]]
+
+    @property
+    def visits(self) -> int:
+        """How often the history, now included, holds the text that the expression prints as.
+
+        A rule may leave `7 * a * j`, which prints as `7a * j` once it is parsed: that counts the
+        visits of the latter, and none of itself.
+        """
+        text = self.state.root.text
+        return sum(step.raw == text for step in self.state.agent.history)
+
+    def rewrite(self) -> None:
+        """Apply the rule: reach the next state."""
+        number, node = self.action
+        text, root = self.env.rules.apply(self.state.root, node, number)
+        self.state = self.state.after(self.action, text, root)
+
+    def give_up(self) -> None:
+        """Lose all moves that are left."""
+        self.state = self.state.without_moves()
+
+    def score(self, reward: float, discount: float | None = None) -> None:
+        """Decide that the episode goes on, for this reward."""
+        discount = self.env.discount if discount is None else discount
+        self.verdict = transition(self._observation(), reward, discount)
+
+    def end(self, reward: float) -> None:
+        """Decide that the episode is over."""
+        self.verdict = termination(self._observation(), reward)
+
+    def decide(self, verdict: TimeStep | None) -> None:
+        """Take over what an environment says, if it says something."""
+        self.verdict = verdict
+
+    def settle(self) -> TimeStep:
+        """The verdict, and what the state remembers of it."""
+        verdict = self.verdict
+        assert verdict is not None, "the last system decides whatever is left"
+        self.state._over = is_terminal_transition(verdict)
+        if self.valid:
+            self.state.agent.reward = verdict.reward
+        return verdict
+
+    def _observation(self) -> Late:
+        env, state = self.env, self.state
+        return Late(lambda: env.state_to_observation(state))

@@ -1,0 +1,243 @@
+"""States of mathy environments, and what agents see of them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.families.algebra.expression import CONSTANT, VARIABLE, Node
+from gv_engine.families.algebra.library import expressions as lib
+from gv_engine.families.algebra.parsing import parse
+
+TYPE_BUCKETS = 128
+"""Environments are told apart by two numbers below this."""
+
+_LARGEST = float(np.finfo(np.float32).max)
+_LETTER_A: int = lib.MathTypeKeys["variable_a"]
+_TYPES: dict[type[lib.MathExpression], int] = {
+    kind: lib.MathTypeKeys[name]
+    for name in lib.MathTypeKeys
+    for kind in [getattr(lib, f"{name.capitalize()}Expression", None)]
+    if kind is not None
+}
+NUM_TYPES: int = lib.MathTypeKeysMax
+"""Type ids are below this; 0 stands for no node."""
+
+
+class MathyEnvStateStep(NamedTuple):
+    """One entry of an episode's history."""
+
+    raw: str
+    """The expression."""
+    action: tuple[int, int]
+    """(rule, node) that led to it; (-1, -1) at the start."""
+
+
+START = (-1, -1)
+"""The action of a history's first entry."""
+
+
+class MathyAgentState:
+    """Where an episode stands.
+
+    Attributes:
+        problem: the expression.
+        moves_remaining: until the episode is lost.
+        problem_type: namespace of the environment.
+        reward: of the last move.
+        history: expressions and the moves that led to them; the start as it was written first.
+    """
+
+    __slots__ = ("history", "moves_remaining", "problem", "problem_type", "reward")
+
+    def __init__(
+        self,
+        moves_remaining: int,
+        problem: str,
+        problem_type: str = "mathy.unknown",
+        reward: float = 0.0,
+        history: tuple[MathyEnvStateStep, ...] | None = None,
+    ) -> None:
+        self.moves_remaining = moves_remaining
+        self.problem = problem
+        self.problem_type = problem_type
+        self.reward = reward
+        self.history = (MathyEnvStateStep(problem, START),) if history is None else history
+
+
+def check_moves(max_moves: object) -> None:
+    """Make sure that it is a number of moves.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(max_moves, bool) or not isinstance(max_moves, int | np.integer) or max_moves < 0:
+        raise ValueError(f"max_moves={max_moves!r}: expected a whole number, at least 0")
+
+
+class MathyEnvState:
+    """A state that is never changed: a step makes a new one.
+
+    Args:
+        problem: the text of an expression.
+        max_moves: of the whole episode.
+        problem_type: namespace of the environment.
+
+    Attributes:
+        agent: where the episode stands.
+        max_moves: of the whole episode.
+        root: the tree of the expression, parsed when it is asked for.
+
+    Raises:
+        TypeError: the problem is no text.
+        ValueError: `max_moves` is no number of moves.
+        ExpressionError: from `root`, for a text that is no expression.
+    """
+
+    __slots__ = ("_mask", "_over", "_root", "agent", "max_moves")
+
+    def __init__(
+        self,
+        problem: str,
+        max_moves: int = 10,
+        problem_type: str = "mathy.unknown",
+    ) -> None:
+        if not isinstance(problem, str):
+            raise TypeError(f"problem={problem!r}: expected the text of an expression")
+        check_moves(max_moves)
+        self.agent = MathyAgentState(max_moves, problem, problem_type)
+        self.max_moves = max_moves
+        self._root: Node | None = None
+        # (rules, mask) and whether the episode is over, once an environment has found out
+        self._mask: tuple[Any, NDArray[np.int8]] | None = None
+        self._over: bool | None = None
+
+    @property
+    def root(self) -> Node:
+        if self._root is None:
+            self._root = parse(self.agent.problem)
+        return self._root
+
+    def after(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
+        """The state after a move that has given this expression."""
+        agent = self.agent
+        made = MathyEnvState.__new__(MathyEnvState)
+        made.agent = MathyAgentState(
+            agent.moves_remaining - 1,
+            text,
+            agent.problem_type,
+            agent.reward,
+            (*agent.history, MathyEnvStateStep(text, action)),
+        )
+        made.max_moves = self.max_moves
+        made._root = root
+        made._mask = made._over = None
+        return made
+
+    def without_moves(self) -> MathyEnvState:
+        """The same state, but for the moves that are left: none."""
+        agent = self.agent
+        made = MathyEnvState(agent.problem, self.max_moves)
+        made.agent = MathyAgentState(0, agent.problem, agent.problem_type, -1.0, agent.history)
+        made._root, made._mask, made._over = self._root, self._mask, True
+        return made
+
+    @property
+    def time(self) -> float:
+        """The fraction of the moves that are used, from 0 to 1."""
+        if self.max_moves <= 0:
+            return 1.0
+        used = 1.0 - self.agent.moves_remaining / self.max_moves
+        return min(1.0, max(0.0, used))
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        agent = self.agent
+        return self.max_moves, tuple(getattr(agent, name) for name in _FIELDS), self._over
+
+    def __setstate__(self, kept: tuple[Any, ...]) -> None:
+        self.max_moves, agent, self._over = kept
+        self.agent = MathyAgentState(**dict(zip(_FIELDS, agent, strict=True)))
+        self._root = self._mask = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MathyEnvState):
+            return NotImplemented
+        return self.__getstate__()[:2] == other.__getstate__()[:2]
+
+    def __hash__(self) -> int:
+        return hash((self.agent.problem, self.agent.moves_remaining))
+
+    def __repr__(self) -> str:
+        agent = self.agent
+        left = f"{agent.moves_remaining} of {self.max_moves} moves left"
+        return f"<MathyEnvState {agent.problem!r}, {left}>"
+
+
+_FIELDS = ("moves_remaining", "problem", "problem_type", "reward", "history")
+
+
+class MathyObservation(NamedTuple):
+    """What an agent sees, with room for L nodes in order."""
+
+    nodes: NDArray[np.int64]
+    """(L,) type ids, 0 where there is no node."""
+    values: NDArray[np.float32]
+    """(L,) the value of every constant, 0 elsewhere."""
+    mask: NDArray[np.int8]
+    """(L, rules) 1 for every action that is valid."""
+    type: NDArray[np.int64]
+    """(2,) the environment, by a hash of its namespace, from 0 to 127."""
+    time: NDArray[np.float32]
+    """(1,) the fraction of the moves that are used."""
+
+
+def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:
+    """The observation of a state; of an expression that is too long, its first nodes.
+
+    Args:
+        mask: (nodes, rules).
+        length: L.
+    """
+    nodes = np.zeros(length, np.int64)
+    values = np.zeros(length, np.float32)
+    shown = np.zeros((length, mask.shape[1]), np.int8)
+    shown[: len(mask)] = mask[:length]
+    for place, node in zip(range(length), state.root.in_order(), strict=False):
+        nodes[place] = type_id(node)
+        if node.kind is CONSTANT:
+            values[place] = min(max(node.value, -_LARGEST), _LARGEST)  # type: ignore[type-var]
+    time = np.array([state.time], np.float32)
+    return MathyObservation(nodes, values, shown, problem_hash(state.agent.problem_type), time)
+
+
+def type_id(node: Node) -> int:
+    """The number of a node's type in mathy_core; letters have one each."""
+    if node.kind is VARIABLE:
+        return _LETTER_A + ord(str(node.value)[0].lower()) - ord("a")
+    return _TYPES.get(node.kind, int(lib.MathTypeKeys["term"]))
+
+
+def edges(root: Node) -> NDArray[np.int64]:
+    """(2, size - 1) indices of every node's parent and of itself, in order of the latter."""
+    found: list[tuple[int, int]] = []
+
+    def walk(node: Node, first: int) -> int:
+        own = first + (0 if node.left is None else node.left.size)
+        if node.left is not None:
+            found.append((own, walk(node.left, first)))
+        if node.right is not None:
+            found.append((own, walk(node.right, own + 1)))
+        return own
+
+    walk(root, 0)
+    found.sort(key=lambda edge: edge[1])
+    return np.array(found, np.int64).reshape(-1, 2).T
+
+
+def problem_hash(namespace: str) -> NDArray[np.int64]:
+    """(2,) numbers below `TYPE_BUCKETS`, the same in every process."""
+    texts = namespace, namespace[::-1]
+    return np.array([crc32(text.encode()) % TYPE_BUCKETS for text in texts], np.int64)

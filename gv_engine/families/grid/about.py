@@ -1,0 +1,34 @@
+"""The family of grids, before anything of it is imported."""
+
+from gv_engine.reading.families import BuiltIn, Command, Family
+from gv_engine.reading.library import built_in
+
+_HERE = "gv_engine.families.grid"
+
+
+def _built_in() -> BuiltIn:
+    return {name: (path, {}) for name, path in sorted(built_in().items())}
+
+
+FAMILY = Family(
+    name="grid",
+    title="grid",
+    hooks_module=f"{_HERE}.hooks",
+    env="gv_engine.envs.environment:GridEnv",
+    vector_env="gv_engine.envs.vector_environment:GridVectorEnv",
+    built_in=_built_in,
+    stage=f"{_HERE}.stage:GridStage",
+    terminal=f"{_HERE}.terminal:GridPicture",
+    views=dict.fromkeys(("both", "state", "observation"), f"{_HERE}.views:draws"),
+    keys=(
+        Command("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
+        Command("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),
+        Command("TURN_LEFT", "turn left", ("Left", "A", "Pad Left"), True),
+        Command("TURN_RIGHT", "turn right", ("Right", "D", "Pad Right"), True),
+        Command("MOVE_LEFT", "step left", ("Shift+Left", "Shift+A", "Q", "Pad LB"), True),
+        Command("MOVE_RIGHT", "step right", ("Shift+Right", "Shift+D", "E", "Pad RB"), True),
+        Command("ACTUATE", "use what is ahead", ("Space", "Pad A")),
+        Command("PICK_N_DROP", "pick up or drop", ("P", "Pad X")),
+    ),
+    panels=("inspector",),
+)

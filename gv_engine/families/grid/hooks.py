@@ -1,0 +1,121 @@
+"""What the family of gridworlds offers; see `gv_engine.reading.families.Hooks`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gv_engine.batches.batch import Batch
+from gv_engine.checking.lockstep import examine as compare
+from gv_engine.checking.promises import broken
+from gv_engine.envs import environment
+from gv_engine.envs.environment import GridEnv
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.language.frame import Frame
+from gv_engine.language.system import Phase
+from gv_engine.reading.document import Document
+from gv_engine.reading.families import Examination, Systems, listed
+from gv_engine.reading.scenario import Scenario
+from gv_engine.rollouts import snapshots
+from gv_engine.rollouts.policy import Policy, load_policy
+from gv_engine.worlds.simulation import Simulation
+
+
+def read(document: Document, changes: Mapping[str, Any]) -> Scenario:
+    """The scenario of a document."""
+    return Scenario.read(document)
+
+
+def make_env(scenario: Scenario, **options: Any) -> GridEnv:
+    """Its Gymnasium environment."""
+    return GridEnv(scenario, **options)
+
+
+def make_vector_env(
+    scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
+) -> GridVectorEnv:
+    """Its Gymnasium vector environment; workers are threads."""
+    return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
+
+
+def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
+    """What is to be seen of an episode."""
+    env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
+    return _frames(env, load_policy(policy, 1, len(scenario.actions)), seed, steps)
+
+
+def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
+    mirror = Simulation(env.scenario)
+    policy.begin(0, np.random.default_rng([seed, 0]))
+    observation, info = env.reset(seed=seed)
+    over = False
+    for step in range(steps + 1):
+        if step:
+            if over:
+                return
+            actions = policy.act(observation, info)
+            observation, _, terminated, truncated, info = env.step(actions)
+            over = bool(terminated[0] or truncated[0])
+        mirror.world.restore(env.snapshot(0))
+        terms = info["reward_terms"]
+        mirror.terms = [float(terms[name][0]) for name in env.scenario.reward_names]
+        found: list[Frame] = []
+        mirror.render(found.append, observation["grid"][0])
+        yield found[-1]
+
+
+def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
+    """The scenario with another limit of steps, its own if None.
+
+    Raises:
+        ValueError: it has none.
+    """
+    found = environment.load(scenario, max_steps)
+    if found.max_steps is None:
+        raise ValueError(f"{scenario.name} has no max_steps, so that an episode may go on for ever")
+    return found
+
+
+def identity(scenario: Scenario) -> dict[str, Any]:
+    """What finds the scenario again, as plain values."""
+    return snapshots.identity(scenario)
+
+
+def size(scenario: Scenario) -> str:
+    """Height × width of the first level; of a mixture, those of all its members."""
+    found: dict[str, None] = {}
+    for member in scenario.members:
+        simulation = Simulation(member)
+        simulation.reset(np.random.default_rng(0))
+        found[f"{simulation.world.height}×{simulation.world.width}"] = None
+    return ", ".join(found)
+
+
+def systems(scenario: Scenario) -> Systems:
+    """The systems of every member in their order."""
+    return [
+        (member.name, listed({phase: member.calls(phase) for phase in Phase}))
+        for member in scenario.members
+    ]
+
+
+def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Examination:
+    """Compare the object world with the compiled one, and look for broken promises."""
+    promises = broken(scenario, seed=seed)  # first, as it can be stopped
+    try:
+        Batch(scenario, 1, checked=True)
+        compiles = "yes"
+    except BuiltInDoesNotCompileError:
+        raise
+    except DoesNotCompileError as error:
+        compiles = f"no: {error}"
+    report = compare(scenario, episodes, seed, compiles == "yes", limit)
+    facts: list[tuple[str, object]] = [("compiles", compiles)]
+    facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
+    if not report.fault and not promises:
+        both = "object world equals compiled world, and " if compiles == "yes" else ""
+        facts.append(("found", f"{both}nothing wrong"))
+    return Examination(facts, [*promises, *filter(None, [report.fault])])

@@ -1,0 +1,319 @@
+"""The inspector: a panel that shows what the world is made of, in pages to be turned."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.families.grid.motion import Cell
+from gv_engine.frontend.controls.theme import Theme
+from gv_engine.frontend.drawing.lettering import font, plate, write
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.language.frame import Frame
+from gv_engine.playing.inspection import (
+    REPRESENTATIONS,
+    Entity,
+    Inspection,
+    Sight,
+    visibility_functions,
+)
+
+AS_SHOWN = "as the agent saw it"
+SEEN, NOT_SEEN = "#", "."  # drawn as a large and a small square
+NOTCH = 3  # lines that a notch of the wheel scrolls
+
+
+class Row(NamedTuple):
+    """A line of a page: a label and a value, or numbers in columns; indented by its level."""
+
+    label: str
+    value: str = ""
+    level: int = 0
+    columns: tuple[str, ...] = ()
+    is_heading: bool = False
+
+
+class GridInspector:
+    """Shows a game's cells, agent, observation, sight and actions.
+
+    Args:
+        game: what is played; asked for its `scenario`, `frame()` and `row()`.
+        theme: the colours of the panel.
+
+    Attributes:
+        chosen: y, x of the cell that is looked at; None: the agent's.
+    """
+
+    def __init__(self, game: Any, theme: Theme) -> None:
+        self.chosen: Cell | None = None
+        self._game, self._theme = game, theme
+        self._pages: dict[str, Callable[[], Iterator[Row]]] = {
+            "Cell": self._cell,
+            "Agent": self._agent,
+            "Observation": self._observation,
+            "Sight": self._sight,
+            "Actions": self._actions,
+        }
+        self._page = "Cell"
+        self._representation = REPRESENTATIONS[0]
+        self._function = AS_SHOWN
+        self._scrolled = 0
+        self._line = 16
+        self._room = 1  # lines
+        self._buttons: list[tuple[pygame.Rect, str]] = []
+        self._inspection: Inspection | None = None
+        self._frame: Frame | None = None
+        self._rows: list[Row] = []
+        self._seen: Sight | None = None
+
+    def begin(self) -> None:
+        """What is shown has changed."""
+        self._frame = None
+
+    # ---- what is shown -------------------------------------------------------------------
+
+    @property
+    def lit(self) -> NDArray[np.bool_] | None:
+        """(H, W) the cells to be shown bright; None: those that the agent saw."""
+        if self._page != "Sight" or self._function == AS_SHOWN:
+            return None
+        self._refresh()
+        return None if self._seen is None or self._seen.problem else self._seen.on_grid
+
+    def _refresh(self) -> None:
+        if self._frame is not None:
+            return
+        self._frame = self._game.frame()
+        if self._inspection is None or self._inspection.scenario is not self._game.scenario:
+            self._inspection = Inspection(self._game.scenario)
+        self._inspection.look(self._game.row())
+        height, width = self._frame.grid.shape[:2]
+        if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
+            self.chosen = None
+        if self._function not in self._choices("Sight"):
+            self._function = AS_SHOWN
+        self._seen = None
+        if self._page == "Sight" and self._function != AS_SHOWN:
+            self._seen = self._inspection.sight(self._function)
+        self._rows = list(self._pages[self._page]())
+
+    def _choices(self, page: str) -> tuple[str, ...]:
+        """What the page can be about, of which one is chosen."""
+        if page == "Observation":
+            return REPRESENTATIONS
+        if page == "Sight":
+            return (AS_SHOWN, *visibility_functions())
+        return ()
+
+    @property
+    def _looking(self) -> Inspection:
+        assert self._inspection is not None
+        return self._inspection
+
+    @property
+    def _shown(self) -> Frame:
+        assert self._frame is not None
+        return self._frame
+
+    def _cell(self) -> Iterator[Row]:
+        y, x = self.chosen or self._shown.agent[:2]
+        yield Row("cell", f"row {y}, column {x}")
+        try:
+            entities = self._looking.cell(y, x)
+        except IndexError:
+            yield Row("beyond the grid")
+            return
+        if not entities:
+            yield Row("free floor, no entity")
+        for entity in entities:
+            yield from _entity(entity)
+
+    def _agent(self) -> Iterator[Row]:
+        return _entity(self._looking.agent())
+
+    def _observation(self) -> Iterator[Row]:
+        frame = self._shown
+        try:
+            arrays = self._looking.observation(self._representation, frame.observation, frame.item)
+        except ValueError as error:
+            yield Row(str(error))
+            return
+        for name, array in arrays.items():
+            shape = " × ".join(map(str, array.shape))
+            yield Row(name, f"{shape} {array.dtype}", is_heading=True)
+            parts = [("", array)]
+            if array.ndim == 3:
+                names = ("type", "state", "colour")
+                parts = [(part, array[..., k]) for k, part in enumerate(names)]
+            for part, numbers in parts:
+                if part:
+                    yield Row(part)
+                for line in np.atleast_2d(numbers).tolist():
+                    yield Row("", columns=tuple(f"{number:g}" for number in line))
+
+    def _sight(self) -> Iterator[Row]:
+        if self._seen is not None and self._seen.problem:
+            yield Row(self._seen.problem)
+            return
+        seen = self._seen.seen if self._seen is not None else self._shown.observation[..., 0] != 1
+        yield Row("seen", f"{int(seen.sum())} of {seen.size} cells of the view")
+        for line in seen.tolist():
+            yield Row("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
+
+    def _actions(self) -> Iterator[Row]:
+        for action, does_something in self._looking.actions().items():
+            name = action.replace("_", " ").capitalize()
+            yield Row(name, "does something" if does_something else "nothing")
+
+    # ---- drawing -------------------------------------------------------------------------
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+        """Draw the panel; `line` is the height of a line of text in pixels."""
+        self._line = line
+        self._refresh()
+        theme, before = self._theme, surface.get_clip()
+        surface.set_clip(rect.clip(before))
+        surface.blit(plate(rect.size, line // 2, theme.card), rect)
+        inner = rect.inflate(-line, -line)
+        self._buttons = []
+        if min(inner.size) < line:
+            surface.set_clip(before)
+            return
+        top = self._draw_buttons(surface, inner, inner.y, tuple(self._pages), self._page)
+        choices = self._choices(self._page)
+        if choices:
+            chosen = self._representation if self._page == "Observation" else self._function
+            top = self._draw_buttons(surface, inner, top, choices, chosen)
+        body = pygame.Rect(inner.x, top + line // 4, inner.w, inner.bottom - top - line // 4)
+        self._room = max(1, body.h // line)
+        self._scrolled = max(0, min(self._scrolled, len(self._rows) - self._room))
+        shown = self._rows[self._scrolled : self._scrolled + self._room]
+        room = body.inflate(-line // 2, 0).move(-line // 4, 0)
+        for number, row in enumerate(shown):
+            self._draw_row(surface, pygame.Rect(room.x, body.y + number * line, room.w, line), row)
+        if len(self._rows) > self._room:
+            tall = max(line, body.h * self._room // len(self._rows))
+            down = (body.h - tall) * self._scrolled // (len(self._rows) - self._room)
+            bar = pygame.Rect(body.right - line // 4, body.y + down, max(2, line // 4), tall)
+            surface.fill(theme.outline, bar)
+        surface.set_clip(before)
+
+    def _draw_buttons(
+        self,
+        surface: pygame.Surface,
+        rect: pygame.Rect,
+        top: int,
+        names: tuple[str, ...],
+        chosen: str,
+    ) -> int:
+        """Draw buttons in lines from the top; returns where the next line begins."""
+        line, theme, left = self._line, self._theme, rect.x
+        for name in names:
+            width = min(rect.w, font(line).size(name.replace("_", " "))[0] + line)
+            if left > rect.x and left + width > rect.right:
+                left, top = rect.x, top + line * 3 // 2
+            button = pygame.Rect(left, top, width, line * 5 // 4)
+            is_chosen = name == chosen
+            color = theme.accent if is_chosen else theme.well
+            surface.blit(plate(button.size, line // 3, color), button)
+            ink = theme.on_accent if is_chosen else theme.text
+            write(
+                surface, button.inflate(-line // 2, 0), name.replace("_", " "), line, ink, "center"
+            )
+            self._buttons.append((button, name))
+            left += width + line // 4
+        return top + line * 3 // 2
+
+    def _draw_row(self, surface: pygame.Surface, rect: pygame.Rect, row: Row) -> None:
+        theme, line = self._theme, self._line
+        rect.x += row.level * line
+        rect.w = max(1, rect.w - row.level * line)
+        if row.columns:
+            widest = max(font(line).size(column)[0] for column in row.columns)
+            step = min(max(widest + line // 2, line), max(1, rect.w // len(row.columns)))
+            for number, text in enumerate(row.columns):
+                slot = pygame.Rect(rect.x + number * step, rect.y, step, rect.h)
+                if text in (SEEN, NOT_SEEN):
+                    size = line * 3 // 4 if text == SEEN else line // 4
+                    square = pygame.Rect(0, 0, size, size)
+                    square.center = slot.center
+                    surface.fill(theme.accent if text == SEEN else theme.muted, square)
+                else:
+                    write(surface, slot, text, line, theme.muted if text == "0" else theme.text)
+            return
+        color = theme.accent if row.is_heading else theme.text if not row.value else theme.muted
+        taken = write(surface, rect, row.label, line, color)
+        rest = pygame.Rect(rect.x + taken + line // 2, rect.y, rect.w - taken - line // 2, rect.h)
+        if row.value and rest.w > 0:
+            write(surface, rest, row.value, line, theme.text)
+
+    # ---- what the player does ------------------------------------------------------------
+
+    def event(self, event: pygame.event.Event) -> bool:
+        """Take a mouse event on the panel; returns whether it looks different now."""
+        if event.type == pygame.MOUSEWHEEL:
+            return self._scroll(-event.y * NOTCH)
+        if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
+            for button, name in self._buttons:
+                if button.collidepoint(event.pos):
+                    return self._choose(name)
+        return False
+
+    def command(self, name: str) -> bool:
+        """Take a command of the group `inspector`; returns whether it looks different now."""
+        if name in ("scroll_up", "scroll_down"):
+            return self._scroll(self._room // 2 if name == "scroll_down" else -self._room // 2)
+        if name in ("next_tab", "previous_tab"):
+            return self._choose(_beside(tuple(self._pages), self._page, name == "next_tab"))
+        if name in ("next_choice", "previous_choice"):
+            self._refresh()
+            choices = self._choices(self._page)
+            chosen = self._representation if self._page == "Observation" else self._function
+            return bool(choices) and self._choose(_beside(choices, chosen, name == "next_choice"))
+        if name in STEPS:
+            self._refresh()
+            y, x = self.chosen or self._shown.agent[:2]
+            height, width = self._shown.grid.shape[:2]
+            dy, dx = STEPS[name]
+            self.chosen = min(max(0, y + dy), height - 1), min(max(0, x + dx), width - 1)
+            return self._choose("Cell")
+        return False
+
+    def choose(self, cell: Cell) -> None:
+        """Show a cell."""
+        self.chosen = cell
+        self._choose("Cell")
+
+    def _choose(self, name: str) -> bool:
+        if name in self._pages:
+            self._page, self._scrolled = name, 0
+        elif name in REPRESENTATIONS:
+            self._representation = name
+        else:
+            self._function = name
+        self._frame = None
+        return True
+
+    def _scroll(self, lines: int) -> bool:
+        before = self._scrolled
+        self._scrolled = max(0, min(before + lines, len(self._rows) - self._room))
+        return self._scrolled != before
+
+
+STEPS = {"cell_up": (-1, 0), "cell_down": (1, 0), "cell_left": (0, -1), "cell_right": (0, 1)}
+
+
+def _beside(names: tuple[str, ...], name: str, forward: bool) -> str:
+    return names[(names.index(name) + (1 if forward else -1)) % len(names)]
+
+
+def _entity(entity: Entity, level: int = 0) -> Iterator[Row]:
+    yield Row(entity.name, f"entity {entity.number}", level, is_heading=True)
+    for part in entity.parts:
+        yield Row(part.name, "", level)
+        for field, value in part.fields.items():
+            yield Row(field, value, level + 1)
+    for field, held in entity.holds.items():
+        yield Row(field, "holds", level)
+        yield from _entity(held, level + 1)

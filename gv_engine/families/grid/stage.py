@@ -1,0 +1,264 @@
+"""The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from components.appearance import HIDDEN
+from gv_engine.families.grid.arrangement import LEAST_MAP, VIEWS, Place, arrange
+from gv_engine.families.grid.board import Board, between
+from gv_engine.families.grid.inspector import GridInspector
+from gv_engine.families.grid.minimap import Minimap
+from gv_engine.families.grid.motion import Cell, Motion, motion
+from gv_engine.frontend.controls.theme import Theme
+from gv_engine.frontend.drawing.camera import Camera, corner
+from gv_engine.frontend.drawing.lettering import font, plate, write
+from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+from gv_engine.frontend.drawing.stage import Inspector
+from gv_engine.language.frame import Frame
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.reading.text import words
+
+MAP_SHARE = 4  # a map over the state takes this part of its shorter side
+SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
+
+
+class GridStage:
+    """Draws a game of grids; `gv_engine.frontend.drawing.stage.Stage` says what it promises.
+
+    Args:
+        game: what is played.
+        theme: its colours, and the palette of the objects.
+    """
+
+    views: Sequence[str] = VIEWS
+    group = "grid"
+    holds = True
+    glide = 0.12
+    busy = False
+
+    def __init__(self, game: Any, theme: Theme) -> None:
+        self.view = self.views[0]
+        self.line = 16
+        self.inspecting = False
+        self._lens = GridInspector(game, theme)
+        self.inspector: Inspector | None = self._lens
+        self._theme, self._names = theme, game.names
+        self.taught: Sequence[str] = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
+        self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
+        self._state = Board(self._sheet, game.names)
+        self._seen = Board(self._sheet, game.names)
+        self._camera = Camera()
+        self._minimap = Minimap(self._sheet, game.names, theme)
+        self._has_minimap = True
+        self._frame: Frame = game.frame()
+        self._motion: Motion | None = None
+        self._mouse: tuple[int, int] | None = None
+        self._places: Mapping[str, Place] = {}
+
+    def begin(self, previous: Frame | None, frame: Frame) -> bool:
+        """Take the frame that is shown from now on; returns whether something moves."""
+        self._motion = None if previous is None else motion(previous, frame)
+        self._frame = frame
+        self._mouse = None  # who plays with keys wants to see the cell, not its name
+        self._lens.begin()
+        return self._motion is not None
+
+    # ---- drawing -------------------------------------------------------------------------
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+        """Draw the views into the rectangle."""
+        frame, theme = self._frame, self._theme
+        before = surface.get_clip()
+        surface.set_clip(rect.clip(before))
+        surface.fill(theme.background, rect)
+        grid, seen = frame.grid.shape[:2], frame.observation.shape[:2]
+        self._places = arrange(self.view, tuple(rect), self.line, grid, seen, self._readable)
+        if "state" in self._places:
+            self._draw_state(surface, self._places["state"], progress * (2 - progress))
+        if "observation" in self._places:
+            self._draw_observation(surface, self._places["observation"])
+        self._draw_marks(surface)
+        self._draw_hint(surface, rect)
+        surface.set_clip(before)
+
+    @property
+    def _readable(self) -> int:
+        """Pixels of a side that a cell needs to be made out."""
+        return self.line * 5 // 4
+
+    def _draw_label(self, surface: pygame.Surface, name: str, place: Place) -> None:
+        if place.label.h:
+            text, line = name.capitalize(), self.line * 7 // 8
+            write(surface, place.label, text, line, self._theme.muted)
+
+    def _draw_state(self, surface: pygame.Surface, at: Place, progress: float) -> None:
+        self._draw_label(surface, "state", at)
+        rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
+        room = rect.h, rect.w
+        cell = self._camera.size((height, width), room, self._readable)
+        moving = self._motion if progress < 1 else None
+        center = frame.agent[:2] if moving is None else between(moving.agent, frame.agent, progress)
+        start = corner((height, width), room, center, cell)
+        lit = self._lens.lit if self.inspecting else None
+        lit = frame.seen if lit is None else lit
+        self._state.draw(surface, rect, start, cell, frame.grid, lit, frame.agent, moving, progress)
+        if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
+            shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
+            place, side = self._map_place(rect, self._state.place(*center))
+            if min(place.rect.size) >= LEAST_MAP:
+                self._draw_label(surface, "map", place)
+                self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
+
+    def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[Place, str]:
+        """Where the minimap goes: below the observation, or over the state, away from the agent."""
+        if "map" in self._places:
+            return self._places["map"], "topleft"
+        side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
+        room = pygame.Rect(0, rect.y + self.line // 4, side, side)
+        room.right = rect.right - self.line // 4
+        if not room.colliderect(agent.inflate(4 * agent.w, 4 * agent.h)):
+            return Place(no_label, room), "topright"
+        room.left = rect.left + self.line // 4
+        return Place(no_label, room), "topleft"
+
+    def _draw_observation(self, surface: pygame.Surface, at: Place) -> None:
+        self._draw_label(surface, "observation", at)
+        rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
+        room = rect.h, rect.w
+        cell = max(1, min(rect.h // height, rect.w // width))
+        agent = (*frame.observer, 0)
+        start = corner((height, width), room, frame.observer, cell)
+        self._seen.draw(surface, rect, start, cell, frame.observation, None, agent)
+
+    def _draw_marks(self, surface: pygame.Surface) -> None:
+        """Outline the cell that is pointed at, in both views, and the one that is inspected."""
+        pointed = self._cell_at(self._mouse) if self._mouse else None
+        chosen = self._lens.chosen if self.inspecting else None
+        for cell, thick in ((pointed, 1), (chosen, 2)):
+            if cell is None:
+                continue
+            if "state" in self._places:
+                self._outline(surface, self._places["state"].rect, self._state, cell, thick)
+            seen = self._frame.in_view(*cell)
+            if "observation" in self._places and seen is not None:
+                self._outline(surface, self._places["observation"].rect, self._seen, seen, thick)
+
+    def _outline(
+        self, surface: pygame.Surface, clip: pygame.Rect, board: Board, cell: Cell, thick: int
+    ) -> None:
+        before = surface.get_clip()
+        surface.set_clip(clip.clip(before))
+        place = board.place(*cell)
+        thick *= max(1, place.w // 32)
+        pygame.draw.rect(surface, self._theme.on_select, place, thick + max(1, thick))
+        pygame.draw.rect(surface, self._theme.select, place, thick)
+        surface.set_clip(before)
+
+    def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Say what is in the cell that is pointed at, below it or above."""
+        if self._mouse is None or (hint := self._hint(self._mouse)) is None:
+            return
+        cell, text = hint
+        line = self.line * 7 // 8
+        box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
+        box.midtop = cell.centerx, cell.bottom + line // 4
+        if box.bottom > rect.bottom:
+            box.bottom = cell.top - line // 4
+        box.clamp_ip(rect)
+        surface.blit(plate(box.size, line // 3, self._theme.card), box)
+        write(surface, box.inflate(-line, 0), text, line, self._theme.text)
+
+    def _hint(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
+        """The cell that is drawn there, and what is in it."""
+        frame = self._frame
+        if (cell := self._at("state", self._state, position)) is not None:
+            agent = "agent on " if cell == frame.agent[:2] else ""
+            text = f"{agent}{words(*frame.grid[cell].tolist())} at {cell[0]}, {cell[1]}"
+            return self._state.place(*cell), text
+        if (cell := self._at("observation", self._seen, position)) is not None:
+            kind, state, color = frame.observation[cell].tolist()
+            agent = "agent on " if cell == frame.observer else ""
+            text = "not seen" if kind == HIDDEN else agent + words(kind, state, color)
+            return self._seen.place(*cell), text
+        return None
+
+    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
+        """Grids have no more to tell than the rewards."""
+        return False
+
+    def facts(self) -> Sequence[str]:
+        """None."""
+        return ()
+
+    def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
+        """Draw the held object; returns its name, empty if nothing is held."""
+        kind, state, color = self._frame.item
+        if not kind:
+            return ""
+        sprite = self._sheet.get(self._names(kind, state), color, max(1, min(rect.size)))
+        surface.blit(sprite, sprite.get_rect(center=rect.center))
+        return words(kind, state, color)
+
+    def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw the state alone, as large as fits, lit everywhere."""
+        frame, (height, width) = self._frame, self._frame.grid.shape[:2]
+        cell = min(rect.h // height, rect.w // width)
+        board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
+        whole = board.get_rect()
+        Board(self._sheet, self._names).draw(
+            board, whole, (0, 0), max(1, cell), frame.grid, None, frame.agent
+        )
+        if not cell:  # more cells than pixels
+            scale = min(rect.h / height, rect.w / width)
+            size = max(1, int(width * scale)), max(1, int(height * scale))
+            board = pygame.transform.smoothscale(board, size)
+        surface.blit(board, board.get_rect(center=rect.center))
+
+    # ---- what the player does ------------------------------------------------------------
+
+    def command(self, name: str) -> str:
+        """Take a command of the group `view`, or one of `grid`, which is an action."""
+        if name == "minimap":
+            self._has_minimap = not self._has_minimap
+        elif name == "zoom_reset":
+            self._camera.cell = None
+        elif name in ("zoom_in", "zoom_out"):
+            self._zoom(1 if name == "zoom_in" else -1)
+        return name if name in ACTIONS else ""
+
+    def click(self, position: tuple[int, int], button: int) -> str:
+        """A left click chooses the cell that the inspector shows."""
+        if button == 1 and (cell := self._cell_at(position)) is not None:
+            self._lens.choose(cell)
+        return ""
+
+    def hover(self, position: tuple[int, int] | None) -> bool:
+        """The mouse is here, or has left."""
+        before = self._mouse and self._hint(self._mouse)
+        self._mouse = position
+        return (position and self._hint(position)) != before
+
+    def wheel(self, position: tuple[int, int], notches: int) -> bool:
+        """Zoom in or out where the state is."""
+        if self._at("state", self._state, position) is None:
+            return False
+        self._zoom(notches)
+        return True
+
+    def _zoom(self, notches: int) -> None:
+        if "state" not in self._places:
+            return
+        rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
+        whole = max(1, min(rect.h // height, rect.w // width))
+        size = self._camera.size((height, width), (rect.h, rect.w), self._readable)
+        self._camera.zoom(notches, size, whole)
+
+    def _at(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:
+        return board.at(position) if view in self._places else None
+
+    def _cell_at(self, position: tuple[int, int]) -> Cell | None:
+        """The cell of the grid that is drawn there, in either view."""
+        if (cell := self._at("state", self._state, position)) is not None:
+            return cell
+        seen = self._at("observation", self._seen, position)
+        return None if seen is None else self._frame.on_grid(*seen)

@@ -1,0 +1,149 @@
+"""A frame of a grid in letters: one for what a thing is, one for its colour.
+
+Colours come on top, where the terminal has them; nothing is said by them alone.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby, zip_longest
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+from components.appearance import HIDDEN
+from components.matter import Opaque
+from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.frontend.controls.theme import Theme
+from gv_engine.language.frame import Frame
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.reading.text import board, words
+
+WIDE = 2
+"""Characters of a cell."""
+GAP = 3
+"""Characters between state and observation."""
+
+
+class GridPicture:
+    """Draws the frames of a grid; see `gv_engine.frontend.terminal.picture.Picture`.
+
+    Args:
+        game: what is played.
+        theme: the colours.
+    """
+
+    group = "grid"
+    views = ("both", "state", "observation")
+
+    def __init__(self, game: Any, theme: Theme) -> None:
+        self._game, self._theme = game, theme
+
+    def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
+        """State and observation, cut to the surroundings of the agent where there is no room."""
+        theme = self._theme
+        seen = np.ones(frame.observation.shape[:2], np.bool_)
+        observation = _board(frame.observation, (*frame.observer, 0), seen, height, width, theme)
+        if view == "observation":
+            return observation
+        room = width - len(observation[0]) - GAP if view == "both" else width
+        if view == "both" and room < _least(frame):
+            return self.draw(frame, "state", width, height)
+        state = _board(frame.grid, frame.agent, frame.seen, height, room, theme)
+        if view == "state":
+            return state
+        across = len(state[0]) + GAP
+        return [
+            Text.assemble(left, " " * (across - len(left)), right)
+            for left, right in zip_longest(state, observation, fillvalue=Text())
+        ]
+
+    def facts(self, frame: Frame) -> list[str]:
+        """What the agent holds."""
+        return [f"holding {words(*frame.item) if frame.item[0] else 'nothing'}"]
+
+    def legend(self, frame: Frame) -> list[Text]:
+        """What the letters stand for, but for walls and floor."""
+        shown = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
+        cells = np.unique(shown, axis=0)
+        found: dict[str, Text] = {}
+        for letter, (kind, state, color) in zip(board(cells[None]), cells.tolist(), strict=True):
+            if letter not in "#.?":
+                text = Text(no_wrap=True)
+                text.append(*_cell(letter, kind, color, True, self._theme))
+                text.append(f" {words(kind, state, color)}", self._theme.muted)
+                found.setdefault(text.plain, text)
+        return list(found.values())
+
+    def command(self, name: str) -> str:
+        """The action itself."""
+        return name
+
+    def knows(self, name: str) -> bool:
+        """Whether it is one of the level's actions."""
+        return name in self._game.actions
+
+
+def _least(frame: Frame) -> int:
+    """Columns that a state needs to be of use beside the observation."""
+    columns: int = frame.grid.shape[1]
+    return WIDE * min(columns, 7)
+
+
+def _board(
+    grid: NDArray[np.uint8],
+    agent: tuple[int, int, int],
+    seen: NDArray[np.bool_],
+    height: int,
+    width: int,
+    theme: Theme,
+) -> list[Text]:
+    y, x, _ = agent
+    rows = _around(y, grid.shape[0], height)
+    columns = _around(x, grid.shape[1], max(1, width // WIDE))
+    letters = board(grid, agent).split("\n")
+    lines = []
+    for i in rows:
+        cells = [
+            _cell(letters[i][j], int(grid[i, j, 0]), int(grid[i, j, 2]), bool(seen[i, j]), theme)
+            if (i, j) != (y, x)
+            else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
+            for j in columns
+        ]
+        line = Text(no_wrap=True)
+        for style, alike in groupby(cells, itemgetter(1)):
+            line.append("".join(text for text, _ in alike), style)
+        lines.append(line)
+    return lines
+
+
+def _cell(letter: str, kind: int, color: int, lit: bool, theme: Theme) -> tuple[str, str]:
+    """Letters of a cell and their style."""
+    ground = theme.card if lit else theme.background
+    if kind == HIDDEN:
+        return letter * WIDE, f"dim {theme.muted} on {theme.background}"
+    if not color and _is_opaque(kind):
+        return letter * WIDE, f"{theme.muted} on {theme.outline}"
+    if color:
+        shades = PALETTES[theme.palette][color]
+        ink = shades.light if _is_dark(theme.background) else shades.dark
+        return letter + COLORS[color][0].lower(), f"bold {ink} on {ground}"
+    if letter == ".":
+        return (letter if lit else " ") + " ", f"{theme.muted} on {ground}"
+    return letter + " ", f"{'bold ' if lit else ''}{theme.text} on {ground}"
+
+
+def _is_dark(color: str) -> bool:
+    return int(color[1:3], 16) < 128
+
+
+def _is_opaque(kind: int) -> bool:
+    return any(part is Opaque for part, _ in OBJECT_TYPES[kind].components)
+
+
+def _around(middle: int, size: int, room: int) -> range:
+    """As many cells as there is room for, those around the middle."""
+    first = min(max(0, middle - room // 2), max(0, size - room))
+    return range(first, min(size, first + room))

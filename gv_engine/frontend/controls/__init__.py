@@ -1,0 +1,1 @@
+"""What window and terminal share of keys, settings and files; nothing here draws."""

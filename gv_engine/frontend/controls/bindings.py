@@ -1,0 +1,339 @@
+"""Which key does what, for keyboard, gamepad and terminal alike; free of any drawing library.
+
+Keys are named by their place on a US keyboard, whatever is printed on them: "W" is the key left of
+"E" everywhere. Groups of commands are active together on a screen; within such a set a key does one
+thing. A file `keys.toml` in the user's configuration folder gives commands other keys:
+
+    [grid]
+    ACTUATE = ["Space", "E", "Pad A"]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import combinations
+from pathlib import Path
+
+from gv_engine.frontend.controls.folders import config_folder, read_toml
+from gv_engine.language.errors import shortened
+from gv_engine.reading.families import FAMILIES, Command
+
+GROUPS: dict[str, tuple[Command, ...]] = {
+    **{family.title: family.keys for family in FAMILIES.values()},
+    "play": (
+        Command("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
+        Command("redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True),
+        Command("first", "rewind to the beginning", ("Home",)),
+        Command("last", "on to the latest step", ("End",)),
+        Command("again", "same level again", ("R",)),
+        Command("next_level", "next level", ("N",)),
+        Command("go_on", "go on when the level is over", ("Return", "Pad Start")),
+        Command("kin", "another size or difficulty", ("L",)),
+        Command("enter_seed", "enter a seed", ("G",)),
+        Command("real_time", "time runs, or waits for you", ("T",)),
+        Command("save_replay", "save a replay", ("Ctrl+S", "F5")),
+        Command("record", "begin or end a recording", ("Ctrl+R", "F9")),
+        Command("picture", "save a picture", ("F12",)),
+        Command("menu", "pause, menu", ("Escape", "Pad Back")),
+    ),
+    "replay": (
+        Command("play", "play or pause", ("Space", "Pad A")),
+        Command("forward", "a step on", ("Right", "D", "Period", "Pad Right"), True),
+        Command("back", "a step back", ("Left", "A", "Comma", "Pad Left"), True),
+        Command("first", "to the beginning", ("Home",)),
+        Command("last", "to the end", ("End",)),
+        Command("faster", "faster", ("Up", "W", "Pad Up")),
+        Command("slower", "slower", ("Down", "S", "Pad Down")),
+        Command("export", "export as a picture or video", ("E", "Pad X")),
+        Command("take_over", "play on from here", ("Return", "Pad Start")),
+        Command("leave", "leave", ("Escape", "Pad B")),
+    ),
+    "view": (
+        Command("view", "another view", ("V",)),
+        Command("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
+        Command("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
+        Command("zoom_reset", "usual size", ("0",)),
+        Command("minimap", "map of the whole", ("M",)),
+        Command("inspect", "inspector", ("I",)),
+        Command("help", "keys", ("H", "Slash")),
+    ),
+    "inspector": (
+        Command("next_tab", "next page of the inspector", ("Tab",), True),
+        Command("previous_tab", "previous page of the inspector", ("Shift+Tab",), True),
+        Command("next_choice", "next visibility or representation", ("X",), True),
+        Command("previous_choice", "previous one", ("Shift+X",), True),
+        Command("cell_up", "look at the cell above", ("Ctrl+Up", "Keypad 8"), True),
+        Command("cell_down", "look at the cell below", ("Ctrl+Down", "Keypad 2"), True),
+        Command("cell_left", "look at the cell on the left", ("Ctrl+Left", "Keypad 4"), True),
+        Command("cell_right", "look at the cell on the right", ("Ctrl+Right", "Keypad 6"), True),
+        Command("scroll_up", "scroll up", ("PageUp",), True),
+        Command("scroll_down", "scroll down", ("PageDown",), True),
+    ),
+    "menu": (
+        Command("up", "up", ("Up", "Pad Up"), True),
+        Command("down", "down", ("Down", "Pad Down"), True),
+        Command("left", "left", ("Left", "Pad Left"), True),
+        Command("right", "right", ("Right", "Pad Right"), True),
+        Command("page_up", "a page up", ("PageUp", "Pad LB"), True),
+        Command("page_down", "a page down", ("PageDown", "Pad RB"), True),
+        Command("first", "to the beginning", ("Home",)),
+        Command("last", "to the end", ("End",)),
+        Command("choose", "choose", ("Return", "Keypad Enter", "Pad A")),
+        Command("erase", "erase a letter", ("Backspace",), True),
+        Command("paste", "paste", ("Ctrl+V", "Shift+Insert")),
+        Command("leave", "back", ("Escape", "Pad B")),
+    ),
+    "window": (
+        Command("help", "keys", ("F1",)),
+        Command("settings", "settings", ("F2",)),
+        Command("full_screen", "full screen", ("F11", "Alt+Return")),
+    ),
+}
+"""All commands, by group."""
+
+SCREENS = {
+    "start": ("menu", "window"),
+    **{
+        family.title: (family.title, "play", "view", *family.panels, "window")
+        for family in FAMILIES.values()
+    },
+    "replay": ("replay", "view", "inspector", "window"),
+}
+"""Groups that are active together."""
+
+_CALLED = {"Escape": "Esc", "Return": "Enter", "Equals": "+", "Minus": "-", "Slash": "?"}
+"""What people call some keys."""
+
+_LETTERS = {chr(65 + n): 4 + n for n in range(26)}
+_DIGITS = {str((n + 1) % 10): 30 + n for n in range(10)}
+_FUNCTION = {f"F{n}": 57 + n for n in range(1, 13)}
+_KEYPAD = {f"Keypad {n}": 89 + (n - 1) % 10 for n in range(10)}
+_OTHERS = (
+    "Return Escape Backspace Tab Space Minus Equals LeftBracket RightBracket Backslash",
+    "Semicolon Apostrophe Grave Comma Period Slash CapsLock",
+    "PrintScreen ScrollLock Pause Insert Home PageUp Delete End PageDown Right Left Down Up",
+)
+SCANCODES: dict[str, int] = {
+    **_LETTERS,
+    **_DIGITS,
+    **_FUNCTION,
+    **_KEYPAD,
+    **{name: 40 + n for n, name in enumerate(_OTHERS[0].split())},
+    **{name: 51 + n for n, name in enumerate(_OTHERS[1].split())},
+    **{name: 70 + n for n, name in enumerate(_OTHERS[2].split())},
+    **{f"Keypad {sign}": 84 + n for n, sign in enumerate("/*-+")},
+    "Keypad Enter": 88,
+    "Keypad .": 99,
+    "NonUSBackslash": 100,
+}
+"""Usages of the USB keyboard page by name; they are SDL's scancodes too."""
+
+_BUTTONS = "A B X Y Back Guide Start LeftStick RightStick LB RB Up Down Left Right"
+PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())
+"""Buttons of a gamepad, in SDL's order."""
+
+MODIFIERS = ("Ctrl", "Alt", "Shift")
+"""In the order in which the names of keys have them."""
+
+
+class BindingsError(ValueError):
+    """Keys that cannot be used; the message says why.
+
+    Args:
+        why: the message.
+        at: the name in the file that it is about.
+    """
+
+    def __init__(self, why: str, at: str) -> None:
+        super().__init__(why)
+        self.at = at
+
+
+class Bindings:
+    """Which key does what.
+
+    Args:
+        changes: other keys than the usual ones, by group and command. Where a usual key of another
+            command is among them, that command loses it.
+
+    Raises:
+        BindingsError: no such group, command or key, or a key stands for two commands.
+    """
+
+    def __init__(self, changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None) -> None:
+        given = {
+            (group, name): tuple(keys)
+            for group, commands in _checked(changes or {}).items()
+            for name, keys in commands.items()
+        }
+        self._keys: dict[tuple[str, str], tuple[str, ...]] = {}
+        for group, commands in GROUPS.items():
+            taken = {
+                key
+                for (other, name), keys in given.items()
+                if other == group or _together(other, group)
+                for key in keys
+            }
+            for command in commands:
+                usual = tuple(key for key in command.keys if key not in taken)
+                self._keys[group, command.name] = given.get((group, command.name), usual)
+        _check_unique(given)
+        self._commands = {
+            group: {key: command for command in commands for key in self._keys[group, command.name]}
+            for group, commands in GROUPS.items()
+        }
+
+    @classmethod
+    def load(cls, file: Path | None = None) -> tuple[Bindings, str]:
+        """The bindings of a file, `keys.toml` in the configuration folder if None.
+
+        Returns:
+            The bindings and what is wrong with the file, empty if nothing. With a wrong file they
+            are the usual ones; the file is left as it is.
+        """
+        file = file or keys_file()
+        try:
+            changes, text = read_toml(file)
+        except FileNotFoundError:
+            return cls(), ""
+        except OSError as error:
+            return cls(), f"{error}. The usual keys are used"
+        except ValueError as error:
+            return cls(), f"{file}: {error}. The usual keys are used"
+        try:
+            return cls(changes), ""
+        except BindingsError as error:
+            why = shortened(str(error), 300)
+            line = _line_of(error.at, text)
+        stop = "" if why.endswith("?") else "."
+        return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
+
+    def find(self, key: str, groups: Iterable[str]) -> Command | None:
+        """The command of a key where these groups are active, None if it is free.
+
+        Args:
+            key: such as "W", "Shift+Left" or "Pad A". With Shift and no command of its own it does
+                what it does without.
+            groups: the first one that has the key decides.
+        """
+        tries = (key, key.removeprefix("Shift+"))
+        return next(
+            (
+                self._commands[group][name]
+                for name in tries
+                for group in groups
+                if name in self._commands[group]
+            ),
+            None,
+        )
+
+    def command(self, key: str, groups: Iterable[str]) -> str:
+        """Name of the command that `find` finds, or empty."""
+        found = self.find(key, groups)
+        return found.name if found else ""
+
+    def keys(self, group: str, name: str) -> tuple[str, ...]:
+        """The keys of a command."""
+        return self._keys[group, name]
+
+    def label(self, group: str, name: str, pad: bool = False) -> str:
+        """The first key of a command as people call it; empty if it has none."""
+        fitting = [key for key in self.keys(group, name) if (key in PAD) == pad]
+        return called(fitting[0]) if fitting else ""
+
+    def help(self, groups: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """(keys, what they do) of every command in these groups that has a key."""
+        for group in groups:
+            for command in GROUPS[group]:
+                keys = self.keys(group, command.name)
+                if keys:
+                    yield ", ".join(map(called, keys)), command.says
+
+
+def keys_file() -> Path:
+    """Where the user's own keys are."""
+    return config_folder() / "keys.toml"
+
+
+def as_toml(bindings: Bindings) -> str:
+    """A file of keys to begin with: all commands and the keys that they have."""
+    lines = [
+        "# The keys of GV Engine, by their place on a US keyboard. Change them as you like; what",
+        "# is left out keeps its usual keys. Also Shift+, Ctrl+ and Alt+ before a key.",
+        f"# Gamepad: {', '.join(PAD)}.",
+    ]
+    for group, commands in GROUPS.items():
+        lines += ["", f"[{group}]"]
+        for command in commands:
+            keys = ", ".join(f'"{key}"' for key in bindings.keys(group, command.name))
+            lines.append(f"{command.name} = [{keys}]  # {command.says}")
+    return "\n".join(lines) + "\n"
+
+
+def called(key: str) -> str:
+    """A key as people call it: Esc, Shift+Left, +."""
+    *modifiers, name = _parts(key)
+    return "+".join([*modifiers, _CALLED.get(name, name)])
+
+
+def _parts(key: str) -> list[str]:
+    """The modifiers of a key and its name, which may end with a plus."""
+    *modifiers, name = key.removesuffix("+").split("+")
+    return [*modifiers, name + "+" * key.endswith("+")]
+
+
+def _checked(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
+    checked: dict[str, dict[str, list[str]]] = {}
+    for group, commands in changes.items():
+        if group not in GROUPS:
+            raise BindingsError(f"there is no group [{group}]{_maybe(group, GROUPS)}", group)
+        if not isinstance(commands, Mapping):
+            raise BindingsError(f"[{group}] holds commands, found {commands!r}", group)
+        names = [command.name for command in GROUPS[group]]
+        checked[group] = {}
+        for name, keys in commands.items():
+            if name not in names:
+                raise BindingsError(f"[{group}] has no command {name}{_maybe(name, names)}", name)
+            if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+                why = f'{name} wants a list of keys such as ["W", "Up"], not {keys!r}'
+                raise BindingsError(why, name)
+            checked[group][name] = [_key(name, key) for key in keys]
+    return checked
+
+
+def _key(name: str, key: str) -> str:
+    """The name of a key with its modifiers in order."""
+    *modifiers, base = _parts(key)
+    if base not in SCANCODES and base not in PAD:
+        hint = _maybe(base, [*SCANCODES, *PAD])
+        raise BindingsError(f"{name}: there is no key {base!r}{hint}", name)
+    unknown = [modifier for modifier in modifiers if modifier not in MODIFIERS]
+    if unknown:
+        raise BindingsError(f"{name}: {unknown[0]!r} is none of {', '.join(MODIFIERS)}", name)
+    return "+".join([*(modifier for modifier in MODIFIERS if modifier in modifiers), base])
+
+
+def _together(one: str, other: str) -> bool:
+    return any(one in groups and other in groups for groups in SCREENS.values())
+
+
+def _check_unique(given: Mapping[tuple[str, str], Sequence[str]]) -> None:
+    known = [(command, dict.fromkeys(keys)) for command, keys in given.items()]
+    for ((group, name), keys), ((other, second), others) in combinations(known, 2):
+        shared = [key for key in keys if key in others]
+        if shared and (group == other or _together(group, other)):
+            why = f"{second}: {shared[0]} stands for {name} already"
+            raise BindingsError(why, second)
+
+
+def _line_of(name: str, text: str) -> str:
+    """`:7` where the name is the first word of line 7 of the file."""
+    found = re.search(rf"^\s*\[?\s*\"?{re.escape(name)}\b", text, re.MULTILINE)
+    return f":{text.count(chr(10), 0, found.end()) + 1}" if found else ""
+
+
+def _maybe(found: str, allowed: Iterable[str]) -> str:
+    near = get_close_matches(found, allowed, 1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,167 @@
+"""What the player chose, remembered from one time to the next; free of any drawing library."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from gv_engine.frontend.controls.folders import LARGEST, config_folder, read_toml
+from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.frontend.controls.theme import THEMES
+from gv_engine.language.errors import shortened
+from gv_engine.reading.files import replacing, size_of
+
+KEPT = 12
+"""Scenarios that count as recent."""
+SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
+SPEEDS = (1, 2, 4, 8, 16, 30, 60)
+"""Steps a second, of a replay and of time that runs."""
+
+
+@dataclass
+class Settings:
+    """What `settings.toml` holds; a wrong value counts as left out."""
+
+    theme: str = "dark"
+    palette: str = "standard"
+    view: str = ""
+    """A view of the stage; empty for its usual one."""
+    animation: bool = True
+    scale: float = 0.0
+    """Size of text and panels, from 0.5 to 4; 0 for what suits the screen. `GV_ENGINE_SCALE` goes
+    before it."""
+    window: list[int] = field(default_factory=list)
+    """Width and height in pixels; empty until there has been a window."""
+    full_screen: bool = False
+    sound: bool = False
+    speed: int = 4
+    """Steps a second, of a replay and of time that runs."""
+    recording: str = ".mp4"
+    """Kind of file that a recording becomes."""
+    recent: list[str] = field(default_factory=list)
+    """Names and files of scenarios, the last one first."""
+
+    @classmethod
+    def load(cls, file: Path | None = None) -> tuple[Settings, str]:
+        """The settings of a file, `settings.toml` in the configuration folder if None.
+
+        Returns:
+            The settings and what is wrong with the file, empty if nothing. A wrong file is kept
+            beside itself, with `.bad` after its name.
+        """
+        file = file or settings_file()
+        made, wrong = cls._read(file)
+        if wrong:  # the next save would put an end to what the player wrote
+            aside = file.with_name(f"{file.name}.bad")
+            with suppress(OSError):
+                size_of(file, LARGEST, "settings")  # nothing larger is worth the room
+                shutil.copyfile(file, aside)
+                wrong += f"; the file is kept as {aside.name}"
+        return made, wrong
+
+    @classmethod
+    def _read(cls, file: Path) -> tuple[Settings, str]:
+        try:
+            found, _ = read_toml(file)
+        except FileNotFoundError:
+            return cls(), ""
+        except OSError as error:
+            return cls(), f"{error}. The usual settings are used"
+        except ValueError as error:
+            return cls(), f"{file}: {error}. The usual settings are used"
+        return cls._of(found, file)
+
+    @classmethod
+    def _of(cls, found: Mapping[str, Any], file: Path) -> tuple[Settings, str]:
+        made = cls()
+        wrong: list[str] = []
+        for known in fields(cls):
+            value = found.get(known.name, getattr(made, known.name))
+            if _CHECKS[known.name](value):
+                setattr(made, known.name, value)
+            else:
+                wrong.append(shortened(f"{known.name} = {value!r}", 100))
+        return made, f"{file}: {', '.join(wrong)} cannot be used and is left out" if wrong else ""
+
+    def save(self, file: Path | None = None) -> None:
+        """Write the settings, all of them or none.
+
+        Raises:
+            OSError: they cannot be written there.
+        """
+        file = file or settings_file()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # but for one character, numbers, words and lists of them are the same in TOML and JSON
+        lines = [
+            f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
+            for name, value in asdict(self).items()
+        ]
+        with replacing(file) as draft:
+            # a name that is no text, as a file's may be, is not worth the rest
+            draft.write_text("\n".join(lines) + "\n", "utf-8", errors="replace")
+
+    def played(self, source: str) -> None:
+        """Put a scenario's name or file at the front of the recent ones."""
+        others = [name for name in self.recent if name != source]
+        self.recent = [source, *others][:KEPT]
+
+
+def settings_file() -> Path:
+    """Where the settings are kept."""
+    return config_folder() / "settings.toml"
+
+
+def forced_scale() -> float | None:
+    """What the variable `GV_ENGINE_SCALE` says, 2 or 200%; None if it says nothing of use."""
+    text = os.environ.get("GV_ENGINE_SCALE", "").strip()
+    try:
+        number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return None
+    return number if _is_scale(number) else None
+
+
+def _is_scale(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0.5 <= value <= 4
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_switch(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_size(value: Any) -> bool:
+    return value == [] or (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(side, int) and 100 <= side <= 20_000 for side in value)
+    )
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+_CHECKS: dict[str, Callable[[Any], bool]] = {
+    "theme": lambda value: value in list(THEMES),
+    "palette": lambda value: value in list(PALETTES),
+    "view": _is_text,
+    "animation": _is_switch,
+    "scale": lambda value: value == 0 or _is_scale(value),
+    "window": _is_size,
+    "full_screen": _is_switch,
+    "sound": _is_switch,
+    "speed": lambda value: value in SPEEDS and not isinstance(value, bool),
+    "recording": lambda value: value in (".mp4", ".gif"),
+    "recent": _are_texts,
+}

@@ -1,0 +1,1 @@
+"""Everything that is drawn: sprites, stages, panels, pictures without a display."""

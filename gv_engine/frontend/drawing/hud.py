@@ -1,0 +1,188 @@
+"""What the screens of a game show around the stage: where it lies, and how the game stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gv_engine.frontend.drawing.lettering import signed, wrapped
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.stage import Scene, Stage
+from gv_engine.frontend.drawing.widgets import Pen, wrap
+
+Rect = pygame.Rect
+WIDE = 1.45  # times as wide as high: then the panel stands beside the stage, else below it
+
+
+class Layout(NamedTuple):
+    """Where the parts lie; all disjoint, those without room have no height."""
+
+    header: Rect
+    stage: Rect
+    panel: Rect
+    inspector: Rect
+    controls: Rect
+    hints: Rect
+
+
+def is_tight(area: Rect, line: int) -> bool:
+    """Whether a window has few lines."""
+    return area.h < 28 * line
+
+
+def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int) -> Layout:
+    """Place the parts of the picture.
+
+    Args:
+        area: of the whole window.
+        line: height of a line of text, in pixels.
+        inspecting: whether the inspector has a place.
+        controls: height of what is below the stage, in lines.
+        hints: lines of text at the bottom.
+    """
+    gap = max(3, line // 2)
+    inner = area.inflate(-2 * gap, -gap)
+    header = Rect(inner.x, inner.y, inner.w, line * 7 // 4)
+    foot = Rect(inner.x, inner.bottom - hints * line, inner.w, hints * line)
+    body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
+    body.h = foot.y - gap // 2 - body.y
+    flat, roomy = area.w >= WIDE * area.h, area.w >= 44 * line
+    wide = (flat or roomy) if inspecting else (flat and roomy)
+    lens = Rect(body.right, body.bottom, 0, 0)
+    if wide:
+        share = max(22 * line, body.w * 2 // 5) if inspecting else max(14 * line, body.w // 4)
+        width = min(share, 40 * line if inspecting else 22 * line, body.w * 3 // 5)
+        side = Rect(body.right - width, body.y, width, body.h)
+        body.w -= width + gap
+        if inspecting:
+            lens, panel = side, Rect(body.x, 0, body.w, (2 if body.w >= 24 * line else 4) * line)
+        else:
+            panel = side
+    else:
+        panel = Rect(body.x, 0, body.w, (5.25 if is_tight(area, line) else 8) * line)
+        if inspecting:
+            panel.h = 2 * line
+            lens = Rect(body.x, 0, body.w, body.h // 2)
+            lens.bottom = body.bottom
+            body.h -= lens.h + gap
+    if inspecting or not wide:
+        panel.bottom = body.bottom
+        body.h -= panel.h + gap
+    bar = Rect(body.x, 0, body.w, int(controls * line))
+    bar.bottom = body.bottom
+    body.h -= bar.h + gap // 2
+    return Layout(header, body, panel, lens, bar, foot)
+
+
+def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence[str]) -> bool:
+    """Draw how the game stands: what is held, steps, rewards term by term, and a message.
+
+    Args:
+        pen: to draw with.
+        rect: the panel; what has no room in it is left out, the least needed first.
+        scene: the frame.
+        stage: which draws what is held.
+        facts: further short texts, such as the seed.
+
+    Returns:
+        Whether there was room for the message, if there is one.
+    """
+    line = pen.line
+    facts = (*stage.facts(), *facts)
+    pen.card(rect)
+    inner = rect.inflate(-line, -line * 3 // 4)
+    if inner.w < 4 * line or inner.h < line:
+        return not scene.message
+    if rect.h < 5 * line:
+        rows = wrapped([*map(" ".join, _numbers(scene)), *facts], line, inner.w)
+        for number, row in enumerate(rows[: inner.h // line]):
+            pen.text(Rect(inner.x, inner.y + number * line, inner.w, line), row)
+        return not scene.message
+    if rect.w > 2 * rect.h:
+        left = Rect(inner.x, inner.y, inner.w * 9 // 20, inner.h)
+        right = Rect(left.right + line, inner.y, inner.right - left.right - line, inner.h)
+        used = _draw_standing(pen, left, scene, stage, facts)
+        left = Rect(left.x, left.y + used, left.w, left.h - used)
+        _draw_story(pen, right, scene, stage)
+        return _draw_message(pen, left, scene.message)
+    used = _draw_standing(pen, inner, scene, stage, facts)
+    rest = Rect(inner.x, inner.y + used, inner.w, inner.h - used)
+    said = min(len(wrap(scene.message, line, rest.w)), 6) * line if scene.message else 0
+    message = Rect(rest.x, rest.bottom - said, rest.w, said)
+    rest.h -= said + line // 2 * bool(said)
+    _draw_story(pen, rest, scene, stage)
+    return _draw_message(pen, message, scene.message)
+
+
+def _numbers(scene: Scene) -> list[tuple[str, str]]:
+    of = "" if scene.max_steps is None else f" / {scene.max_steps}"
+    return [
+        ("Steps", f"{scene.steps}{of}"),
+        ("Reward", signed(scene.reward)),
+        ("Return", signed(scene.total)),
+    ]
+
+
+def _draw_standing(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence[str]) -> int:
+    """Draw what is held and the numbers; returns the height used."""
+    line = pen.line
+    rows = _numbers(scene)
+    high = min(line * 5 // 4, (rect.h - line * 5 // 4) // len(rows))  # a line more has room below
+    x, item = rect.x, ""
+    if stage.holds:
+        side = min(len(rows) * high, rect.w // 3)
+        well = Rect(rect.x, rect.y, side, side)
+        pen.card(well, "well")
+        item = stage.draw_item(pen.surface, well.inflate(-side // 8, -side // 8))
+        if not item:
+            pen.text(well, "-", "muted", "center")
+        x = well.right + line // 2
+    for number, (label, value) in enumerate(rows):
+        slot = Rect(x, rect.y + number * high, rect.right - x, high)
+        taken = pen.text(slot, label, "muted", size=0.9)
+        slot.x += taken + line // 2
+        slot.w -= taken + line // 2
+        ink = _ink(scene.reward) if label == "Reward" else "text"
+        pen.text(slot, value, ink, "right", 1.1)
+    used = len(rows) * high + line // 4
+    held = f"Holding: {item}" if item else ""
+    action = scene.action.replace("_", " ").capitalize()
+    for text in (*facts, held, action and f"Last action: {action}"):
+        if text and used + line <= rect.h:
+            pen.text(Rect(rect.x, rect.y + used, rect.w, line), text, "muted", size=0.9)
+            used += line
+    return used + line // 4
+
+
+def _draw_story(pen: Pen, rect: Rect, scene: Scene, stage: Stage) -> None:
+    """Draw how it came to this: what the family of worlds tells, or else the last reward."""
+    if not stage.draw_story(pen.surface, rect):
+        _draw_terms(pen, rect, scene)
+
+
+def _draw_terms(pen: Pen, rect: Rect, scene: Scene) -> None:
+    """Write the terms of the reward, those that are not zero first if there is no room for all."""
+    line = pen.line
+    rows = rect.h // line - 1
+    terms = list(scene.terms.items())
+    if rows < 1 or not terms:
+        return
+    pen.text(Rect(rect.x, rect.y, rect.w, line), "Reward, rule by rule", "muted", size=0.9)
+    if len(terms) > rows:
+        terms.sort(key=lambda term: not term[1])
+    for number, (name, value) in enumerate(terms[:rows]):
+        slot = Rect(rect.x, rect.y + (number + 1) * line, rect.w, line)
+        taken = pen.text(slot, signed(value), _ink(value), "right")
+        slot.w -= taken + line // 2
+        pen.text(slot, name.replace("_", " "), "text" if value else "muted")
+
+
+def _draw_message(pen: Pen, rect: Rect, message: str) -> bool:
+    """Write the message if there is room; returns whether there is."""
+    if message and rect.h >= pen.line:
+        pen.lines(rect, message, "accent")
+    return not message or rect.h >= pen.line
+
+
+def _ink(value: float) -> str:
+    return "gain" if value > 0 else "loss" if value < 0 else "muted"

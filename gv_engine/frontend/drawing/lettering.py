@@ -1,0 +1,97 @@
+"""Text and plates: lines of pygame's own font that keep to their rectangles."""
+
+from bisect import bisect
+from collections.abc import Sequence
+from functools import cache, lru_cache
+
+from gv_engine.frontend.drawing.sprites import load_svg, pygame
+
+
+def write(
+    surface: pygame.Surface,
+    rect: pygame.Rect,
+    text: str,
+    line: int,
+    color: str,
+    align: str = "left",
+    middle: bool = False,
+) -> int:
+    """Write one line in the middle height of a rectangle, smaller or cut short if it is narrow.
+
+    Args:
+        surface: to write on.
+        rect: that the text keeps to.
+        text: of any length; any white space counts as one space.
+        line: height of the line, in pixels.
+        color: of the text.
+        align: left, center or right.
+        middle: for names, which often begin alike: shrunk less, then cut in the middle.
+
+    Returns:
+        The width written, in pixels.
+    """
+    text = " ".join(text.replace("\0", " ").split())
+    least = max(9, line * 4 // 5 if middle else line * 2 // 3)
+    while line > least and font(line).size(text)[0] > rect.w:
+        line -= 1
+    picture = font(line).render(shortened(text, line, rect.w, middle), True, color)
+    place = picture.get_rect(midleft=rect.midleft)
+    if align != "left":
+        place.x += (rect.w - place.w) // (2 if align == "center" else 1)
+    surface.blit(picture, place)
+    return place.w
+
+
+def shortened(text: str, line: int, width: int, middle: bool = False) -> str:
+    """Return the text, or as much of its beginning as fits in so many pixels, with dots.
+
+    With `middle` its beginning and its end.
+    """
+    if font(line).size(text)[0] <= width:
+        return text
+
+    def cut(kept: int) -> str:
+        end = kept * 2 // 3 if middle else 0
+        return text[: kept - end].rstrip() + "..." + text[len(text) - end :]
+
+    fitting = bisect(range(len(text)), width, key=lambda kept: font(line).size(cut(kept))[0])
+    return cut(fitting - 1) if fitting else ""
+
+
+def wrapped(parts: Sequence[str], line: int, width: int) -> list[str]:
+    """Return the parts, joined by dots, in lines of at most so many pixels."""
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]} · {part}" if lines else part
+        if lines and font(line).size(longer)[0] <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
+
+
+def font(line: int) -> pygame.font.Font:
+    """Return pygame's own font for lines of so many pixels."""
+    if not pygame.font.get_init():
+        pygame.font.init()
+        _font.cache_clear()
+    return _font(line)
+
+
+@cache
+def _font(line: int) -> pygame.font.Font:
+    pygame.register_quit(_font.cache_clear)  # pygame.quit() makes fonts unusable
+    return pygame.font.Font(None, line * 4 // 3)
+
+
+@lru_cache(maxsize=256)
+def plate(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
+    """Return a rectangle with round corners; pygame's own have ragged edges."""
+    width, height = size
+    rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
+    return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')
+
+
+def signed(value: float) -> str:
+    """Return a reward as text: +1, -0.05, 0."""
+    return f"{value:+.6g}" if value else "0"

@@ -1,0 +1,123 @@
+"""Grids as pixels, put together from tiles; bringing one up to date costs what has changed.
+
+>>> grid = np.array([[[2, 0, 0], [3, 0, 0]]], np.uint8)
+>>> [hex(code) for code in codes(grid).ravel().tolist()]
+['0x1000002', '0x1000003']
+"""
+
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+
+SpriteNames = Callable[[int, int], str]
+"""From an object's type and state to the name of its sprite."""
+
+Codes = NDArray[np.uint32]
+"""(H, W) what a cell shows: from the lowest byte on type, state, colour, and whether it is lit."""
+
+Pixels = NDArray[np.uint8] | NDArray[np.uint32]
+"""(H * cell, W * cell, 3) uint8 red, green, blue; or without that axis, the uint32 of a surface."""
+
+NOT_DRAWN = 0xFFFFFFFF
+AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about so many
+
+
+def codes(grid: NDArray[np.uint8], lit: NDArray[np.bool_] | None = None) -> Codes:
+    """The codes of an (H, W, 3) grid, lit where (H, W) `lit` says so, or everywhere."""
+    parts = np.empty((*grid.shape[:2], 4), np.uint8)
+    parts[..., :3] = grid
+    parts[..., 3] = 1 if lit is None else lit
+    found: Codes = parts.view("<u4")[..., 0]
+    return found
+
+
+class Tiles:
+    """Pictures of cells of one size by code, each made once.
+
+    Args:
+        sheet: the sprites.
+        names: which of them shows a type in a state.
+        cell: pixels of a cell's side.
+        rgb: whether they are (cell, cell, 3) uint8; else (cell, cell) uint32 for surfaces.
+    """
+
+    def __init__(
+        self, sheet: SpriteSheet, names: SpriteNames, cell: int, rgb: bool = False
+    ) -> None:
+        self.cell = cell
+        self._sheet, self._names, self._rgb = sheet, names, rgb
+        self._places: dict[int, int] = {}
+        self._pictures: list[Pixels] = []
+        self._stack: Pixels = np.empty(0, np.uint8)
+
+    def __getitem__(self, codes: NDArray[np.uint32]) -> Pixels:
+        """(n, cell, cell) or (n, cell, cell, 3) the pictures of (n,) codes."""
+        places, wanted = self._places, codes.tolist()
+        unknown = sorted(set(wanted).difference(places))
+        for code in unknown:
+            places[code] = len(places)
+            self._pictures.append(self._picture(code))
+        if unknown:
+            self._stack = cast(Pixels, np.stack(self._pictures))
+        found: Pixels = self._stack[[places[code] for code in wanted]]
+        return found
+
+    def _picture(self, code: int) -> Pixels:
+        kind, state, color, lit = code.to_bytes(4, "little")
+        tile = self._sheet.tile(self._names(kind, state), color, self.cell, bool(lit))
+        take = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
+        return np.ascontiguousarray(take(tile).swapaxes(0, 1))
+
+
+class Mosaic:
+    """Remembers what pixels show, and changes those that are to show something else.
+
+    Args:
+        tiles: that it is put together from.
+        shape: height and width in cells.
+    """
+
+    def __init__(self, tiles: Tiles, shape: tuple[int, int]) -> None:
+        self.tiles = tiles
+        self.shown: Codes = np.full(shape, NOT_DRAWN, np.uint32)
+
+    def update(self, pixels: Pixels, codes: Codes) -> None:
+        """Draw what is not shown yet.
+
+        Args:
+            pixels: the same at every call, see `Pixels`.
+            codes: (H, W).
+        """
+        ys, xs = np.nonzero(codes != self.shown)
+        cell, (height, width) = self.tiles.cell, codes.shape
+        cells = pixels.reshape(height, cell, width, cell, *pixels.shape[2:]).swapaxes(1, 2)
+        portion = max(1, AT_ONCE // cell**2)
+        for start in range(0, len(ys), portion):
+            part = ys[start : start + portion], xs[start : start + portion]
+            cells[part] = self.tiles[codes[part]]
+        self.shown = codes
+
+    def moved(self, down: int, right: int) -> None:
+        """The pixels were moved by so many cells; what comes in is not drawn yet."""
+        height, width = self.shown.shape
+        shown = np.full_like(self.shown, NOT_DRAWN)
+        if abs(down) < height and abs(right) < width:
+            to, source = (
+                (
+                    slice(max(0, sign * down), height + min(0, sign * down)),
+                    slice(max(0, sign * right), width + min(0, sign * right)),
+                )
+                for sign in (1, -1)
+            )
+            shown[to] = self.shown[source]
+        self.shown = shown
+
+    def forget(self, y: int, x: int, around: int = 0) -> None:
+        """A cell and those so near to it were drawn over."""
+        self.shown = self.shown.copy()
+        top, left = max(0, y - around), max(0, x - around)
+        self.shown[top : max(0, y + around + 1), left : max(0, x + around + 1)] = NOT_DRAWN

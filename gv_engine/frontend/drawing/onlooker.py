@@ -1,0 +1,78 @@
+"""Pictures of a game that somebody else plays: what a program's window and recordings show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from gv_engine.frontend.controls.theme import DARK, Theme
+from gv_engine.frontend.drawing.hud import arrange, draw_panel
+from gv_engine.frontend.drawing.mosaic import SpriteNames
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.stage import Stage, make_stage
+from gv_engine.frontend.drawing.widgets import Pen, line_height
+
+MIN_SIZE = (320, 240)
+"""Width and height of the smallest picture that holds everything, in pixels; others are shrunk."""
+
+
+class Onlooker:
+    """Draws frames on the stage of their family, with the panel of the play screen beside it.
+
+    For the stage it stands for the game.
+
+    Args:
+        title: of the game.
+        names: which sprite shows a type in a state.
+        sprite_folders: of the game's own sprites.
+        theme: the colours.
+        alone: a view of the stage, which is then all that is drawn.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        names: SpriteNames,
+        sprite_folders: Iterable[Path] = (),
+        theme: Theme = DARK,
+        alone: str = "",
+    ) -> None:
+        self.title, self.names, self.sprite_folders = title, names, tuple(sprite_folders)
+        self._theme, self._alone = theme, alone
+        self._frame: Any = None
+        self._stage: Stage | None = None
+
+    def frame(self) -> Any:
+        """The frame that was drawn last."""
+        return self._frame
+
+    def draw(self, surface: pygame.Surface, frame: Any) -> None:
+        """Draw all that a frame shows, whatever the size of the surface."""
+        self._frame = frame
+        if self._stage is None:
+            self._stage = make_stage(self, self._theme)
+        width, height = surface.get_size()
+        zoom = max(MIN_SIZE[0] / width, MIN_SIZE[1] / height)
+        if zoom <= 1:
+            self._draw(surface, self._stage)
+            return
+        picture = pygame.Surface((ceil(width * zoom), ceil(height * zoom)), 0, 32)
+        self._draw(picture, self._stage)
+        pygame.transform.smoothscale(picture, (width, height), surface)
+
+    def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
+        frame, line = self._frame, line_height(surface.get_size(), 1)
+        stage.line = line
+        stage.begin(None, frame)
+        if self._alone:
+            stage.view = self._alone
+            stage.draw(surface, surface.get_rect(), 1)
+            return
+        surface.fill(self._theme.background)
+        at = arrange(surface.get_rect(), line, inspecting=False, controls=0, hints=0)
+        pen = Pen(surface, self._theme, line)
+        pen.text(at.header, self.title, size=1.3)
+        stage.draw(surface, at.stage, 1)
+        draw_panel(pen, at.panel, frame, stage, [frame.ending] if frame.ending else [])

@@ -1,0 +1,175 @@
+"""Recordings: an episode as pictures, drawn without a display."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gv_engine.frontend.drawing.onlooker import Onlooker
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.playing.drawings import sprite_folders, sprite_name
+from gv_engine.playing.picture_files import FORMATS, Picture
+from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.files import Draft
+
+if TYPE_CHECKING:
+    from gv_engine.playing.episode import Playable
+
+
+class Artist:
+    """Draws frames of one scenario as arrays.
+
+    Args:
+        scenario: whose frames they are.
+        view: one of `views_of(scenario)`.
+        cell: pixels of a cell's side.
+    """
+
+    def __init__(self, scenario: Playable, view: str, cell: int) -> None:
+        self._draw = views_of(scenario)[view](scenario, view, cell)
+
+    def draw(self, frame: Any) -> Picture:
+        """A picture with an even number of rows and columns, as videos want them."""
+        picture = self._draw(frame)
+        height, width, _ = picture.shape
+        return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
+
+
+Draw = Callable[[Any], Picture]
+Drawing = Callable[["Playable", str, int], Draw]
+
+
+def _window(scenario: Playable, view: str, cell: int) -> Draw:
+    return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario)), cell)
+
+
+def from_stage(scenario: Playable, view: str, cell: int) -> Draw:
+    """Draws a view as the stage of the family does, in a picture of 25 × 16 cells."""
+    return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario), alone=view), cell)
+
+
+def _drawn(onlooker: Onlooker, cell: int) -> Draw:
+    width, height = cell * 25, cell * 16
+    surface = pygame.Surface((width, height), 0, 32)
+
+    def draw(frame: Any) -> Picture:
+        onlooker.draw(surface, frame)
+        data = bytearray(pygame.image.tobytes(surface, "RGB"))
+        return np.frombuffer(data, np.uint8).reshape(height, width, 3)
+
+    return draw
+
+
+def views_of(scenario: Playable) -> Mapping[str, Drawing]:
+    """The views of a scenario by name, the usual one first, that of a player last."""
+    own = FAMILIES[scenario.identity.family].views
+    return {**{view: resolve_name(place) for view, place in own.items()}, "window": _window}
+
+
+class Recorder:
+    """Records frames as they come, into a file that appears, whole, when it is closed.
+
+    As a context manager it is closed at the end of the block, and discarded by an error in it.
+
+    Args:
+        path: ends with one of `gv_engine.playing.picture_files.FORMATS`.
+        scenario: whose frames they are.
+        view: one of `views_of(scenario)`.
+        cell: pixels of a cell's side.
+        fps: frames a second.
+
+    Raises:
+        ValueError: no such kind of file.
+        OSError: nothing can be written there.
+
+    Attributes:
+        shown: frames recorded so far.
+    """
+
+    def __init__(
+        self, path: Path, scenario: Playable, view: str = "both", cell: int = 48, fps: float = 8
+    ) -> None:
+        kind = FORMATS.get(path.suffix.lower())
+        if kind is None:
+            raise ValueError(f"{path}: the name must end with {', '.join(FORMATS)}")
+        self.path = path
+        self.shown = 0
+        self._artist = Artist(scenario, view, cell)
+        self._last: Picture | None = None
+        self._held = int(fps) if kind.moves else 0
+        self._draft = Draft(path)
+        self._file = kind(self._draft.path, fps)
+
+    def add(self, frame: Any) -> None:
+        """Record a frame.
+
+        Raises:
+            OSError: it cannot be written; nothing is left of the file.
+        """
+        picture = self._artist.draw(frame)
+        if self._last is not None:
+            picture = _fitted(picture, self._last)
+        self._last = picture
+        self.shown += 1
+        with self._writing():
+            self._file.add(picture)
+
+    def close(self) -> None:
+        """Finish the file and put it in its place; without a frame, there is none.
+
+        Raises:
+            OSError: not all of it could be written; nothing is left of the file.
+        """
+        if self._last is None:
+            self.discard()
+            return
+        with self._writing():
+            for _ in range(self._held):  # the end stands still for a second
+                self._file.add(self._last)
+            self._file.close(self.shown + self._held)
+            self._draft.keep()
+
+    def discard(self) -> None:
+        """Stop; nothing is left of the file."""
+        try:
+            with suppress(OSError):
+                self._file.stop()
+        finally:  # another Ctrl-C, too
+            self._draft.discard()
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.discard()
+            raise OSError(f"{self.path} cannot be written: {error.strerror or error}") from None
+        except BaseException:  # Ctrl-C while the end is written, which takes a while
+            self.discard()
+            raise
+
+
+def _fitted(picture: Picture, model: Picture) -> Picture:
+    """A picture in the middle of one as large as the model, made smaller if it must be."""
+    if picture.shape == model.shape:
+        return picture
+    every = max(-(-have // want) for have, want in zip(picture.shape, model.shape, strict=True))
+    picture = picture[::every, ::every]
+    found = np.zeros_like(model)
+    top, left = ((w - h) // 2 for h, w in zip(picture.shape[:2], model.shape[:2], strict=True))
+    found[top : top + picture.shape[0], left : left + picture.shape[1]] = picture
+    return found

@@ -1,0 +1,137 @@
+"""Sprites: SVG drawings, coloured, sized, turned and kept as pygame surfaces.
+
+A sprite is a file `<name>.svg`, and `small/<name>.svg` a plainer drawing of 8 × 8 whole pixels for
+cells of less than 16. These places in its text are filled in before it is drawn: `{{fill}}`,
+`{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (stands out on fill),
+`{{emblem}}` and, in small ones, `{{sign}}` (path data of the colour's sign, see
+`gv_engine.frontend.controls.palette`). What shows a colour without its sign gets it in a corner.
+SDL draws a part of SVG: shapes, paths, strokes, gradients and transforms; no text, style sheets,
+masks or filters.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+
+from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.reading.resources import ASSETS
+
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
+
+import pygame as pygame  # for others too: its greeting is off now
+
+DIM = (138, 131, 150)  # of 255, red, green, blue: what is left of the light where nobody looks
+ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
+SMALL = 16  # pixels: cells of less show the small drawings
+KEPT_SIZES = 8  # a window asks for another size at every step of being resized
+
+
+SVG_TAG = re.compile(r"<svg\b[^>]*>")
+PLACE = re.compile(r"{{(\w+)}}")
+SIGN = re.compile(r"{{(emblem|sign)}}")
+
+Key = tuple[str, int, int, bool, bool]
+"""Name, colour, turn, whether it is lit, and whether it is on the floor."""
+
+
+class SpriteSheet:
+    """Surfaces of sprites by name, colour, size and turn; each is drawn once.
+
+    Args:
+        folders: where sprites are looked for after the engine's own, in order.
+        palette: a name in `PALETTES`.
+    """
+
+    def __init__(self, folders: Iterable[Path] = (), palette: str = "standard") -> None:
+        self._palette = PALETTES[palette]
+        self._folders = (ASSETS / "sprites", *map(Path, folders))
+        self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
+        self._sizes: dict[int, dict[Key, pygame.Surface]] = {}
+
+    def get(
+        self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
+    ) -> pygame.Surface:
+        """Return a sprite on transparent ground, (size, size) pixels. Do not draw on it.
+
+        Args:
+            name: of the file, without `.svg`; a sprite found nowhere shows as `unknown`.
+            color: index of a colour; one beyond the palette shows as NONE.
+            size: of a side, in pixels, at least 1.
+            turn: 0 as drawn, 1 upside down, 2 a quarter to the left, 3 a quarter to the right.
+            lit: bright, else dimmed.
+
+        Raises:
+            ValueError: the file is not a drawing that SDL can read.
+        """
+        kept, key = self._kept(size), (name, color, turn, lit, False)
+        if key not in kept:
+            sprite = (
+                self.get(name, color, size) if turn or not lit else self._draw(name, color, size)
+            )
+            kept[key] = _dimmed(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
+        return kept[key]
+
+    def tile(self, name: str, color: int, size: int, lit: bool = True) -> pygame.Surface:
+        """Return a sprite on the floor, opaque; otherwise as `get`."""
+        kept, key = self._kept(size), (name, color, 0, lit, True)
+        if key not in kept:
+            tile = pygame.Surface((size, size), 0, 32)
+            tile.blit(self.get("floor", 0, size), (0, 0))
+            tile.blit(self.get(name, color, size), (0, 0))
+            kept[key] = _dimmed(tile, lit)
+        return kept[key]
+
+    def _kept(self, size: int) -> dict[Key, pygame.Surface]:
+        kept = self._sizes.pop(size, {})
+        self._sizes[size] = kept  # the size used last is last
+        if len(self._sizes) > KEPT_SIZES:
+            del self._sizes[next(iter(self._sizes))]
+        return kept
+
+    def _draw(self, name: str, color: int, size: int) -> pygame.Surface:
+        file, text = self._text(name, size < SMALL)
+        color = color if color < len(self._palette) else 0
+        shades = self._palette[color]
+        filled = PLACE.sub(lambda place: getattr(shades, place[1], place[0]), text)
+        try:
+            sprite = load_svg(SVG_TAG.sub(lambda tag: _sized(tag[0], size), filled, count=1))
+        except pygame.error as error:
+            raise ValueError(f"{file}: SDL cannot read this drawing ({error})") from error
+        if color and "{{fill}}" in text and not SIGN.search(text):
+            sprite.blit(self.get("mark", color, size), (0, 0))
+        return sprite
+
+    def _text(self, name: str, small: bool) -> tuple[Path, str]:
+        """The file of a sprite and what is in it."""
+        if (name, small) not in self._texts:
+            parts = ("small", ".") if small else (".",)
+            files = (folder / part / f"{name}.svg" for folder in self._folders for part in parts)
+            file = next((file for file in files if file.is_file()), None)
+            found = (file, file.read_text("utf-8")) if file else self._text("unknown", small)
+            self._texts[name, small] = found
+        return self._texts[name, small]
+
+
+def _dimmed(picture: pygame.Surface, lit: bool) -> pygame.Surface:
+    if not lit:
+        picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
+    return picture
+
+
+def load_svg(text: str) -> pygame.Surface:
+    """Return a drawing in the pixels of its width and height.
+
+    Raises:
+        pygame.error: SDL cannot read it.
+    """
+    return pygame.image.load(BytesIO(text.encode()), "drawing.svg")
+
+
+def _sized(tag: str, size: int) -> str:
+    """Return the opening tag `<svg …>` with `size` pixels for width and height."""
+    had = dict(re.findall(r"""\s(width|height|viewBox)\s*=\s*["']([^"']*)["']""", tag))
+    bare = re.sub(r"""\s(width|height|viewBox)\s*=\s*("[^"]*"|'[^']*')""", "", tag)
+    box = had.get("viewBox") or f"0 0 {had.get('width', 48)} {had.get('height', 48)}"
+    return bare.replace("<svg", f'<svg width="{size}" height="{size}" viewBox="{box}"', 1)

@@ -1,0 +1,167 @@
+"""The stage: where the play screen draws a world. Each family of worlds brings its own.
+
+The screens know a *game* (`gv_engine.playing.game.Game`, which knows nothing of windows) and its
+*stage*. Whatever a frame holds beyond `Scene` is between the game's family and its stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.reading.families import FAMILIES
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.controls.theme import Theme
+
+
+class Scene(Protocol):
+    """What the screens read of a frame, of any family; see `gv_engine.language.frame.Frame`."""
+
+    @property
+    def action(self) -> str:
+        """The last one, empty at the beginning."""
+
+    @property
+    def reward(self) -> float:
+        """Of the last step."""
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        """The reward of the last step, function by function."""
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards of the episode so far."""
+
+    @property
+    def steps(self) -> int:
+        """Of the episode so far."""
+
+    @property
+    def max_steps(self) -> int | None:
+        """After which the episode is cut off."""
+
+    @property
+    def outcome(self) -> str:
+        """Empty, `terminated` or `truncated`."""
+
+    @property
+    def success(self) -> bool:
+        """Whether it ended well."""
+
+    @property
+    def ending(self) -> str:
+        """How it ended, for the player; empty while it goes on."""
+
+    @property
+    def message(self) -> str:
+        """A note for the player."""
+
+
+class Inspector(Protocol):
+    """A panel beside the stage that shows what the world is made of."""
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+        """Draw the panel; `line` is the height of a line of text in pixels."""
+
+    def event(self, event: pygame.event.Event) -> bool:
+        """Take a mouse event (button, motion or wheel) that falls on the panel; True if the panel
+        or the stage looks different now."""
+
+    def command(self, name: str) -> bool:
+        """Take a command of the bindings' group `inspector`; True if it looks different now."""
+
+
+class Stage(Protocol):
+    """Draws one game and translates what the player does on the drawing.
+
+    Attributes:
+        views: names of the ways to look at the game, the usual one first, such as "both".
+        view: one of them, set by the screen.
+        line: height of a line of text in pixels, set by the screen before it draws.
+        group: the bindings' group whose commands this family of worlds has, such as "grid".
+        inspector: its panel; None if there is none. `inspecting` says whether it is open, so that
+            the stage may mark what it is about.
+        holds: whether its players can hold something.
+        glide: seconds that a movement takes.
+        taught: commands of its group to tell the player at the bottom, the most needed first.
+    """
+
+    views: Sequence[str]
+    view: str
+    line: int
+    group: str
+    inspector: Inspector | None
+    inspecting: bool
+    holds: bool
+    glide: float
+    taught: Sequence[str]
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is worked out meanwhile that will be drawn."""
+
+    def __init__(self, game: Any, theme: Theme) -> None: ...
+
+    def begin(self, previous: Any, frame: Any) -> bool:
+        """Take the frame that is shown from now on.
+
+        Args:
+            previous: the frame before, None where no step leads from it to this one.
+            frame: a `Scene`.
+
+        Returns:
+            Whether something moves: if so, the screen draws with progress from 0 to 1.
+        """
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+        """Draw the world into the rectangle, and nothing outside it.
+
+        Args:
+            surface: of the window.
+            rect: of any size, even of a few pixels.
+            progress: of the movement from the previous frame to this one, 1 when it has ended.
+        """
+
+    def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
+        """Draw what the player holds into a small square; returns its name for people, empty if
+        nothing is held."""
+
+    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
+        """Draw how it came to this into a part of the panel; False if this family has no more to
+        tell than the rewards."""
+
+    def facts(self) -> Sequence[str]:
+        """What else there is to say in the panel, in a few words each."""
+
+    def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw the world alone, as large as fits, in the middle of the rectangle."""
+
+    def command(self, name: str) -> str:
+        """Take a command of the bindings' group `self.group` or `view`.
+
+        Returns:
+            The action that the game is to take for it; empty if it is the stage's own affair.
+        """
+
+    def click(self, position: tuple[int, int], button: int) -> str:
+        """Take a press of a mouse button (1 left, 2 middle, 3 right) in the drawing.
+
+        Returns:
+            The action that the game is to take for it, empty for none.
+        """
+
+    def hover(self, position: tuple[int, int] | None) -> bool:
+        """The mouse is here, or has left; True if the drawing looks different now."""
+
+    def wheel(self, position: tuple[int, int], notches: int) -> bool:
+        """The wheel was turned away (positive) here; True if the drawing looks different now."""
+
+
+def make_stage(game: Any, theme: Theme) -> Stage:
+    """The stage for a game, by its frames."""
+    made: Stage = resolve_name(FAMILIES[game.frame().family].stage)(game, theme)
+    return made

@@ -1,0 +1,1 @@
+"""The window: its screens, and what happens in them."""

@@ -1,0 +1,407 @@
+"""The front end's one event loop: a window, a stack of screens, and what is pressed.
+
+The loop sleeps while nothing moves. A screen says with `tick` when it wants to be woken and with
+`stale` that it has to be drawn; key presses are handled when they come, whatever is being drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Unpack
+
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.settings import Settings, forced_scale
+from gv_engine.frontend.controls.theme import THEMES, Theme
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.widgets import Pen, Point, line_height
+from gv_engine.frontend.window import sounds
+from gv_engine.frontend.window.keyboard import Keyboard
+from gv_engine.frontend.window.question import Question
+from gv_engine.frontend.window.screens.play import PlayScreen
+from gv_engine.frontend.window.screens.replay import ReplayScreen
+from gv_engine.frontend.window.screens.screen import Screen
+from gv_engine.frontend.window.viewer import open_window
+from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
+from gv_engine.playing.catalogue import load, look_at, says, source_of
+from gv_engine.playing.episode import Playable
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
+from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
+from gv_engine.reading.families import Command
+from gv_engine.reading.trust import Consent
+
+TITLE = "GV Engine"
+FRAME = 1 / 60  # s: no two pictures follow each other faster
+# SDL waits by looking every millisecond, which costs more of a core than is nice
+NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
+AWAKE = 1.0  # s after something happened
+NOTE_STAYS = 6.0  # s
+HELD = 0.6  # s: who presses the key for full screen twice in less is holding it
+MOUSE = (
+    pygame.MOUSEBUTTONDOWN,
+    pygame.MOUSEBUTTONUP,
+    pygame.MOUSEMOTION,
+    pygame.MOUSEWHEEL,
+    pygame.WINDOWLEAVE,
+)
+
+
+class App:
+    """What all screens share.
+
+    Attributes:
+        settings: the player's; `remember` writes them.
+        bindings: which key does what.
+        screens: the stack; the last one has the keys.
+        stale: whether the picture has to be drawn anew.
+        told: the games that were played, for a word at the end.
+        consent: which Python scenarios may run, as for `load_scenario`.
+    """
+
+    def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
+        self.settings, self.bindings, self.consent = settings, bindings, consent
+        self._opened: dict[str, Playable] = {}
+        self.screens: list[Screen] = []
+        self.stale = True
+        self.told: list[Game] = []
+        self._keyboard = Keyboard()
+        self._note, self._note_until = "", 0.0
+        self._unwritten = ""
+        self._happened = 0.0
+        self._toggled = 0.0
+        self._pen: Pen | None = None
+        self._mouse: Point | None = None
+        self._question: Question | None = None
+
+    @classmethod
+    def load(cls, **consent: Unpack[Consent]) -> App:
+        """An app with the player's settings and keys; what is wrong with them is said."""
+        settings, wrong = Settings.load()
+        bindings, broken = Bindings.load()
+        app = cls(settings, bindings, **consent)
+        troubles = [trouble for trouble in (wrong, broken) if trouble]
+        for trouble in troubles:
+            print(f"gv-engine: {trouble}", file=sys.stderr)
+        if troubles:
+            app.say(" · ".join(troubles), stays=20)
+        return app
+
+    @property
+    def theme(self) -> Theme:
+        """The colours that the settings ask for."""
+        return THEMES[self.settings.theme]._replace(palette=self.settings.palette)
+
+    @property
+    def scale(self) -> float:
+        """Size of text and panels: what `GV_ENGINE_SCALE` or the settings say, or the screen's."""
+        return forced_scale() or self.settings.scale or self._screens_scale()
+
+    @property
+    def top(self) -> Screen:
+        """The screen that has the keys."""
+        return self.screens[-1]
+
+    def push(self, screen: Screen) -> None:
+        """Put a screen upon the others."""
+        self.screens.append(screen)
+        self._keyboard.forget_text()
+        self.stale = True
+
+    def pop(self) -> None:
+        """Close the screen on top; without screens the app ends."""
+        self.screens.pop().closed()
+        self._keyboard.forget_text()
+        self.stale = True
+        if self.screens:
+            self.top.uncovered()
+
+    def back_to(self, screen: Screen) -> None:
+        """Close all screens above this one."""
+        while self.screens and self.top is not screen:
+            self.pop()
+
+    def quit(self) -> None:
+        """Close all screens, and so the app."""
+        while self.screens:
+            self.screens.pop().closed()
+
+    def say(self, note: str, stays: float = NOTE_STAYS) -> None:
+        """Show a note for some seconds, over whatever there is."""
+        self._note, self._note_until = note, time.monotonic() + stays
+        self.stale = True
+
+    def sound(self, name: str) -> None:
+        """Play a sound if the player wants any; where there is none, say so and be silent."""
+        if self.settings.sound and (why := sounds.play(name)):
+            self.settings.sound = False
+            self.say(why)
+
+    def remember(self) -> None:
+        """Write the settings; where that does not go, say so once, and play goes on."""
+        try:
+            self.settings.save()
+        except OSError as error:
+            why = f"Settings are not kept: {reason(error)}"
+            if why != self._unwritten:
+                self._unwritten = why
+                print(f"gv-engine: {why}", file=sys.stderr)
+                self.say(why)
+
+    # ---- what is opened --------------------------------------------------------------
+
+    def play(self, source: str, seed: int | None = None) -> None:
+        """Play a scenario.
+
+        Args:
+            source: its name or file.
+            seed: of the first level; drawn by chance if None.
+
+        Raises:
+            GVEngineError: it cannot be played; the message says why.
+        """
+        self.begin(Game(load(source, **self.consent), seed))
+
+    def begin(self, game: Game) -> None:
+        """Play a game from where it is, and remember its scenario."""
+        self.push(PlayScreen(self, game))
+        source = source_of(game.scenario)
+        self._opened[source] = game.scenario
+        self.settings.played(source)
+        self.remember()
+
+    def watch(self, file: Path, scenario: Playable | None = None) -> None:
+        """Watch a replay.
+
+        Args:
+            file: of the replay.
+            scenario: that it may have been played in, besides the built-in and recent ones.
+
+        Raises:
+            GVEngineError, OSError: it cannot be watched; the message says why.
+        """
+        replay = Replay.load(file)
+        self.push(ReplayScreen(self, replay, self._played_again(replay, file, scenario)))
+
+    def go_on(self, file: Path) -> None:
+        """Go on with the game of a replay, at its end: whoever does, names its scenario.
+
+        Raises:
+            GVEngineError, OSError: it cannot be played; the message says why.
+        """
+        replay = Replay.load(file)
+        named = self.recent_file(replay)
+        scenario = load(named, **self.consent) if named else None
+        game = self._played_again(replay, file, scenario)
+        game.seek(game.length)
+        self.begin(game)
+
+    def take_over(self, replayed: Game) -> None:
+        """Play on from where a replay is, in a game of its own.
+
+        Raises:
+            GVEngineError: it cannot be played; the message says why.
+        """
+        game = Game.of(replayed.replay(), replayed.scenario)
+        game.seek(replayed.position)
+        self.begin(game)
+
+    def played(self, game: Game) -> None:
+        """Keep in mind how a game went."""
+        self.told.append(game)
+
+    def recent_file(self, replay: Replay) -> str:
+        """The file, among those that were played, that says what a replay was of; maybe empty."""
+        found = (file for file in self.settings.recent if says(file, replay.scenario.text))
+        return next(found, "")
+
+    def _played_again(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Game:
+        given = () if scenario is None else (scenario,)
+        known = chain(given, self._opened.values(), self._recent_scenarios(replay, file))
+        return Game.of(replay, replay.find(known))
+
+    def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
+        """Those that the player has played before, as long as they are sound.
+
+        Raises:
+            TrustError: the one that the replay is of runs Python of its own.
+        """
+        for source in self.settings.recent:
+            try:
+                yield look_at(source, file, **self.consent)
+            except TrustError:
+                if says(source, replay.scenario.text):
+                    raise
+            except (GVEngineError, OSError):
+                continue
+
+    # ---- the loop --------------------------------------------------------------------
+
+    def toggle_full_screen(self) -> None:
+        """Fill the screen, or no longer."""
+        now = time.monotonic()
+        pause, self._toggled = now - self._toggled, now
+        if pause > HELD:  # the new window does not know that the key is still held
+            self.settings.full_screen = not self.settings.full_screen
+            self._open()
+            self.remember()
+
+    def run(self, screens: Callable[[App], None]) -> None:
+        """Open the window and play until it is closed or the last screen has gone.
+
+        Args:
+            screens: puts the first screens on the stack, once there is a window.
+
+        Raises:
+            NoDisplay: there is no screen.
+        """
+        self._open()
+        try:
+            with Guard(PATIENCE, self._overrun):
+                screens(self)
+                self._loop()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.quit()
+            self.remember()
+            self._keyboard.close()
+            sounds.close()
+            pygame.display.quit()
+
+    def _loop(self) -> None:
+        drawn = 0.0
+        while self.screens:
+            now = time.monotonic()
+            if self.stale and now >= drawn + FRAME:
+                with self._saying():
+                    self.draw_on(pygame.display.get_surface(), now)
+                pygame.display.flip()
+                drawn = now
+            due = None
+            with self._saying():
+                due = self.top.tick(now)
+            self._question = None
+            waits = [] if due is None else [due]
+            if self.stale:
+                waits.append(drawn + FRAME - time.monotonic())
+            if self._note:
+                waits.append(self._note_until - now)
+                if now >= self._note_until:
+                    self._note, self.stale = "", True
+            if self.screens:
+                self.take(self._wait(min(waits, default=math.inf)))
+
+    def _overrun(self, runaway: Runaway) -> bool:
+        """In midst of a rule: ask whether to stop it."""
+        surface = pygame.display.get_surface()
+        if self._question is None:
+            self._question = Question(surface, self._keyboard, self.bindings)
+        line = line_height(surface.get_size(), self.scale)
+        self._question.draw(runaway, self.theme, line)
+        pygame.display.flip()
+        self.stale = True
+        return self._question.answer()
+
+    def _open(self) -> None:
+        size = tuple(self.settings.window) or None
+        open_window(TITLE, size, self.settings.full_screen)  # type: ignore[arg-type]  # 0 or 2 sides
+        self._keyboard.open()
+        self.stale = True
+
+    def _screens_scale(self) -> float:
+        if not pygame.display.get_init():
+            return 1.0
+        height = pygame.display.get_desktop_sizes()[0][1]
+        return max(1.0, min(3.0, height // 270 / 4))
+
+    def _wait(self, patience: float) -> list[pygame.event.Event]:
+        """Wait so many seconds for something to happen; returns all that has."""
+        begun = now = time.monotonic()
+        while not (events := pygame.event.get()) and now < begun + patience:
+            nap = NAP if now < self._happened + AWAKE else DOZE
+            time.sleep(min(nap, begun + patience - now))
+            now = time.monotonic()
+        if events:
+            self._happened = now
+        return events
+
+    def take(self, events: Iterable[pygame.event.Event]) -> None:
+        """Pass on what has happened."""
+        self._keyboard.begin()
+        for key in self._keyboard.again(time.monotonic()):
+            with self._saying():
+                self._press(key, True)
+        for event in events:
+            if not self.screens:
+                return
+            with self._saying():
+                self._take(event)
+
+    def _take(self, event: pygame.event.Event) -> None:
+        if event.type == pygame.QUIT:
+            self.quit()
+        elif event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED):
+            self.stale = True
+            if event.type == pygame.VIDEORESIZE and not self.settings.full_screen:
+                self.settings.window = [max(100, side) for side in event.size]
+        elif event.type in MOUSE:
+            self._point(event)
+        elif event.type == pygame.TEXTINPUT:
+            if self._keyboard.hears_text:
+                self.top.typed(event.text)
+        elif event.type == pygame.DROPFILE:
+            self.top.dropped(Path(event.file))
+        else:
+            for key, repeated in self._keyboard.keys(event):
+                self._press(key, repeated)
+
+    def _press(self, key: str, repeated: bool) -> None:
+        command = self.bindings.find(key, self.top.groups)
+        if command and self._keyboard.counts(key, repeated, command.repeats):
+            self._note, self.stale = "", True
+            self._do(command)
+
+    def _do(self, command: Command) -> None:
+        if command.name == "full_screen":
+            self.toggle_full_screen()
+        else:
+            self.top.command(command.name)
+
+    def _point(self, event: pygame.event.Event) -> None:
+        if event.type != pygame.MOUSEWHEEL:
+            self._mouse = getattr(event, "pos", None)
+        if self._pen is None or not self._pen.pointed(event):
+            self.top.pointed(event)
+        else:
+            self.stale = True
+
+    @contextmanager
+    def _saying(self) -> Iterator[None]:
+        """What goes wrong is said, and the app goes on."""
+        try:
+            yield
+        except (GVEngineError, OSError) as error:
+            self.say(reason(error), stays=15)
+        except Stopped as stopped:
+            self.say(str(stopped), stays=15)
+
+    def draw_on(self, surface: pygame.Surface, now: float) -> None:
+        """Draw what is to be seen at a time in seconds."""
+        self.stale = False
+        line = line_height(surface.get_size(), self.scale)
+        pen = Pen(surface, self.theme, line, self._mouse, self._pen)
+        surface.fill(self.theme.background)
+        first = max(n for n, screen in enumerate(self.screens) if n == 0 or not screen.over)
+        for screen in self.screens[first:]:
+            if screen.over:
+                pen.dim()
+            screen.draw(pen, now)
+        if self._note:
+            pen.note(self._note)
+        self._pen = pen

@@ -1,0 +1,211 @@
+"""Cards of the start screen: a thumbnail, a name, a line about it, and what it opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gv_engine.frontend.controls.theme import Theme
+from gv_engine.frontend.drawing.lettering import signed
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.stage import make_stage
+from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
+from gv_engine.playing.catalogue import Entry
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import SUFFIX, Replay
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.window.app import App
+
+
+class Card:
+    """Something that the start screen offers.
+
+    Attributes:
+        title: its name.
+        text: a line about it, empty until it is made.
+        wrong: why it cannot be opened, empty if it can.
+    """
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.text = ""
+        self.wrong = ""
+        self._thumbnail: pygame.Surface | None = None
+        self._made_for: Theme | None = None
+
+    def rank(self, words: Sequence[str]) -> int | None:
+        """How well it fits the words of a search, the less the better; None if it does not."""
+        title = self.title.lower()
+        if all(word in title for word in words):
+            return 0 if title.startswith(words[0]) else 1
+        return 2 if all(word in f"{title} {self.text.lower()}" for word in words) else None
+
+    def is_made(self, theme: Theme) -> bool:
+        """Whether thumbnail and text are there."""
+        return self._made_for == theme
+
+    def make(self, app: App, theme: Theme, side: int) -> None:
+        """Make thumbnail and text, the former of `side` pixels."""
+        self._made_for = theme
+        try:
+            self.read(app, theme, side)
+        except Stopped as stopped:
+            self.wrong = str(stopped)
+        except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
+            self.wrong = reason(error)
+
+    def read(self, app: App, theme: Theme, side: int) -> None:
+        """See `make`.
+
+        Raises:
+            GVEngineError, OSError: it cannot be opened.
+        """
+        raise NotImplementedError
+
+    def open(self, app: App) -> None:
+        """Open what it offers.
+
+        Raises:
+            GVEngineError, OSError: it cannot be opened.
+        """
+        raise NotImplementedError
+
+    def draw(self, pen: Pen, rect: pygame.Rect, chosen: bool) -> None:
+        """Draw it."""
+        line = pen.line
+        pen.card(rect)
+        if chosen:
+            pen.frame(rect)
+        side = rect.h - line
+        well = pygame.Rect(rect.x + line // 2, rect.y + line // 2, side, side)
+        self.draw_thumbnail(pen, well)
+        text = pygame.Rect(well.right + line * 3 // 4, well.y, 0, line * 5 // 4)
+        text.w = rect.right - line // 2 - text.x
+        pen.text(text, self.title, size=1.15, middle=True)
+        below = pygame.Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
+        pen.lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
+
+    def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
+        """Draw the thumbnail, or an empty place until it is made."""
+        if self._thumbnail is None:
+            pen.card(well, "well")
+            return
+        picture = self._thumbnail
+        if picture.get_width() != well.w:
+            picture = pygame.transform.smoothscale(picture, well.size)
+        pen.surface.blit(picture, well)
+
+
+class ScenarioCard(Card):
+    """Opens a scenario."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry.title)
+        self.entry = entry
+
+    @classmethod
+    def of(cls, source: str) -> ScenarioCard:
+        """The card of a file."""
+        return cls(Entry(source, "Files"))
+
+    def read(self, app: App, theme: Theme, side: int) -> None:
+        try:
+            scenario = self.entry.scenario
+        except TrustError:
+            about = " ".join(self.entry.description.split())
+            self.text = f"{about} Its own Python runs when you open it.".strip()
+            return
+        self.text = " ".join(scenario.description.split())
+        self._thumbnail = pygame.Surface((side, side), 0, 32)
+        self._thumbnail.fill(theme.well)
+        stage = make_stage(Game(scenario, seed=0), theme)
+        stage.draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
+
+    def open(self, app: App) -> None:
+        app.play(self.entry.source)
+
+
+class MissingCard(Card):
+    """Stands for scenarios that need what is not installed.
+
+    Args:
+        entries: the scenarios.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__(f"{len(entries)} more levels")
+        self.text = entries[0].missing
+        self._names = " ".join(entry.title for entry in entries)
+
+    def rank(self, words: Sequence[str]) -> int | None:
+        return 2 if all(word in self._names for word in words) else None
+
+    def read(self, app: App, theme: Theme, side: int) -> None:
+        """There is nothing to read."""
+
+    def open(self, app: App) -> None:
+        raise GVEngineError(self.text)
+
+
+class ReplayCard(Card):
+    """Opens a replay."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file.stem)
+        self.file = file
+
+    def read(self, app: App, theme: Theme, side: int) -> None:
+        replay = Replay.load(self.file)
+        self.text = self.about(replay, app)
+
+    def about(self, replay: Replay, app: App) -> str:
+        """A line about it."""
+        return (
+            f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
+            f"return {signed(replay.total)}"
+        )
+
+    def open(self, app: App) -> None:
+        app.watch(self.file)
+
+    def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
+        pen.card(well, "well")
+        sign = well.inflate(-well.w // 2, -well.h // 2)
+        points = (sign.topleft, sign.midright, sign.bottomleft)
+        pygame.draw.polygon(pen.surface, pen.color("muted"), points)
+
+
+class UnfinishedCard(ReplayCard):
+    """Goes on with the game that was left in the middle."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file)
+        self.title = "Go on playing"
+
+    def about(self, replay: Replay, app: App) -> str:
+        file = app.recent_file(replay)
+        return " ".join(filter(None, (super().about(replay, app), file and f"in {file}")))
+
+    def open(self, app: App) -> None:
+        app.go_on(self.file)
+
+
+class FileCard(Card):
+    """Opens a file or folder that was typed or dropped."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file.name)
+        self._file = file
+        self.text = str(file)
+
+    def read(self, app: App, theme: Theme, side: int) -> None:
+        """Nothing of the file is read until it is opened."""
+
+    def open(self, app: App) -> None:
+        if self._file.suffix == SUFFIX:
+            app.watch(self._file)
+        else:
+            app.play(str(self._file))

@@ -1,0 +1,143 @@
+"""Export: an episode as a picture, an animation or a video."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gv_engine.frontend.controls.folders import new_file, recording_folder
+from gv_engine.frontend.controls.settings import SPEEDS
+from gv_engine.frontend.drawing.recording import Recorder, views_of
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.window.screens.menu import Menu, Row
+from gv_engine.language.errors import GVEngineError, reason
+from gv_engine.playing.game import Game
+from gv_engine.playing.picture_files import FORMATS
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.window.screens.replay import ReplayScreen
+
+CELLS = (16, 24, 32, 48, 64, 96)
+AT_ONCE = 0.03  # s of drawing between two looks at the keys
+SAYS = {".mp4": "MP4 video", ".gif": "GIF animation", ".png": "PNG of this step"}
+
+
+class ExportScreen(Menu):
+    """Chooses how, and writes a little at a time, so that it can be watched and stopped.
+
+    Args:
+        screen: whose replay it is.
+    """
+
+    title = "Export"
+
+    def __init__(self, screen: ReplayScreen) -> None:
+        super().__init__(screen.app)
+        self._screen = screen
+        self._suffix = ".mp4"
+        self._view = "both"
+        self._cell = 32
+        self._speed = self.app.settings.speed
+        self._writing: Generator[None] | None = None
+        self._done = self._all = 0
+
+    @property
+    def words(self) -> str:
+        return f"Into {recording_folder()}"
+
+    def rows(self) -> Sequence[Row]:
+        views = views_of(self._screen.game.scenario)
+        suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
+        return (
+            Row("Export", lambda _: self._begin()),
+            self._choice("As", "_suffix", suffixes),
+            self._choice("View", "_view", {view: view for view in views}),
+            self._choice("Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
+            self._choice("Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
+            Row("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
+        )
+
+    def _choice(self, label: str, name: str, values: dict[Any, str]) -> Row:
+        keys = list(values)
+
+        def act(step: int) -> None:
+            number = keys.index(getattr(self, name))
+            setattr(self, name, keys[(number + step) % len(keys)])
+            self.app.stale = True
+
+        return Row(label, act, values[getattr(self, name)])
+
+    def command(self, name: str) -> None:
+        if self._writing is None:
+            super().command(name)
+        elif name == "leave":
+            self._stop()
+            self.app.say("Not exported")
+
+    def tick(self, now: float) -> float | None:
+        if self._writing is None:
+            return None
+        self.app.stale = True
+        until = time.monotonic() + AT_ONCE
+        try:
+            while time.monotonic() < until:
+                next(self._writing)
+        except StopIteration:
+            self._writing = None
+            self.app.pop()
+        except (GVEngineError, OSError) as error:
+            self._writing = None
+            self.app.say(f"Not exported: {reason(error)}", stays=15)
+        return 0
+
+    def closed(self) -> None:
+        self._stop()
+
+    def _begin(self) -> None:
+        self._done = 0
+        self._writing = self._write()
+
+    def _stop(self) -> None:
+        if self._writing is not None:
+            self._writing.close()
+            self._writing = None
+
+    def _write(self) -> Generator[None]:
+        """Write the file, a picture between two yields; closed before its end it leaves none."""
+        shown = self._screen.game
+        game = Game.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
+        steps = range(game.length + 1)
+        if self._suffix == ".png":
+            steps = range(shown.position, shown.position + 1)
+        self._all = len(steps)
+        file = new_file(recording_folder(), game, self._suffix)
+        recorder = Recorder(file, game.scenario, self._view, self._cell, self._speed)
+        try:
+            for step in steps:
+                game.seek(step)
+                recorder.add(game.frame())
+                self._done += 1
+                yield
+            recorder.close()
+        except BaseException:
+            recorder.discard()
+            raise
+        self.app.say(f"Saved {file}")
+
+    def draw(self, pen: Pen, now: float) -> None:
+        if self._writing is None:
+            super().draw(pen, now)
+            return
+        line = pen.line
+        card = pygame.Rect(0, 0, min(pen.area.w - line, 26 * line), 6 * line)
+        card.center = pen.area.center
+        pen.card(card)
+        inner = card.inflate(-2 * line, -line)
+        says = f"{self._done} of {self._all} pictures"
+        pen.text(pygame.Rect(inner.x, inner.y, inner.w, line), says)
+        bar = pygame.Rect(inner.x, inner.y + 3 * line // 2, inner.w, line)
+        pen.bar(bar, self._done / max(1, self._all))
+        leave = pygame.Rect(inner.x, bar.bottom + line // 2, inner.w, line * 7 // 4)
+        pen.button(leave, "Stop", self._stop, self.app.bindings.label("menu", "leave"))

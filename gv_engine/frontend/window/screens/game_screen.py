@@ -1,0 +1,222 @@
+"""What playing and watching a replay have in common: a stage, its panel, and ways to look at it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gv_engine.frontend.controls.bindings import GROUPS
+from gv_engine.frontend.drawing.hud import Layout, arrange, draw_panel, is_tight
+from gv_engine.frontend.drawing.lettering import wrapped
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.stage import Stage, make_stage
+from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.window.screens.screen import Screen
+from gv_engine.playing.game import Game
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.window.app import App
+
+LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
+
+
+class GameScreen(Screen):
+    """Shows a game on its stage.
+
+    Args:
+        app: that it belongs to.
+        game: what is shown.
+
+    Attributes:
+        game: what is shown.
+        stage: which draws it.
+        frame: the one that is shown now.
+    """
+
+    controls = 1.0
+    """Height of what is below the stage, in lines; in a window of few lines `tight_controls`."""
+    tight_controls = 1.0
+    trouble = ""
+    """What is wrong for as long as it stands there, in one line."""
+    own_groups: tuple[str, ...] = ()
+    """Groups of bindings that the screen has besides those of looking around."""
+
+    def __init__(self, app: App, game: Game) -> None:
+        super().__init__(app)
+        self.game = game
+        self.frame = game.frame()
+        self._theme = app.theme
+        self.stage: Stage = make_stage(game, self._theme)
+        self.stage.begin(None, self.frame)
+        self._choose_view(app.settings.view)
+        self._glides_since = 0.0
+        self._glides = False
+        self._at: Layout | None = None
+        self._mouse = (-1, -1)
+
+    @property
+    def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
+        lens = ("inspector",) if self.stage.inspecting else ()
+        return (*self.own_groups, *lens, "view", "window")
+
+    def show(self, glide: bool = True) -> None:
+        """The game is elsewhere now: take its frame, gliding if a step leads there."""
+        previous, self.frame = self.frame, self.game.frame()
+        moves = self.stage.begin(previous if glide else None, self.frame)
+        self._glides = moves and glide and self.app.settings.animation
+        self._glides_since = time.monotonic()
+        self.app.stale = True
+
+    def tick(self, now: float) -> float | None:
+        if self._glides:
+            self._glides = now < self._glides_since + self.stage.glide
+            self.app.stale = True
+        if not self.stage.busy:
+            return None
+        self.app.stale = True
+        return LOOK_UP
+
+    def command(self, name: str) -> None:
+        if name == "view":
+            views = self.stage.views
+            self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
+            self.app.settings.view = self.stage.view
+            self.app.say(f"View: {self.stage.view}", stays=1.5)
+        elif name == "inspect":
+            self.stage.inspecting = self.stage.inspector is not None and not self.stage.inspecting
+        elif name in ("help", "settings"):
+            super().command(name)
+        elif self.stage.inspecting and self.stage.inspector and self._inspects(name):
+            self.stage.inspector.command(name)
+        else:
+            self.stage.command(name)
+
+    def pointed(self, event: pygame.event.Event) -> None:
+        if self._at is None:
+            return
+        lens, inspector = self._at.inspector, self.stage.inspector
+        place = event.pos if hasattr(event, "pos") else self._mouse
+        self._mouse = place
+        changed = False
+        if inspector is not None and self.stage.inspecting and lens.collidepoint(place):
+            changed = inspector.event(event)
+        elif event.type == pygame.MOUSEBUTTONDOWN and self._at.stage.collidepoint(place):
+            if event.button <= 3:
+                self.take(self.stage.click(place, event.button))
+                self.stage.inspecting |= getattr(inspector, "chosen", None) is not None
+                changed = True
+        elif event.type == pygame.MOUSEWHEEL and self._at.stage.collidepoint(place):
+            changed = self.stage.wheel(place, event.y)
+        elif event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE):
+            inside = event.type == pygame.MOUSEMOTION and self._at.stage.collidepoint(place)
+            changed = self.stage.hover(place if inside else None)
+        self.app.stale |= changed
+
+    def take(self, action: str) -> None:
+        """The stage says that a click means this action."""
+
+    def draw(self, pen: Pen, now: float) -> None:
+        if self._theme != self.app.theme:
+            self._restage()
+        tight = is_tight(pen.area, pen.line)
+        hints = self._fitting_hints(pen, 2)
+        controls = self.tight_controls if tight else self.controls
+        at = self._at = arrange(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
+        self.stage.line = pen.line
+        room = at.stage.copy()
+        room.h -= self.reserved(pen, room)
+        progress = (now - self._glides_since) / self.stage.glide if self._glides else 1.0
+        try:
+            self.stage.draw(pen.surface, room, max(0.0, min(1.0, progress)))
+        except ValueError as error:  # a drawing of the author's that cannot be read
+            pen.lines(at.stage, str(error), "loss")
+        self._draw_header(pen, at.header)
+        told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts())
+        if self.stage.inspecting and self.stage.inspector:
+            self.stage.inspector.draw(pen.surface, at.inspector, pen.line)
+        self.draw_controls(pen, at.controls)
+        said = self.trouble or ("" if told else self.frame.message)
+        if said:
+            hints = [said, *self._fitting_hints(pen, 1)] if len(hints) > 1 else [said]
+        for number, hint in enumerate(hints):
+            slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
+            ink = "muted" if hint != said else "loss" if self.trouble else "accent"
+            pen.text(slot, hint, ink, "center", 0.9)
+
+    def reserved(self, pen: Pen, room: pygame.Rect) -> int:
+        """Pixels at the lower end of the stage's room that the screen wants for itself."""
+        return 0
+
+    def _fitting_hints(self, pen: Pen, most: int) -> list[str]:
+        """The hints in so many lines; the last one, which leads to all keys, is among them."""
+        parts = [hint for hint in self.hints() if hint]
+        small = pen.line * 9 // 10
+        while len(hints := wrapped(parts, small, pen.area.w - pen.line)) > most and len(parts) > 1:
+            del parts[-2]
+        return hints[:most]
+
+    def facts(self) -> Sequence[str]:
+        """Short texts for the panel."""
+        return (f"Seed: {self.game.seed}",)
+
+    def hints(self) -> Sequence[str]:
+        """What stands at the bottom, a key and what it does each."""
+        raise NotImplementedError
+
+    def buttons(self) -> Sequence[tuple[str, str, str]]:
+        """Label, group and command of the buttons at the top, those that matter most first."""
+        lens = (("Inspector", "view", "inspect"),) if self.stage.inspector else ()
+        return (("Keys", "view", "help"), ("View", "view", "view"), *lens)
+
+    def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:
+        """Draw what is below the stage: by itself the way through the episode."""
+        length = self.game.length
+        if length:
+            rect = rect.inflate(-pen.line, -pen.line // 4)
+            pen.bar(rect, self.game.position / length, lambda to: self.seek(round(to * length)))
+
+    def seek(self, position: int) -> None:
+        """Go to a step of the episode."""
+        if position != self.game.position:
+            self.game.seek(position)
+            self.show(glide=False)
+
+    def hint(self, group: str, name: str, says: str) -> str:
+        """A key and what it does, empty if the command has none."""
+        key = self.app.bindings.label(group, name)
+        return f"{key} {says}" if key else ""
+
+    def _draw_header(self, pen: Pen, rect: pygame.Rect) -> None:
+        rest = rect.copy()
+        for label, group, name in self.buttons():
+            key = self.app.bindings.label(group, name)
+            width = pen.width(label) + pen.width(key) + 2 * pen.line
+            if width > rest.w - 9 * pen.line:
+                break
+            slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
+            pen.button(slot, label, partial(self._press, name), key, ground="card")
+            rest.w -= width + pen.line // 2
+        pen.text(rest, self.game.title, size=1.3)
+
+    def _press(self, name: str) -> None:
+        self.command(name)
+        self.app.stale = True
+
+    def _inspects(self, name: str) -> bool:
+        return any(command.name == name for command in GROUPS["inspector"])
+
+    def _choose_view(self, view: str) -> None:
+        if view in self.stage.views:
+            self.stage.view = view
+            self.app.stale = True
+
+    def _restage(self) -> None:
+        """Another theme: the stage is built anew."""
+        view, inspecting = self.stage.view, self.stage.inspecting
+        self._theme = self.app.theme
+        self.stage = make_stage(self.game, self._theme)
+        self.stage.begin(None, self.frame)
+        self.stage.inspecting = inspecting
+        self._choose_view(view)

@@ -1,0 +1,126 @@
+"""Menus: rows to choose from, over the screen below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.widgets import Pen, wrap
+from gv_engine.frontend.window.screens.screen import Screen
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.window.app import App
+
+
+class Row(NamedTuple):
+    """A row of a menu."""
+
+    label: str
+    act: Callable[[int], None]
+    """What it does: chosen with 1, changed with -1 and 1 by left and right if it has a value."""
+    value: str | None = None
+    key: str = ""
+    """The key that does the same elsewhere."""
+
+
+class Menu(Screen):
+    """A title, maybe some words, and rows, scrolled if there is no room for all."""
+
+    over = True
+
+    def __init__(self, app: App) -> None:
+        super().__init__(app)
+        self.chosen = 0
+        self._first = 0
+        self._page = 1
+
+    @property
+    def title(self) -> str:
+        """What stands above the rows."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """Some words between title and rows."""
+        return ""
+
+    def rows(self) -> Sequence[Row]:
+        """The rows as they are now."""
+        raise NotImplementedError
+
+    def command(self, name: str) -> None:
+        rows = self.rows()
+        moves = {
+            "up": -1,
+            "down": 1,
+            "page_up": -self._page,
+            "page_down": self._page,
+            "first": -len(rows),
+            "last": len(rows),
+        }
+        self.chosen = min(self.chosen, len(rows) - 1)
+        row = rows[self.chosen]
+        if name in ("up", "down"):
+            self.chosen = (self.chosen + moves[name]) % len(rows)
+        elif name in moves:
+            self.chosen = max(0, min(len(rows) - 1, self.chosen + moves[name]))
+        elif name == "choose" or (name == "right" and row.value is not None):
+            row.act(1)
+        elif name == "left" and row.value is not None:
+            row.act(-1)
+        else:
+            super().command(name)
+
+    def pointed(self, event: pygame.event.Event) -> None:
+        if event.type == pygame.MOUSEWHEEL:
+            self.command("up" if event.y > 0 else "down")
+            self.app.stale = True
+
+    def draw(self, pen: Pen, now: float) -> None:
+        rows, line = self.rows(), pen.line
+        widest = max(pen.width(row.label + (row.value or "") + row.key) for row in rows)
+        width = max(widest + 8 * line, pen.width(self.title, 1.4) + 2 * line, 20 * line)
+        width = min(pen.area.w - line, width)
+        words = wrap(self.words, line, width - 2 * line) if self.words else []
+        high = 2 * line  # of a row
+        above = 3 * line + (len(words) + 1) * line * bool(words)
+        self._page = max(1, min(len(rows), (pen.area.h - line - above) // high))
+        card = pygame.Rect(0, 0, width, above + self._page * high + line // 2)
+        card.center = pen.area.center
+        pen.card(card)
+        inner = card.inflate(-2 * line, 0)
+        pen.text(pygame.Rect(inner.x, card.y + line // 2, inner.w, 2 * line), self.title, size=1.4)
+        text = pygame.Rect(inner.x, card.y + 5 * line // 2, inner.w, len(words) * line)
+        pen.lines(text, self.words, "muted")
+        self.chosen = min(self.chosen, len(rows) - 1)
+        self._first = max(self.chosen - self._page + 1, min(self._first, self.chosen))
+        for place in range(self._page):
+            number = self._first + place
+            slot = pygame.Rect(inner.x, card.y + above + place * high, inner.w, high - line // 4)
+            self._draw_row(pen, slot, rows[number], number)
+        if self._page < len(rows):
+            span = pygame.Rect(card.right - line * 3 // 4, card.y + above, line // 4, 0)
+            span.h = self._page * high * self._page // len(rows)
+            span.y += self._page * high * self._first // len(rows)
+            pen.card(span, "outline")
+
+    def _draw_row(self, pen: Pen, slot: pygame.Rect, row: Row, number: int) -> None:
+        def press(step: int = 1) -> None:
+            self.chosen = number
+            row.act(step)
+
+        chosen = number == self.chosen
+        if row.value is None:
+            pen.button(slot, row.label, press, row.key, chosen)
+            return
+        pen.hot(slot, lambda at: press(-1 if at[0] < slot.centerx else 1))
+        pen.card(slot, "accent" if chosen else "well")
+        inner = slot.inflate(-pen.line, 0)
+        half = pygame.Rect(inner.centerx, inner.y, inner.w // 2, inner.h)
+        ink = "on_accent" if chosen else "text"
+        pen.text(pygame.Rect(inner.x, inner.y, inner.w // 2, inner.h), row.label, ink)
+        # freesansbold has these two signs
+        pen.text(half, "<", ink)
+        pen.text(half.inflate(-2 * pen.line, 0), row.value, ink, "center")
+        pen.text(half, ">", ink, "right")

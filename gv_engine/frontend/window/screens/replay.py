@@ -1,0 +1,155 @@
+"""The replay player: an episode watched, step by step or by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gv_engine.frontend.controls.settings import SPEEDS
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.window.screens.export import ExportScreen
+from gv_engine.frontend.window.screens.game_screen import GameScreen
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.window.app import App
+
+
+class ReplayScreen(GameScreen):
+    """Watch a replay.
+
+    Args:
+        app: that it belongs to.
+        replay: what is watched.
+        game: in which it has been played, see `Game.of`.
+    """
+
+    controls = 5.0
+    tight_controls = 3.25
+    own_groups = ("replay",)
+
+    def __init__(self, app: App, replay: Replay, game: Game) -> None:
+        super().__init__(app, game)
+        self.replay = replay
+        self._plays = False
+        self._due = 0.0
+        if game.difference is not None:
+            app.say(game.difference.message, stays=15)
+
+    def tick(self, now: float) -> float | None:
+        super().tick(now)
+        if not self._plays:
+            return None
+        if now >= self._due:
+            if self.game.position >= self.game.length:
+                self._plays = False
+                self.app.stale = True
+                return None
+            self._go(1)
+            # from when it was due, so that the speed holds; from now on if that is long ago
+            late = now - self._due
+            self._due = (now if late > 1 else self._due) + 1 / self.app.settings.speed
+        return max(0.0, self._due - now)
+
+    def command(self, name: str) -> None:
+        if name == "play":
+            self._toggle()
+        elif name in ("forward", "back"):
+            self._plays = False
+            self._go(1 if name == "forward" else -1)
+        elif name in ("first", "last"):
+            self.seek(0 if name == "first" else self.game.length)
+        elif name in ("faster", "slower"):
+            self._change_speed(1 if name == "faster" else -1)
+        elif name == "export":
+            self._plays = False
+            self.app.push(ExportScreen(self))
+        elif name == "take_over":
+            self._plays = False
+            self.app.take_over(self.game)
+        elif name == "leave":
+            self.app.pop()
+        else:
+            super().command(name)
+
+    def uncovered(self) -> None:
+        self.show(glide=False)
+
+    def _toggle(self) -> None:
+        if not self._plays and self.game.position >= self.game.length:
+            self.seek(0)
+        self._plays = not self._plays
+        self._due = 0.0
+        self.app.stale = True
+
+    def _go(self, steps: int) -> None:
+        to = max(0, min(self.game.length, self.game.position + steps))
+        if to != self.game.position:
+            self.game.seek(to)
+            self.show(glide=steps == 1)
+
+    def _change_speed(self, step: int) -> None:
+        settings = self.app.settings
+        number = SPEEDS.index(settings.speed) + step
+        settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
+        self._due = 0.0
+        self.app.stale = True
+
+    def buttons(self) -> Sequence[tuple[str, str, str]]:
+        return (
+            ("Leave", "replay", "leave"),
+            ("Export", "replay", "export"),
+            *super().buttons(),
+        )
+
+    def facts(self) -> Sequence[str]:
+        return (*super().facts(), f"Speed: {self.app.settings.speed} steps a second")
+
+    def hints(self) -> Sequence[str]:
+        told = (
+            ("play", "play or pause"),
+            ("back", "back"),
+            ("forward", "on"),
+            ("faster", "faster"),
+            ("slower", "slower"),
+            ("take_over", "play on from here"),
+        )
+        hints = [self.hint("replay", name, says) for name, says in told]
+        return (*hints, self.hint("view", "help", "all keys"))
+
+    def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:
+        line, game = pen.line, self.game
+        bar = pygame.Rect(rect.x, rect.y, rect.w, line).inflate(-line, -line // 4)
+        length = max(1, game.length)
+        pen.bar(bar, game.position / length, lambda to: self.seek(round(to * length)))
+        difference = game.difference
+        if difference is not None:
+            x = bar.x + bar.w * difference.step // max(1, len(self.replay.steps))
+            mark = pygame.Rect(min(x, bar.right) - line // 8, bar.y, max(3, line // 4), bar.h)
+            pen.card(mark, "loss")
+        row = pygame.Rect(rect.x, bar.bottom + line // 2, rect.w, line * 7 // 4)
+        choices = (
+            ("To the beginning", "|<", "first"),
+            ("Back", "<", "back"),
+            ("Pause" if self._plays else "Play", "", "play"),
+            ("On", ">", "forward"),
+            ("To the end", ">|", "last"),
+        )
+        width = min(8 * line, (row.w - 2 * line) // len(choices))
+        x = row.centerx - len(choices) * width // 2
+        for label, sign, name in choices:
+            slot = pygame.Rect(x, row.y, width - line // 2, row.h)
+            press = partial(self._press, name)
+            pen.button(slot, sign or label, press, chosen=not sign, ground="card")
+            x += width
+        if rect.h < 4 * line:
+            return
+        below = pygame.Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
+        if difference is not None:
+            pen.text(below, difference.message, "loss", "center")
+        else:
+            says = f"Step {game.position} of {game.length}, as recorded"
+            pen.text(below, says, "muted", "center")

@@ -1,0 +1,69 @@
+"""What one picture of a game shows, free of any drawing library."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """All that one picture shows, as arrays and plain values."""
+
+    family: ClassVar[str] = "grid"
+
+    title: str
+    grid: NDArray[np.uint8]
+    """(H, W, 3) type, state and colour of every cell."""
+    agent: tuple[int, int, int]
+    """y, x, facing: 0 up, 1 down, 2 left, 3 right."""
+    item: tuple[int, int, int]
+    """Type, state and colour of the held object; type 0 is nothing."""
+    seen: NDArray[np.bool_]
+    """(H, W) the cells of the grid that the agent sees now."""
+    observation: NDArray[np.uint8]
+    """(h, w, 3) like grid; type 1, Hidden, is not seen."""
+    observer: tuple[int, int]
+    """y, x of the agent in the observation, looking up; outside of it, no agent is drawn."""
+    action: str = ""
+    """The last one, such as MOVE_FORWARD."""
+    reward: float = 0.0
+    """Of the last step."""
+    terms: Mapping[str, float] = field(default_factory=dict)
+    """The reward of the last step, function by function."""
+    total: float = 0.0
+    """The return: the rewards of the episode so far."""
+    steps: int = 0
+    max_steps: int | None = None
+    outcome: str = ""
+    """Empty, `terminated` or `truncated`."""
+    success: bool = False
+    """Whether it ended well."""
+    ending: str = ""
+    """How it ended, for the player."""
+    message: str = ""
+    """A note for the player."""
+
+    def in_view(self, y: int, x: int) -> tuple[int, int] | None:
+        """The cell of the observation that shows a cell of the grid; None if none does."""
+        facing = self.agent[2]
+        aside = turned(facing, RIGHT)
+        dy, dx = y - self.agent[0], x - self.agent[1]
+        i = self.observer[0] - dy * step_y(facing) - dx * step_x(facing)
+        j = self.observer[1] + dy * step_y(aside) + dx * step_x(aside)
+        height, width = self.observation.shape[:2]
+        return (i, j) if 0 <= i < height and 0 <= j < width else None
+
+    def on_grid(self, i: int, j: int) -> tuple[int, int] | None:
+        """The cell of the grid that a cell of the observation shows; None beyond the grid."""
+        facing = self.agent[2]
+        aside = turned(facing, RIGHT)
+        ahead, right = self.observer[0] - i, j - self.observer[1]
+        y = self.agent[0] + ahead * step_y(facing) + right * step_y(aside)
+        x = self.agent[1] + ahead * step_x(facing) + right * step_x(aside)
+        height, width = self.grid.shape[:2]
+        return (y, x) if 0 <= y < height and 0 <= x < width else None

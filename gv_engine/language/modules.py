@@ -1,0 +1,9 @@
+"""Names of modules that authors wrote."""
+
+RULE_FILES = "gv_engine.reading.rules."
+"""How the names of modules begin that are Python files beside a scenario."""
+
+
+def is_rule_module(name: str) -> bool:
+    """Whether a module of this name comes from a rule file."""
+    return name.startswith(RULE_FILES)

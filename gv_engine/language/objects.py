@@ -1,0 +1,178 @@
+"""Object types: a name, an index and the components that an object of the type is made of.
+
+Components say what an object does; its type is what observations and state arrays show. Built-in
+types are declared in `components.objects`; authors add theirs with `object_type`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from gv_engine.language.component import column_name, fields_of, is_component, snake_case
+from gv_engine.language.modules import is_rule_module
+
+COLORS = ("NONE", "RED", "GREEN", "BLUE", "YELLOW")
+
+
+@dataclass(frozen=True)
+class ObjectType:
+    """A kind of grid object.
+
+    Attributes:
+        name: as scenario files and messages write it.
+        index: what grids show in channel 0.
+        components: (class, values) of every component that a new object gets.
+        colored: whether objects have a colour (channel 2), NONE by default.
+        states: names of the states in order (channel 1); one unnamed state if empty.
+        state: (column, field) that holds the state, None if there is only one state.
+        sprite: base name of the drawing; with states, `<sprite>_<state>` in lower case.
+        in_grid: False for types that no state contains (NoneGridObject, Hidden).
+        module: where it was declared.
+    """
+
+    name: str
+    index: int
+    components: tuple[tuple[type[Any], tuple[float, ...]], ...]
+    colored: bool
+    states: tuple[str, ...]
+    state: tuple[str, str] | None
+    sprite: str
+    in_grid: bool
+    module: str
+
+    @property
+    def num_states(self) -> int:
+        return max(1, len(self.states))
+
+    def sprite_of(self, state: int) -> str:
+        """File name, without folder and suffix, of the drawing of an object in this state."""
+        return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
+
+
+class ObjectTypes:
+    """The registry of object types, by name and by index."""
+
+    def __init__(self) -> None:
+        self._types: list[ObjectType] = []
+
+    def __iter__(self) -> Iterator[ObjectType]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def __getitem__(self, key: int | str) -> ObjectType:
+        """The type of this index or name.
+
+        Raises:
+            KeyError: no such type; the message names the nearest.
+        """
+        if isinstance(key, int):
+            return self._types[key]
+        for known in self._types:
+            if known.name == key:
+                return known
+        names = [known.name for known in self._types]
+        near = get_close_matches(key, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no object type {key!r}{hint} (known: {', '.join(names)})")
+
+    def add(self, new: ObjectType) -> None:
+        """Register a type; declaring it again from the same module replaces it (hot reload)."""
+        if new.index < len(self._types):
+            self._types[new.index] = new
+        else:
+            self._types.append(new)
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """An error in the block takes back what it has declared."""
+        before = self._types.copy()
+        try:
+            yield
+        except BaseException:
+            self._types = before
+            raise
+
+    def index_for(self, name: str, module: str) -> int:
+        for known in self._types:
+            if known.name == name:
+                if known.module != module:
+                    # scenarios that were copied from another keep the names of their types
+                    if is_rule_module(known.module) and is_rule_module(module):
+                        continue
+                    raise ValueError(
+                        f"object type {name!r} is already declared in {known.module}; choose "
+                        f"another name"
+                    )
+                return known.index
+        return len(self._types)
+
+
+OBJECT_TYPES = ObjectTypes()
+
+
+def object_type(
+    name: str,
+    *components: object,
+    states: tuple[str, ...] = (),
+    state: tuple[type[Any], str] | None = None,
+    sprite: str | None = None,
+    in_grid: bool = True,
+    module: str = "",
+) -> int:
+    """Declare a type of grid object and return its index, to be kept as a module constant.
+
+    Args:
+        name: CamelCase, as scenario files will write it.
+        components: instances or classes of components; a new object gets copies. An object with
+            the component `Color` is coloured.
+        states: names of its states, for scenario files, messages and sprites.
+        state: (component class, field) that holds the state's index, needed with `states`.
+        sprite: base name of its drawing; the name in snake_case if None.
+        in_grid: False only for types that stand for "nothing" and "not seen".
+        module: where it is declared; the caller's if left out.
+
+    Raises:
+        TypeError: something among `components` is no component, or `state` names no field.
+        ValueError: the name is taken by another module, or states and state do not fit.
+    """
+    module = module or sys._getframe(1).f_globals["__name__"]
+    parts: list[tuple[type[Any], tuple[float, ...]]] = []
+    for part in components:
+        instance: Any = part() if isinstance(part, type) else part
+        if not is_component(type(instance)):
+            raise TypeError(f"object type {name}: {part!r} is no component")
+        parts.append((type(instance), astuple(instance)))
+    if bool(states) != (state is not None):
+        raise ValueError(f"object type {name}: give both states and state=(Component, 'field')")
+    if state is not None:
+        owner, field = state
+        if owner not in [cls for cls, _ in parts] or field not in [
+            f.name for f in fields_of(owner)
+        ]:
+            raise TypeError(
+                f"object type {name}: state {owner.__name__}.{field} is not among its parts"
+            )
+        if next(f.default for f in fields_of(owner) if f.name == field) != 0:
+            raise TypeError(f"object type {name}: {owner.__name__}.{field} must default to state 0")
+    index = OBJECT_TYPES.index_for(name, module)
+    OBJECT_TYPES.add(
+        ObjectType(
+            name=name,
+            index=index,
+            components=tuple(parts),
+            colored=any(column_name(cls) == "color" for cls, _ in parts),
+            states=states,
+            state=None if state is None else (column_name(state[0]), state[1]),
+            sprite=sprite or snake_case(name),
+            in_grid=in_grid,
+            module=module,
+        )
+    )
+    return index

@@ -1,0 +1,355 @@
+"""Systems: the rules of a game, one small function each, marked with the phase they belong to.
+
+A system takes the world, the agent and its own parameters:
+
+>>> @system(TRANSITION)
+... def sleep(w, agent, hours: int = 8):
+...     '''Doing nothing is a rule too.'''
+>>> sleep.system.phase.name, [p.name for p in sleep.system.parameters]
+('TRANSITION', ['hours'])
+
+The same function runs over esper's components and, compiled, over the rows of a batch.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Protocol, TypeVar, cast, get_type_hints
+
+from gv_engine.language.area import Area
+from gv_engine.language.errors import nearest
+
+
+class Phase(enum.Enum):
+    """The parts of a step, in order; a scenario lists the systems of each.
+
+    SUCCESS holds a system of TERMINATING, asked where one has ended the episode. VISIBILITY runs
+    within the making of an observation, RENDERING on demand only.
+    """
+
+    RESET = enum.auto()
+    TRANSITION = enum.auto()
+    REWARD = enum.auto()
+    TERMINATING = enum.auto()
+    SUCCESS = enum.auto()
+    VISIBILITY = enum.auto()
+    OBSERVATION = enum.auto()
+    RENDERING = enum.auto()
+
+
+RESET = Phase.RESET
+TRANSITION = Phase.TRANSITION
+REWARD = Phase.REWARD
+TERMINATING = Phase.TERMINATING
+SUCCESS = Phase.SUCCESS
+VISIBILITY = Phase.VISIBILITY
+OBSERVATION = Phase.OBSERVATION
+RENDERING = Phase.RENDERING
+
+_EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canvas",)}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a scenario may set: name, annotated type, default (`inspect.Parameter.empty`: none)."""
+
+    name: str
+    type: Any
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class System:
+    """A marked function.
+
+    Attributes:
+        function: `(w, agent, …)`; see `system` for what each phase adds.
+        phase: when it runs.
+        name: as scenario files write it.
+        parameters: what a scenario may set, in order of the signature.
+        remember: measured before the transitions and handed to the reward as `was`.
+        valid: `(w, agent, action, …)`: would the transition do something, were this the action?
+        check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
+        tables: parameters that are made from the observation area, by the functions given here.
+        rows: a visibility function that takes the view by rows of bits; a rendering system that
+            asks the world for values, `cells` and `appearance` alone, which its row tells too.
+        says: what a terminating function tells the player about the end; "" for its name.
+        objects: the function of states or grids that `function` adapts (see
+            `gv_engine.gridverse`); None for a system of columns.
+    """
+
+    function: Callable[..., Any]
+    phase: Phase
+    name: str
+    parameters: tuple[Parameter, ...]
+    remember: Callable[..., float] | None = None
+    valid: Callable[..., bool] | None = None
+    check: Callable[..., str] | None = None
+    tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
+    rows: bool = False
+    says: str = ""
+    objects: Callable[..., Any] | None = None
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line of its source."""
+        function = unwrapped(self.objects or self.function)
+        try:
+            return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
+        except (OSError, TypeError):  # typed in, or a built-in one with parameters
+            return "?", 0
+
+    @property
+    def title(self) -> str:
+        """Its name, with file and line."""
+        return "{} ({}:{})".format(self.name, *self.place)
+
+    def blame(self, error: Exception) -> None:
+        """Let an error carry the system that it came out of, the innermost one of several."""
+        if system_of(error) is None:
+            error.system = self  # type: ignore[attr-defined]  # errors carry attributes
+
+    @property
+    def is_processor(self) -> bool:
+        """Whether it is an author's `esper.Processor` instead of a function."""
+        return isinstance(self.function, type)
+
+
+def unwrapped(function: Any) -> Any:
+    """The plain function behind partials."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+class Marked(Protocol):
+    """A function that carries its `System`."""
+
+    system: System
+
+    def __call__(self, *args: Any) -> Any: ...
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def system(
+    phase: Phase,
+    *,
+    remember: Callable[..., float] | None = None,
+    valid: Callable[..., bool] | None = None,
+    check: Callable[..., str] | None = None,
+    tables: Mapping[str, Callable[[Area], Any]] | None = None,
+    rows: bool = False,
+    says: str = "",
+) -> Callable[[_F], _F]:
+    """Mark a function as a system of a phase; the function itself stays as it is.
+
+    The first arguments are `(w, agent)`. A REWARD with `remember` takes `was` next, what
+    `remember(w, agent)` measured before the transitions. VISIBILITY takes `view`, an OBSERVATION
+    `view` and `out`, RENDERING `canvas`. All further arguments are parameters for scenarios to
+    set; `remember` and `valid` may ask for parameters of the system by the same names.
+
+    Args:
+        phase: when the system runs.
+        remember: for rewards that compare before and after.
+        valid: for transitions, makes the action mask: a transition without it may act on any
+            action, so that nothing can be masked.
+        check: asks for parameters by name (and for `area`, in a VISIBILITY) when a scenario is
+            loaded and returns what is wrong with them, or "".
+        tables: for visibility functions, parameters that no scenario sets: each is made once,
+            by a function of the observation area.
+        rows: a visibility function that uses `view.clear_row` and `view.see_row` alone, not cells:
+            faster where it is compiled, for views of up to 62 columns. A rendering system that
+            asks the world for values, `cells` and `appearance` alone: no world is made for it.
+        says: for terminating functions, what the player is told about the end, a sentence without
+            its full stop: "You walked into a wall".
+
+    Raises:
+        TypeError: the signature does not fit the phase; the message shows both.
+    """
+    leading = ("w", "agent", *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
+
+    def mark(function: _F) -> _F:
+        parameters = _parameters(function, leading)
+        names = [p.name for p in parameters]
+        for helper, needs in ((remember, 2), (valid, 3)):
+            if helper:
+                for asked in list(inspect.signature(helper).parameters)[needs:]:
+                    if asked not in names:
+                        raise TypeError(
+                            f"{function.__name__}: its helper {helper.__name__} asks for "
+                            f"{asked!r}, no parameter of the system {nearest(asked, names)}"
+                        )
+        function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
+            function,
+            phase,
+            function.__name__,
+            parameters,
+            remember,
+            valid,
+            check,
+            tables or {},
+            rows,
+            says,
+        )
+        return function
+
+    return mark
+
+
+def _parameters(function: Callable[..., Any], leading: tuple[str, ...]) -> tuple[Parameter, ...]:
+    signature = inspect.signature(function)
+    given = list(signature.parameters.values())
+    want = f"{function.__name__}({', '.join((*leading, '…parameters'))})"
+    positional = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    if len(given) < len(leading) or any(p.kind is not positional for p in given):
+        raise TypeError(
+            f"{function.__name__}{signature} is no system: expected {want}, without *, ** and "
+            f"keyword-only arguments"
+        )
+    for position, name in enumerate(leading):
+        if name in (p.name for p in given) and given[position].name != name:
+            raise TypeError(f"{function.__name__}{signature} is no system: expected {want}")
+        if given[position].default is not inspect.Parameter.empty:
+            raise TypeError(
+                f"{function.__name__}{signature} is no system: argument {given[position].name!r} "
+                f"stands for {name!r} and takes no default; expected {want}"
+            )
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError:  # a name that only type checkers import
+        hints = {}
+    return tuple(
+        Parameter(p.name, hints.get(p.name, Any), p.default) for p in given[len(leading) :]
+    )
+
+
+@dataclass(frozen=True)
+class Call:
+    """A system with the arguments that a scenario gives it: one entry of an ordered list.
+
+    Attributes:
+        system: what to call.
+        arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
+            functions become part of what is compiled.
+        says: what the scenario tells the player in place of the system's own words.
+    """
+
+    system: System
+    arguments: dict[str, Any]
+    says: str = field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.system.name
+
+    def names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
+        """Names of the arguments that the system's function takes, or one of its helpers."""
+        own = tuple(p.name for p in self.system.parameters)
+        if helper is None:
+            return own
+        return tuple(name for name in inspect.signature(helper).parameters if name in own)
+
+    def bound(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
+        """The trailing arguments for the system's function, or for one of its helpers."""
+        return tuple(self.arguments[name] for name in self.names(helper))
+
+    def parts(self) -> Iterator[Call]:
+        """The call itself and all that are nested in its arguments."""
+        return (path[-1] for path in self.paths())
+
+    def paths(self) -> Iterator[tuple[Call, ...]]:
+        """For each of its `parts`, the calls from this one down to it."""
+        yield (self,)
+        for argument in self.arguments.values():
+            if is_nested(argument):
+                for part in argument if isinstance(argument, tuple) else (argument,):
+                    yield from ((self, *path) for path in part.paths())
+
+
+def is_nested(argument: Any) -> bool:
+    """Whether an argument is a call, or a list of calls, whose results the system gets."""
+    if isinstance(argument, tuple):
+        return any(isinstance(part, Call) for part in argument)
+    return isinstance(argument, Call)
+
+
+class Registry:
+    """The systems of one phase by name: a read-only mapping filled from modules."""
+
+    def __init__(self, phase: Phase) -> None:
+        self.phase = phase
+        self._systems: dict[str, System] = {}
+
+    def collect(self, module: ModuleType) -> None:
+        """Add every system of the phase that the module itself defines."""
+        for thing in vars(module).values():
+            found = getattr(thing, "system", None)
+            own = getattr(thing, "__module__", None) == module.__name__
+            if own and isinstance(found, System) and found.phase is self.phase:
+                self._systems[found.name] = found
+
+    def add(self, new: System) -> None:
+        """Add a system under its name.
+
+        Raises:
+            ValueError: the name is taken.
+        """
+        old = self._systems.get(new.name)
+        if old is not None and not _is_reload(old, new):
+            raise ValueError(
+                f"the {self.phase.name.lower()} function {new.name!r} is registered already, from "
+                f"{':'.join(map(str, old.place))}; choose another name"
+            )
+        self._systems[new.name] = new
+
+    def __getitem__(self, name: str) -> System:
+        """The system of that name.
+
+        Raises:
+            KeyError: unknown; the message lists the names and the nearest.
+        """
+        if name not in self._systems:
+            raise KeyError(f"no {self.phase.name.lower()} function {name!r}: {nearest(name, self)}")
+        return self._systems[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._systems
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._systems)
+
+    def keys(self) -> list[str]:
+        return list(self._systems)
+
+
+def _is_reload(old: System, new: System) -> bool:
+    """Whether a module was imported again, in a new namespace, and so registers again."""
+    spaces = [getattr(s.objects or s.function, "__globals__", {}) for s in (old, new)]
+    return spaces[0] is not spaces[1] and (
+        spaces[0].get("__name__", "") == spaces[1].get("__name__")
+    )
+
+
+REGISTRIES = {phase: Registry(phase) for phase in Phase}
+
+
+def system_of(thing: object) -> System | None:
+    """The `System` that a function or an error carries, or None."""
+    found = getattr(thing, "system", None)
+    return found if isinstance(found, System) else None
+
+
+def marked(function: Callable[..., Any]) -> Marked:
+    """For type checkers: a function that `system` has marked."""
+    return cast(Marked, function)

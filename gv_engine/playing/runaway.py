@@ -1,0 +1,205 @@
+"""Rules that do not come to an end: noticed while they run, named, and stopped if somebody says so.
+
+A thread looks several times a second at what the main thread is doing, so that nothing is to be
+done for a call of a rule. Where it has been the same call for too long, whoever guards is asked in
+the main thread, again and again while the rule goes on, and may have `Stopped` raised in it. What a
+rule leaves to a library written in C cannot be stopped before it comes back.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import dropwhile, takewhile
+from types import FrameType, TracebackType
+from typing import Any, NamedTuple
+
+from gv_engine.language.errors import Stopped
+from gv_engine.reading.families import from_here
+from gv_engine.reading.rules import is_engines, is_rules
+
+if sys.platform == "win32":
+    from _thread import interrupt_main
+
+    _ALARM = signal.SIGBREAK
+
+    def _interrupt(thread: int) -> None:
+        interrupt_main(_ALARM)
+
+else:
+    _ALARM = signal.SIGALRM
+
+    def _interrupt(thread: int) -> None:
+        signal.pthread_kill(thread, _ALARM)  # which ends a sleep, too
+
+
+PATIENCE = 2.0
+"""Seconds after which somebody who watches wants to know."""
+_LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two looks: as a rule, and until one has stopped
+
+
+class Runaway(NamedTuple):
+    """A rule that has been running for long.
+
+    Attributes:
+        name: of its function.
+        place: file and line where it is now.
+        seconds: so long.
+    """
+
+    name: str
+    place: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.place})"
+
+
+class Guard:
+    """Watches the rules that the main thread runs, as a context manager; elsewhere it does nothing.
+
+    Args:
+        limit: seconds that one call may take.
+        overrun: asked from then on, ten times a second in midst of the rule: whether to stop it.
+    """
+
+    def __init__(self, limit: float, overrun: Callable[[Runaway], bool]) -> None:
+        self._limit, self._overrun = limit, overrun
+        self._call: FrameType | None = None  # that of the rule which runs now
+        self._since = 0.0
+        self._tries = 0
+        self._asking = False
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="gv-engine guard", daemon=True)
+        self._before: Any = None
+
+    def __enter__(self) -> Guard:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(_ALARM, self._look)
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._thread.ident is not None:
+            self._over.set()
+            self._thread.join()
+            signal.signal(_ALARM, self._before)
+            self._let_go()
+
+    def _watch(self) -> None:
+        main = threading.main_thread().ident
+        assert main is not None, "it runs"
+        while not self._over.wait(_STOP_EVERY if self._tries else _LOOK_EVERY):
+            # what the main thread holds is let go there, not in midst of this thread
+            if self._call is not None or _rule_of(sys._current_frames()[main]):
+                _interrupt(main)
+
+    def _look(self, number: int, frame: FrameType | None) -> None:
+        """In the main thread, between two of its instructions."""
+        if self._asking:
+            return
+        now = time.monotonic()
+        stack = _rule_of(frame)
+        call = stack[-1] if stack else None
+        if call is not self._call or _is_debugged():
+            self._let_go()
+            self._call, self._since = call, now
+        elif now - self._since >= self._limit and (self._tries or self._asks(stack, now)):
+            self._stop(stack, now)
+
+    def _asks(self, stack: list[FrameType], now: float) -> bool:
+        self._asking = True
+        try:
+            return self._overrun(self._runaway(stack, now))
+        finally:
+            self._asking = False
+
+    def _runaway(self, stack: list[FrameType], now: float) -> Runaway:
+        inner = list(dropwhile(lambda frame: not is_rules(frame), stack))
+        place = from_here(inner[0].f_code.co_filename, inner[0].f_lineno)
+        *_, called = filter(is_rules, takewhile(lambda frame: not is_engines(frame), inner))
+        return Runaway(called.f_code.co_qualname, place, now - self._since)
+
+    def _stop(self, stack: list[FrameType], now: float) -> None:
+        """Raise in the rule, or in what of others it has called; the engine is left whole."""
+        runaway = self._runaway(stack, now)
+        stopped = Stopped(f"{runaway} ran for {runaway.seconds:.0f} s and was stopped")
+        self._tries += 1
+        if self._tries > 1:  # it has caught the first one; then its next line raises too
+            for frame in filter(is_rules, stack):
+                frame.f_trace = _raising(stopped)
+            sys.settrace(_ignore)
+        if not any(map(is_engines, takewhile(lambda frame: not is_rules(frame), stack))):
+            raise stopped
+
+    def _let_go(self) -> None:
+        self._call = None
+        self._tries = 0
+        if sys.gettrace() is _ignore:
+            sys.settrace(None)
+
+
+def _rule_of(frame: FrameType | None) -> list[FrameType]:
+    """The frames of a rule that runs, the innermost first and its own last; none if none does."""
+    stack: list[FrameType] = []
+    last = 0
+    while frame is not None:
+        stack.append(frame)
+        if is_rules(frame):
+            last = len(stack)
+        frame = frame.f_back
+    return stack[:last]
+
+
+def _is_debugged() -> bool:
+    """Whether somebody looks into the rule and takes their time."""
+    monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    stepped = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
+    return stepped or sys.gettrace() not in (None, _ignore)
+
+
+def _ignore(frame: FrameType, event: str, argument: Any) -> None:
+    """Trace function of what is called now: it is left alone."""
+
+
+def _raising(stopped: Stopped) -> Callable[..., Any]:
+    """A trace function that raises at the next line."""
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            raise stopped
+        return trace
+
+    return trace
+
+
+@contextmanager
+def fuse(limit: float, says: str) -> Iterator[None]:
+    """End the process, saying why, if what runs meanwhile takes longer than so many seconds.
+
+    For compiled code, which nothing else ends; it has to let other threads run.
+    """
+    timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _burn, [says])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _burn(says: str) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(f"gv-engine: {says}\n")
+    sys.stderr.flush()
+    os._exit(1)

@@ -1,0 +1,218 @@
+"""Families of worlds, and what each of them hands out.
+
+A scenario file's key `family` says which one it belongs to: `grid` where it is missing. A family is
+a module with the functions of `Hooks`, imported when one of its scenarios is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+
+from gv_engine.language.system import Call, Phase, System
+from gv_engine.reading.extras import Extra
+from gv_engine.reading.resources import HOME
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from gv_engine.reading.document import Document
+
+
+class AnyScenario(Protocol):
+    """What the scenarios of all families have in common."""
+
+    @property
+    def family(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def reward_names(self) -> tuple[str, ...]: ...
+    @property
+    def tells_success(self) -> bool: ...
+
+
+Systems = list[tuple[str, list[tuple[str, str, str]]]]
+"""Titles, and for each (phase, system, where) in order."""
+
+
+class Hooks(Protocol):
+    """What a family's module offers."""
+
+    def read(self, document: Document, changes: Mapping[str, Any]) -> AnyScenario:
+        """The scenario of a document, with some of its keys replaced.
+
+        Raises:
+            ScenarioError: all that is wrong with it.
+        """
+
+    def make_env(self, scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
+        """Its Gymnasium environment."""
+
+    def make_vector_env(
+        self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
+    ) -> Any:
+        """Its Gymnasium vector environment, whose worlds several workers share."""
+
+    def identity(self, scenario: Any) -> dict[str, Any]:
+        """What finds the scenario again, as plain values."""
+
+    def size(self, scenario: Any) -> str:
+        """How large its first level is, for people."""
+
+    def systems(self, scenario: Any) -> Systems:
+        """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
+
+    def examine(self, scenario: Any, episodes: int, seed: int, limit: float) -> Examination:
+        """Play random episodes, and look for what is wrong.
+
+        Args:
+            scenario: what is played.
+            episodes, seed: how many, and the seed of the first.
+            limit: seconds for a compiled step, which nobody can stop; then the process ends.
+        """
+
+    def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
+        """What is to be seen at the beginning of an episode and after each of its steps.
+
+        Args:
+            scenario: its episode is number 0 of `gv_engine.rollouts.rollout` with this seed.
+            policy: the name of what acts, see `gv_engine.rollouts.policy`.
+            seed: of the world, and of what the policy draws.
+            steps: at most so many; the episode may end before.
+
+        Raises:
+            PolicyError: there is no such policy.
+        """
+
+    def limited(self, scenario: Any, max_steps: int | None) -> Any:
+        """The scenario with another limit of steps, its own if None.
+
+        Raises:
+            ValueError: its episodes may go on for ever.
+        """
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What `gv-engine check` prints.
+
+    Attributes:
+        facts: (what, value) of what was looked at.
+        faults: what is wrong, a line each.
+    """
+
+    facts: list[tuple[str, object]]
+    faults: list[str]
+
+
+def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
+    """(phase, system, where) of all systems of a schedule."""
+    return [
+        (phase.name, call.name, place(call.system))
+        for phase, calls in schedule.items()
+        for call in calls
+    ]
+
+
+def place(system: System) -> str:
+    """File and line of a system, see `from_here`."""
+    return from_here(*system.place)
+
+
+def from_here(name: str, line: int) -> str:
+    """File and line; the file relative to where Python was started, or to the engine's home, if it
+    lies below one of them."""
+    file = Path(name)
+    homes = [home for home in (Path.cwd(), HOME) if file.is_relative_to(home)]
+    return f"{file.relative_to(homes[0]) if homes else file}:{line}"
+
+
+class Command(NamedTuple):
+    """Something that a key can do."""
+
+    name: str
+    says: str
+    """What it does, in a few words for the help."""
+    keys: tuple[str, ...]
+    """The usual ones, the one to tell people first."""
+    repeats: bool = False
+    """Whether it happens on and on while the key is held."""
+
+
+BuiltIn = Mapping[str, tuple[Path, Mapping[str, str]]]
+"""By name: the file of each built-in scenario, and the keys that are replaced in it."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """One family: all that can be told of it before anything of it is imported.
+
+    Whatever is imported when it is needed is named by its place, `module:name`.
+
+    Attributes:
+        name: as scenario files write it.
+        title: as people call it; its group of keys has this name too.
+        hooks_module: with the functions of `Hooks`.
+        env, vector_env: places of its Gymnasium environments.
+        built_in: finds its scenarios that come with the engine; none is read for it.
+        stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
+        terminal: place of the `gv_engine.frontend.terminal.picture.Picture` of its games.
+        views: places of the `Drawing` of each of its views, see
+            `gv_engine.frontend.drawing.recording`; the usual view first.
+        keys: what players can do in its games.
+        panels: groups of keys that its games have besides.
+        extra: what it needs besides the package itself.
+    """
+
+    name: str
+    title: str
+    hooks_module: str
+    env: str
+    vector_env: str
+    built_in: Callable[[], BuiltIn]
+    stage: str
+    terminal: str
+    views: Mapping[str, str]
+    keys: tuple[Command, ...]
+    panels: tuple[str, ...] = ()
+    extra: Extra | None = None
+
+    @property
+    def missing(self) -> str:
+        """How to get what it needs and is not installed; empty if nothing is missing."""
+        return self.extra.missing if self.extra else ""
+
+    @property
+    def hooks(self) -> Hooks:
+        """Its functions.
+
+        Raises:
+            MissingExtraError: a library is missing; the message says how to get it.
+        """
+        return cast(Hooks, importlib.import_module(self.hooks_module))
+
+
+_HOMES = ("gv_engine.families.grid", "gv_engine.families.algebra")
+"""Every family's folder, whose module `about` holds its `FAMILY`."""
+
+FAMILIES: dict[str, Family] = {
+    family.name: family for family in (resolve_name(f"{home}.about:FAMILY") for home in _HOMES)
+}
+"""All families, by name."""
+
+
+def hooks_of(scenario: AnyScenario) -> Hooks:
+    """What the family of a scenario offers."""
+    return FAMILIES[scenario.family].hooks
+
+
+def names() -> list[str]:
+    """Names of the built-in scenarios of all families; none is read for it."""
+    return [name for family in FAMILIES.values() for name in family.built_in()]

@@ -1,0 +1,77 @@
+"""The scenarios that come with the engine, by name; none is read for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+from gv_engine.language.errors import ScenarioError
+from gv_engine.reading.resources import SCENARIOS
+from gv_engine.reading.values import instead
+
+_SUFFIXES = (".yaml", ".yml")
+_IN_FOLDER = "scenario.yaml"
+_SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
+
+
+def names() -> list[str]:
+    """Names of the built-in scenarios, sorted; none is read for it."""
+    return sorted(built_in())
+
+
+def built_in() -> dict[str, Path]:
+    """The file of each built-in scenario, by name."""
+    files = {path.stem: path for path in SCENARIOS.glob("*.yaml")}
+    return files | {path.parent.name: path for path in SCENARIOS.glob(f"*/{_IN_FOLDER}")}
+
+
+def gym_id(name: str) -> str:
+    """The Gymnasium id of a built-in scenario.
+
+    >>> gym_id("dynamic-obstacles-5x5")
+    'GV-DynamicObstacles-5x5-v0'
+    """
+    parts = name.split("-")
+    sizes = [part for part in parts if _SIZE.fullmatch(part)]
+    words = "".join(part[:1].upper() + part[1:] for part in parts if part not in sizes)
+    return "-".join(["GV", words, *sizes, "v0"])
+
+
+def find(source: str | Path, known: Iterable[str] = ()) -> Path:
+    """The file of a scenario.
+
+    Args:
+        source: a name, a Gymnasium id, a file or a folder.
+        known: names that may be meant, if they are others than those of grids.
+
+    Raises:
+        ScenarioError: there is none; the message names the nearest.
+    """
+    if isinstance(source, str):
+        files = built_in()
+        own = files | {gym_id(name): file for name, file in files.items()}
+        if source in own:
+            return own[source]
+    path = Path(source)
+    try:
+        is_folder, is_there = path.is_dir(), path.exists()
+    except OSError as error:  # a name too long
+        raise ScenarioError([f"{path}: {error.strerror}"]) from None
+    if is_folder:
+        if not (path / _IN_FOLDER).is_file():
+            raise ScenarioError([f"{path}: the folder has no {_IN_FOLDER}{_instead(path)}"])
+        return path / _IN_FOLDER
+    if is_there:
+        return path
+    if len(path.parts) > 1 or path.suffix in _SUFFIXES:
+        raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
+    near = get_close_matches(path.name, known or names(), cutoff=0.5)
+    message = f"no scenario of this name{instead(path.name, near, 'near')}"
+    raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
+
+
+def _instead(folder: Path, name: str = "") -> str:
+    files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
+    return instead(name, files, "there are")

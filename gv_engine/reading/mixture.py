@@ -1,0 +1,230 @@
+"""Mixtures: scenarios that are weighted lists of scenarios, of which each reset draws one.
+
+name: keys-and-obstacles
+action_space: [MOVE_FORWARD, TURN_LEFT, TURN_RIGHT, ACTUATE, PICK_N_DROP]
+mixture:
+  - scenario: keydoor-5x5          # a name, a file beside this one, or a scenario in place
+    weight: 2
+  - scenario: dynamic-obstacles-5x5
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gv_engine.language.component import column_name
+from gv_engine.language.errors import ScenarioError, TrustError
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.objects import ObjectType
+from gv_engine.reading.document import Document
+from gv_engine.reading.files import exists
+from gv_engine.reading.values import (
+    Node,
+    Problems,
+    Refused,
+    Wrong,
+    check_keys,
+    distinct,
+    integer,
+    items,
+    number,
+    one_of,
+    word,
+    words,
+)
+from gv_engine.worlds.layout import Layout
+
+if TYPE_CHECKING:
+    from gv_engine.reading.scenario import Scenario
+
+_KEYS = ("name", "description", "max_steps", "action_space", "mixture")
+_MOST_MEMBERS = 1000
+
+Load = Callable[[Document | str | Path, Document], "Scenario"]
+
+
+def is_mixture(document: Document) -> bool:
+    """Whether a document describes a mixture."""
+    return isinstance(document.root.value, dict) and "mixture" in document.root.value
+
+
+def read_mixture(
+    document: Document, members: tuple[Scenario, ...] | None, load: Load
+) -> dict[str, Any]:
+    """The fields of the `Scenario` that a mixture is.
+
+    Args:
+        members: its scenarios, if they were read before.
+        load: reads one for this mixture: a document, or what
+            `gv_engine.reading.library.find` takes.
+
+    Raises:
+        ScenarioError: with all problems.
+    """
+    return _Reader(document, load).fields(members)
+
+
+class _Reader:
+    def __init__(self, document: Document, load: Load) -> None:
+        self.document = document
+        self.problems = document.problems or Problems(document.label)
+        self.load = load
+        self.entries: dict[str, Node] = {}
+        self.named: dict[str, Scenario] = {}
+
+    def fields(self, members: tuple[Scenario, ...] | None) -> dict[str, Any]:
+        self.entries = check_keys(self.problems, self.document.root, _KEYS)
+        read: list[tuple[Node, Scenario, float]] = []
+        with self.problems.collect():
+            read = self.members(self.entries["mixture"], members)
+        changes: dict[str, Any] = {}
+        with self.problems.collect():
+            if "max_steps" in self.entries:
+                limit = self.entries["max_steps"]
+                changes["max_steps"] = integer(limit, 1, 2**31 - 1)
+        with self.problems.collect():
+            if "action_space" in self.entries:
+                changes["actions"] = distinct(
+                    self.problems,
+                    self.entries["action_space"],
+                    lambda item: one_of(item, ACTIONS, "action"),
+                )
+        described: dict[str, Any] = {}
+        with self.problems.collect():
+            described = self.described()
+        self.problems.raise_if_any()
+        self.compare(read, own_actions="actions" in changes)
+        changes["layout"] = self.layout([scenario for _, scenario, _ in read])
+        self.problems.raise_if_any()
+        mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
+        return {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
+
+    def described(self) -> dict[str, Any]:
+        source, entries = self.document.source, self.entries
+        default = source.stem if source else "mixture"
+        return {
+            "name": word(entries["name"]) if "name" in entries else default,
+            "description": words(entries["description"]) if "description" in entries else "",
+            "source": source,
+        }
+
+    def members(
+        self, node: Node, known: tuple[Scenario, ...] | None
+    ) -> list[tuple[Node, Scenario, float]]:
+        """(where it stands, scenario, weight) of each."""
+        listed = items(node)
+        if not 1 <= len(listed) <= _MOST_MEMBERS:
+            raise Wrong(node, f"found {node.found}, expected 1 to {_MOST_MEMBERS} scenarios")
+        found = []
+        for position, item in enumerate(listed):
+            with self.problems.collect():
+                entries = {"scenario": item}
+                if isinstance(item.value, dict):
+                    entries = check_keys(self.problems, item, ("scenario", "weight"))
+                if "scenario" not in entries:
+                    raise Wrong(item, "the scenario is missing: {scenario: …, weight: …}")
+                weight = 1.0
+                with self.problems.collect():  # what is wrong with the scenario is said too
+                    weight = _weight(entries["weight"]) if "weight" in entries else 1.0
+                scenario = known[position] if known else self.scenario_once(entries["scenario"])
+                found.append((item, scenario, weight))
+        return found
+
+    def scenario_once(self, node: Node) -> Scenario:
+        """A member; one that is named several times is read once."""
+        if isinstance(node.value, dict):
+            return self.scenario(node)
+        if node.text not in self.named:
+            self.named[node.text] = self.scenario(node)
+        return self.named[node.text]
+
+    def scenario(self, node: Node) -> Scenario:
+        """A member, by name, by a file relative to this one, or in place."""
+        wanted: Document | str | Path = replace(self.document, root=node, problems=None, text="")
+        if not isinstance(node.value, dict):
+            wanted = word(node)
+            file = self.document.folder / wanted
+            wanted = file if exists(file) else wanted
+        try:
+            return self.load(wanted, self.document)
+        except ScenarioError as error:
+            for problem in error.problems:
+                self.problems.add(node, problem)
+            raise (Refused if isinstance(error, TrustError) else Wrong)(node, "") from None
+
+    def compare(self, read: Sequence[tuple[Node, Scenario, float]], own_actions: bool) -> None:
+        """What members must have in common."""
+        _, first, _ = read[0]
+        for node, scenario, _ in read[1:]:
+            if scenario.area != first.area:
+                self.problems.add(
+                    node,
+                    f"{scenario.name} observes the area {scenario.area}, {first.name} "
+                    f"{first.area}; all scenarios of a mixture need the same",
+                )
+            if not own_actions and scenario.actions != first.actions:
+                ours, theirs = (
+                    ", ".join(ACTIONS[action] for action in each.actions)
+                    for each in (scenario, first)
+                )
+                self.problems.add(
+                    node,
+                    f"{scenario.name} has the actions {ours}, and {first.name} {theirs}; give an "
+                    f"action_space beside `mixture`, for all of them",
+                )
+
+    def layout(self, members: Sequence[Scenario]) -> Layout:
+        """One for all: the largest sizes, and the components and object types of each."""
+        columns: dict[str, type] = {}
+        types: dict[int, ObjectType] = {}
+        for layout in (scenario.layout for scenario in members):
+            types |= {kind.index: kind for kind in layout.types}
+            for cls in layout.components:
+                other = columns.setdefault(column_name(cls), cls)
+                if other is not cls:
+                    self.problems.add(
+                        self.entries["mixture"],
+                        f"two components would share the column w.{column_name(cls)}: "
+                        f"{other.__name__} of {other.__module__} and {cls.__name__} of "
+                        f"{cls.__module__}; rename one",
+                    )
+        return Layout(
+            max(scenario.layout.height for scenario in members),
+            max(scenario.layout.width for scenario in members),
+            max(scenario.layout.capacity for scenario in members),
+            tuple(columns.values()),
+            tuple(types[index] for index in sorted(types)),
+        )
+
+
+def _weight(node: Node) -> float:
+    weight = number(node)
+    if weight <= 0:
+        raise Wrong(node, f"found {weight:g}, expected more than 0")
+    return weight
+
+
+def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
+    """What the whole has from its members."""
+
+    def listed(name: str) -> tuple[int, ...]:
+        return tuple(sorted({index for member in members for index in getattr(member, name)}))
+
+    limits = [member.max_steps for member in members]
+    lists = ("objects", "colors", "observation_objects", "observation_colors")
+    return {
+        **{name: listed(name) for name in lists},
+        "max_steps": None if None in limits else max(limit for limit in limits if limit),
+        "actions": members[0].actions,
+        "area": members[0].area,
+        "layout": members[0].layout,
+        "reward_names": tuple(
+            dict.fromkeys(name for member in members for name in member.reward_names)
+        ),
+        "warnings": tuple(dict.fromkeys(line for member in members for line in member.warnings)),
+        "schedule": {},
+        "mixture": members,
+    }

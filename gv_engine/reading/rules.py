@@ -1,0 +1,345 @@
+"""Rule files: Python beside a scenario, imported as modules of this one.
+
+The file `/home/me/maze/rules.py` is the module `gv_engine.reading.rules./home/me/maze.rules`:
+
+- rule files of different scenarios never meet, and none is searched along `sys.path`;
+- a rule file can import its neighbours, `from .things import COIN`;
+- whatever is defined there can be pickled and found again in another process.
+
+No bytecode is kept: after two changes within a second it would be taken for current.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, get_type_hints
+from urllib.parse import unquote
+
+import esper
+
+from gv_engine.language.errors import (
+    GVEngineError,
+    OutOfBoundsError,
+    RuleError,
+    Stopped,
+    StoppedError,
+    nearest,
+)
+from gv_engine.language.modules import RULE_FILES, is_rule_module
+from gv_engine.language.system import Parameter, Phase, System, system_of
+from gv_engine.reading.resources import PACKAGE
+
+# a module with a path, even an empty one, can have modules below it
+__path__: list[str] = []
+
+_OWN = {"components", "gv_engine", "systems"}
+
+
+class RuleFileError(Exception):
+    """A rule file that cannot be imported; says where and why."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A Python file as it was when it was loaded.
+
+    Attributes:
+        path: where it is.
+        digest: of its bytes, but for the kind of its line breaks; empty if it was not there.
+    """
+
+    path: Path
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path) -> SourceFile:
+        """The file as it is now."""
+        try:
+            return cls(path, digest(path.read_bytes()))
+        except OSError:
+            return cls(path, "")
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file is still the same."""
+        return self == SourceFile.of(self.path)
+
+
+_loaded: dict[str, SourceFile] = {}
+
+
+class _Loader(SourceFileLoader):
+    """Loads from source, always."""
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError("no bytecode")
+
+    def get_data(self, path: str) -> bytes:
+        data = super().get_data(path)
+        self._read = SourceFile(Path(path), digest(data))
+        return data
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        _loaded[module.__name__] = self._read
+
+
+class _Finder(MetaPathFinder):
+    """Finds folders as packages, and the Python files in them as their modules."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(RULE_FILES):
+            return None
+        folder, *below = (unquote(part) for part in fullname.removeprefix(RULE_FILES).split("."))
+        # a relative one comes of `from ..name import …`, which leads out of the folder
+        if not below and Path(folder).is_absolute() and Path(folder).is_dir():
+            package = ModuleSpec(fullname, None, is_package=True)
+            package.submodule_search_locations = [folder]
+            return package
+        file = Path(folder, f"{'.'.join(below)}.py")
+        if len(below) != 1 or not file.is_file():
+            return None
+        if not file.resolve().is_relative_to(Path(folder).resolve()):
+            raise ImportError(f"{file} leads out of its folder, to {file.resolve()}")
+        return spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
+
+
+sys.meta_path.insert(0, _Finder())
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a rule file, by the name of its module."""
+    return Path(unquote(name.removeprefix(RULE_FILES).partition(".")[0]))
+
+
+def is_own(name: str) -> bool:
+    """Whether a module of this name is part of the engine."""
+    return name.partition(".")[0] in _OWN and not is_rule_module(name)
+
+
+def load(file: Path) -> ModuleType:
+    """The module of a rule file, imported again once it, or another of its folder, has changed.
+
+    Raises:
+        RuleFileError: there is no such file, or importing it fails.
+    """
+    file = file.resolve()
+    try:
+        is_python = file.is_file() and file.suffix == ".py"
+    except OSError as error:  # a name too long
+        raise RuleFileError(f"{file}: {error.strerror}") from None
+    if not is_python:
+        here = sorted(near.name for near in file.parent.glob("*.py"))
+        hint = f"; {nearest(file.name, here)}" if here else ""
+        raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")
+    package = RULE_FILES + _escaped(str(file.parent))
+    old = {name: seen for name, seen in _loaded.items() if name.startswith(package + ".")}
+    if all(seen.is_current for seen in old.values()):
+        old = {}
+    modules = {name: sys.modules.pop(name) for name in old if name in sys.modules}
+    for name in old:
+        del _loaded[name]
+    try:
+        return import_module(f"{package}.{_escaped(file.stem)}")
+    except RuleFileError:
+        # what is in play goes on with the old modules, and the next attempt starts here again
+        sys.modules.update(modules)
+        _loaded.update(old)
+        raise
+
+
+def import_module(name: str) -> ModuleType:
+    """Import a module by name, again if its file has changed.
+
+    Raises:
+        RuleFileError: the import fails.
+    """
+    seen = _loaded.get(name)
+    try:
+        if seen is None or seen.is_current:
+            module = importlib.import_module(name)
+        else:
+            module = _imported_again(name, seen.path)
+    except (Exception, SystemExit, Stopped) as error:  # whatever an author's file may raise
+        raise RuleFileError(_cause(error)) from None
+    file = getattr(module, "__file__", None)
+    if file and name not in _loaded and not is_own(name):
+        _loaded[name] = SourceFile.of(Path(file))
+    return module
+
+
+def _imported_again(name: str, file: Path) -> ModuleType:
+    spec = spec_from_file_location(name, file, loader=_Loader(name, str(file)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    before = sys.modules[name]
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        sys.modules[name] = before
+        raise
+    return module
+
+
+def sources(modules: Iterable[ModuleType]) -> list[SourceFile]:
+    """The files of modules, and of those beside them that they import."""
+    found: dict[str, SourceFile] = {}
+    waiting = [module.__name__ for module in modules]
+    while waiting:
+        name = waiting.pop()
+        if name in _loaded and name not in found:
+            found[name] = _loaded[name]
+            if is_rule_module(name):
+                folder = name.rpartition(".")[0]
+                waiting += [f"{folder}.{_escaped(near)}" for near in _neighbours(found[name].path)]
+    return list(found.values())
+
+
+def _neighbours(file: Path) -> Iterator[str]:
+    """What a file imports by `from .name import …` or `from . import name`."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):  # it has changed since it was loaded
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            yield from (name.partition(".")[0] for name in names)
+
+
+def digest(data: bytes) -> str:
+    """Hexadecimal digits that stand for a text, whichever line breaks a checkout gave it."""
+    return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace(".", "%2E")
+
+
+def _cause(error: BaseException) -> str:
+    if isinstance(error, Stopped):
+        return str(error)
+    kind = type(error).__name__
+    if isinstance(error, SyntaxError) and error.filename and Path(error.filename).is_file():
+        return f"{error.filename}:{error.lineno}: {kind}: {error.msg}"
+    what = f"{kind}: {error}" if str(error) else kind
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_file() and frame.filename not in (__file__, importlib.__file__)
+    ]
+    # the author's line, not the engine's that it called
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
+    return f"{own[-1].filename}:{own[-1].lineno}: {what}" if own else what
+
+
+def place_of(error: BaseException) -> str:
+    """`file:line` of an author's code where an error comes from, or empty."""
+    frames = [
+        f"{frame.f_code.co_filename}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if _is_authors(frame)
+    ]
+    return frames[-1] if frames else ""
+
+
+def _is_authors(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return is_rule_module(name) or name in _loaded
+
+
+def is_rules(frame: FrameType) -> bool:
+    """Whether what runs there belongs to a rule, an author's or a built-in one."""
+    return _is_authors(frame) or _package(frame) == "systems"
+
+
+def is_engines(frame: FrameType) -> bool:
+    """Whether what runs there belongs to the engine or to esper, and not to a rule."""
+    return not is_rules(frame) and _package(frame) in (*_OWN, "esper")
+
+
+def _package(frame: FrameType) -> str:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0]
+
+
+def failure(error: Exception | Stopped) -> RuleError:
+    """What to say about an error that came out of a rule, or of what rules have left behind.
+
+    Raises:
+        Exception: the error itself, if it came from no rule.
+    """
+    if isinstance(error, Stopped):
+        return StoppedError(str(error))
+    if isinstance(error, RuleError) and isinstance(cause := error.__cause__, Exception):
+        return failure(cause) if place_of(cause) else error
+    place = place_of(error)
+    if isinstance(error, GVEngineError):
+        return RuleError(f"{place}: {error}" if place else str(error))
+    if not place:
+        if system_of(error) or isinstance(error, OutOfBoundsError):
+            return in_words(error)
+        raise error
+    return RuleError(f"{place}: {type(error).__name__}: {error}")
+
+
+def in_words(error: Exception) -> RuleError:
+    """What to say about an error that ended the step of one world, by the system it came out of."""
+    system = system_of(error)
+    what = f"{type(error).__name__}: {error}"
+    if isinstance(error, IndexError):
+        what = str(error)  # which says so itself
+    elif isinstance(error, ZeroDivisionError):
+        what = "ZeroDivisionError: division by zero"  # every compiler has words of its own
+    return RuleError(f"{system.title if system else 'the rules or what they have left'}: {what}")
+
+
+def defined_in(module: ModuleType) -> list[str]:
+    """The public names that a module defines itself, functions and classes, in order."""
+    return [
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
+    ]
+
+
+def processor_system(cls: type[esper.Processor], phase: Phase) -> System:
+    """The system that an author's esper.Processor is: what its `__init__` takes is its parameters.
+
+    Raises:
+        TypeError: `__init__` takes *args, **kwargs or keyword-only arguments, or it has no method
+            `process`.
+    """
+    signature = inspect.signature(cls)
+    try:
+        hints = get_type_hints(cls.__init__, include_extras=True)
+    except NameError:  # a name that only type checkers import
+        hints = {}
+    parameters = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            raise TypeError(
+                f"{cls.__name__}{signature} takes {parameter}; parameters of a processor are "
+                f"given by position, so avoid *, ** and keyword-only arguments"
+            )
+        hint = hints.get(parameter.name, Any)
+        parameters.append(Parameter(parameter.name, hint, parameter.default))
+    if cls.process is esper.Processor.process:
+        raise TypeError(f"{cls.__name__} has no method process, which does the work")
+    return System(cls, phase, cls.__name__, tuple(parameters))

@@ -1,0 +1,298 @@
+"""Scenarios: what is played, as YAML files say it.
+
+>>> scenario = Scenario.load("keydoor-9x9")
+>>> scenario.max_steps, scenario.reward_names[:2]
+(500, ('reach_exit', 'pickndrop'))
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.language.area import Area
+from gv_engine.language.ending import ending
+from gv_engine.language.errors import ScenarioError
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Call, Phase
+from gv_engine.reading.document import Document, read_file, read_mapping
+from gv_engine.reading.identity import Identity, watched
+from gv_engine.reading.library import find
+from gv_engine.reading.mixture import is_mixture, read_mixture
+from gv_engine.reading.reader import read_document
+from gv_engine.reading.rules import SourceFile
+from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.upstairs import episode_of, grid_world_of
+from gv_engine.worlds.layout import Layout
+
+if TYPE_CHECKING:
+    from gv_engine.families.grid.episode import GridEpisode
+    from gv_engine.gridverse.envs.gridworld import GridWorld
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scenario:
+    """A game: its level, its rules in their order, and what the agent sees and may do.
+
+    Never changed; copies share everything, and pickles hold the text, so that rule files load
+    again from their source.
+
+    Attributes:
+        name: by default the file's.
+        description: for people, maybe several lines.
+        max_steps: an episode is cut off after so many; None for no limit.
+        objects: type indices of what may stand on the grid, in order.
+        colors: indices of its colours, in order, NONE among them.
+        observation_objects, observation_colors: the same for what is seen.
+        actions: numbers in `gv_engine.language.geometry.ACTIONS`, indexed by those of the
+            environment.
+        area: what the agent looks at.
+        layout: of every world that plays the scenario.
+        source: the file; None if the scenario came as a mapping.
+        reward_names: one for each reward function, unique.
+        warnings: what was ignored, one located line each.
+        code: the Python files of its own that it uses, as they were when they were loaded.
+        schedule: see `calls`.
+        document: what was read, to be read again in another process.
+        changes: attributes that differ from the document.
+        mixture: the scenarios of which each reset draws one; mostly ().
+        weights: one for each of these.
+    """
+
+    family: ClassVar[str] = "grid"
+
+    name: str
+    description: str
+    max_steps: int | None
+    objects: tuple[int, ...]
+    colors: tuple[int, ...]
+    observation_objects: tuple[int, ...]
+    observation_colors: tuple[int, ...]
+    actions: tuple[int, ...]
+    area: Area
+    layout: Layout
+    source: Path | None
+    reward_names: tuple[str, ...]
+    warnings: tuple[str, ...]
+    schedule: Mapping[Phase, tuple[Call, ...]] = field(repr=False)
+    document: Document = field(repr=False)
+    changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    mixture: tuple[Scenario, ...] = ()
+    weights: tuple[float, ...] = ()
+    code: tuple[SourceFile, ...] = ()
+
+    @classmethod
+    def load(
+        cls,
+        source: str | Path | Mapping[str, Any],
+        folder: str | Path | None = None,
+        **consent: Unpack[Consent],
+    ) -> Scenario:
+        """Load a scenario.
+
+        Args:
+            source: the name of a built-in scenario or its Gymnasium id; a YAML file, or a folder
+                with a `scenario.yaml`; or what such a file holds, as a mapping.
+            folder: where a mapping's rule files are; by default where Python was started.
+            consent: what else than the Python of its folder may run, as docs/security.md has it:
+                `trust=True`, that of members of a mixture elsewhere; `allow_modules=["name"]`,
+                these modules; `code=False`, none at all.
+
+        Raises:
+            ScenarioError: all that is wrong with it, or there is no such scenario; a `TrustError`
+                if it names Python that may not run.
+
+        Warns:
+            UserWarning: something in it is ignored.
+        """
+        return cls.read(document_of(source, folder, Trust.given(**consent)))
+
+    @classmethod
+    def read(cls, document: Document) -> Scenario:
+        """The scenario that a document describes.
+
+        Raises:
+            ScenarioError: all that is wrong with it.
+
+        Warns:
+            UserWarning: something in it is ignored.
+        """
+        scenario = _understood(document, {})
+        for line in scenario.warnings:
+            warnings.warn(line, UserWarning, stacklevel=3)
+        return scenario
+
+    def calls(self, phase: Phase) -> tuple[Call, ...]:
+        """The systems of a phase with their arguments, in the scenario's order.
+
+        A mixture has none of its own: ask its `members`.
+        """
+        return self.schedule.get(phase, ())
+
+    @property
+    def visibility(self) -> Call:
+        """Which cells of the area the agent sees."""
+        return self.calls(VISIBILITY)[0]
+
+    @property
+    def success(self) -> Call | None:
+        """What is true where an episode ends well; None if the scenario does not say.
+
+        A mixture has none of its own: ask its `members`.
+        """
+        return next(iter(self.calls(SUCCESS)), None)
+
+    @property
+    def tells_success(self) -> bool:
+        """Whether it says of every episode if it was a success, as all members of a mixture do."""
+        return all(member.success is not None for member in self.members)
+
+    @cached_property
+    def _ends(self) -> tuple[tuple[Call, ...], ...]:
+        """What `ended_by` counts, from 1 on: the terminating function and all nested in it."""
+        return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
+
+    def ending(self, w: Any) -> str:
+        """How the episode of a world has ended, for the player; empty while it goes on.
+
+        Args:
+            w: a `World` or a `RowWorld` of this scenario.
+        """
+        if not (w.terminated or w.truncated):
+            return ""
+        member = self.members[w.member]
+        by = member._ends[w.ended_by - 1] if w.ended_by else ()
+        return ending(member.success if w.success else None, bool(w.truncated), by)
+
+    @property
+    def members(self) -> tuple[Scenario, ...]:
+        """The scenarios that a world may play: this one, or those of a mixture."""
+        return self.mixture or (self,)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """Where the part of each member in [0, 1) ends, for a draw from there."""
+        *inner, total = accumulate(self.weights or (1.0,))
+        return (*(end / total for end in inner), 1.0)
+
+    def check(self, rows: NDArray[Any]) -> None:
+        """Make sure that rows can be this scenario's worlds.
+
+        Raises:
+            ValueError: they have another layout, or play a member or have an end that there is not.
+        """
+        self.layout.check(rows)
+        played = np.atleast_1d(rows["member"])
+        wrong = played[(played < 0) | (played >= len(self.members))]
+        if len(wrong):
+            raise ValueError(
+                f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
+                f"{len(self.members)}; restore it into an environment of the same scenario"
+            )
+        ends = np.array([len(member._ends) for member in self.members])
+        found = np.atleast_1d(rows["ended_by"])
+        beyond = found[found > ends[played]]
+        if len(beyond):
+            raise ValueError(f"the snapshot is damaged: ended_by is {beyond[0]}")
+
+    def inner_env(self) -> GridWorld:
+        """The environment of states and observations as objects; it knows no `max_steps`.
+
+        Raises:
+            RuleError: the scenario lists an esper.Processor, or is a mixture.
+        """
+        return grid_world_of(self)
+
+    def episode(self) -> GridEpisode:
+        """Something to play it in, for games and replays."""
+        return episode_of(self)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """What replays keep of it; equal for equal content, wherever the files are."""
+        members = [member.identity.digest for member in self.mixture]
+        return Identity.of("grid", self.name, self.document, self.changes, self.code, members)
+
+    def watched(self) -> tuple[Path, ...]:
+        """The files that it was made of, and all Python files that it might come to use."""
+        own = watched(self.source, self.code)
+        return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched())}))
+
+    def loaded_again(self) -> Scenario:
+        """The same scenario as its files say it now.
+
+        Raises:
+            ScenarioError: all that is wrong with them.
+        """
+        with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
+            return _understood(self.document.again(), self.changes)
+
+    def with_(self, **changes: Any) -> Scenario:
+        """The same scenario but for some attributes: `scenario.with_(max_steps=100)`.
+
+        The members of a mixture change with it, but for `name` and `description`.
+        """
+        shared = {key: changes[key] for key in changes if key not in ("name", "description")}
+        return dataclasses.replace(
+            self,
+            changes={**self.changes, **changes},
+            mixture=tuple(member.with_(**shared) for member in self.mixture),
+            **changes,
+        )
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}>"
+
+    def __copy__(self) -> Scenario:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scenario:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _understood, (self.document, self.changes, self.mixture)
+
+
+def document_of(
+    source: str | Path | Mapping[str, Any], folder: str | Path | None, trust: Trust
+) -> Document:
+    """What `Scenario.load` reads, of a scenario that may run so much Python.
+
+    Raises:
+        ScenarioError: it cannot be read, or there is none.
+    """
+    if isinstance(source, Mapping):
+        return read_mapping(source, Path(folder or "."), trust)
+    return read_file(find(source), trust)
+
+
+def _understood(
+    document: Document, changes: Mapping[str, Any], members: tuple[Scenario, ...] = ()
+) -> Scenario:
+    if is_mixture(document):
+        fields = read_mixture(document, members or None, _member)
+    else:
+        fields = read_document(document)
+    scenario = Scenario(document=document, **fields)
+    return scenario.with_(**changes) if changes else scenario
+
+
+def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
+    if isinstance(wanted, Document):
+        document = wanted
+    else:
+        file = find(wanted)
+        trust = mixture.trust.of_member(file, mixture.folder, mixture.label)
+        document = read_file(file, trust)
+    if is_mixture(document):
+        raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
+    return _understood(document, {})

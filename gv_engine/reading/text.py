@@ -1,0 +1,74 @@
+"""Boards as text, in the characters of scenario maps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.appearance import HIDDEN
+from gv_engine.language.component import snake_case
+from gv_engine.language.frame import Frame
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.reading.map import LEGEND
+
+_AGENT = {symbol.facing: char for char, symbol in LEGEND.items() if symbol.facing is not None}
+_OBJECT = {
+    (symbol.kind, symbol.state): char
+    for char, symbol in reversed(LEGEND.items())
+    if symbol.facing is None
+}
+
+
+def board(grid: NDArray[np.uint8], agent: tuple[int, int, int] | None = None) -> str:
+    """One character per cell of an (H, W, 3) grid, `?` where nothing is seen.
+
+    Objects without a character of their own show the first letter of their type.
+    """
+    rows = [[_char(int(kind), int(state)) for kind, state in row] for row in grid[..., :2].tolist()]
+    if agent is not None:
+        y, x, facing = agent
+        if 0 <= y < len(rows) and 0 <= x < len(rows[0]):
+            rows[y][x] = _AGENT[facing]
+    return "\n".join("".join(row) for row in rows)
+
+
+def _char(kind: int, state: int) -> str:
+    if kind == HIDDEN:
+        return "?"
+    return _OBJECT.get((kind, state), OBJECT_TYPES[kind].name[0].upper())
+
+
+def describe(frame: Frame) -> str:
+    """State and observation side by side, and a line with what happened."""
+    left = board(frame.grid, frame.agent).split("\n")
+    right = board(frame.observation, (*frame.observer, 0)).split("\n")
+    height, width = max(len(left), len(right)), len(left[0])
+    left += [" " * width] * (height - len(left))
+    right += [""] * (height - len(right))
+    kind, _, color = frame.item
+    held = "nothing"
+    if kind:
+        held = " ".join(filter(None, (COLORS[color] if color else "", OBJECT_TYPES[kind].name)))
+    last = f"{frame.action}: {frame.reward:+g}, " if frame.action else ""
+    line = f"{last}return {frame.total:+g}, step {frame.steps}, holding {held}"
+    if frame.outcome:
+        line += f", {frame.outcome}"
+    return "\n".join([*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line])
+
+
+def words(kind: int, state: int, color: int) -> str:
+    """What people call an object.
+
+    >>> words(5, 2, 4)
+    'locked yellow door'
+    """
+    shown = OBJECT_TYPES[kind]
+    state_name = shown.states[state].lower() if shown.states else ""
+    color_name = COLORS[color].lower() if color else ""
+    name = snake_case(shown.name).replace("_", " ")
+    return " ".join(filter(None, (state_name, color_name, name)))
+
+
+def signed(value: float) -> str:
+    """A reward as text: +1, -0.05, 0."""
+    return f"{value:+.6g}" if value else "0"

@@ -1,0 +1,1 @@
+"""Policies, and what becomes of them: episodes, and worlds, on disk."""

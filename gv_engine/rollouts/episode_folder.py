@@ -1,0 +1,316 @@
+"""Rollouts on disk: a folder of `.npy` files that grow while episodes are played.
+
+Over the T steps of all episodes, one after the other:
+
+- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8: the observation before each action; in
+  algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8,
+  `time.npy` (T, 1) float32;
+- `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
+- `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with this step, and how.
+
+Over the E episodes:
+
+- `episode_start.npy` (E,) int64: the number of its first step;
+- `episode_seed.npy` (E,) int64: its level is that of `reset(seed=…)`;
+- `episode_member.npy` (E,) int64: which member of a mixture it played;
+- `episode_success.npy` (E,) bool: whether it ended well, if the scenario says what that is;
+- `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
+  its end.
+
+And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
+shape of a row of each of the `arrays`, `action_names` (in algebra `rule_names`), `reward_names`,
+the `scenario`, as its family identifies it, and what else was to be kept. It is written last, so
+whatever happens, what it counts is there.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.language.errors import GVEngineError, reason, shortened
+from gv_engine.reading.array_files import ArrayError, read_head
+from gv_engine.reading.families import hooks_of
+from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
+from gv_engine.rollouts.rollout import Episode, VectorWorlds, num_actions, recorded_spaces
+
+_ABOUT = "rollout.json"
+_CHUNK = 2**14
+"""Steps that are written at once, and lost if the process is killed."""
+_LONGEST_ABOUT = 2**22
+"""Bytes of `rollout.json`."""
+
+
+class RolloutError(GVEngineError):
+    """A folder holds no rollout, or a damaged one."""
+
+
+class GrowingArray:
+    """A `.npy` file that rows are appended to.
+
+    NumPy leaves room in the head of every file for the number of rows to grow.
+
+    Attributes:
+        about: dtype and shape of a row, as `rollout.json` has them.
+    """
+
+    def __init__(self, path: Path, dtype: Any, shape: tuple[int, ...] = ()) -> None:
+        self._dtype, self._shape = np.dtype(dtype), shape
+        self._row = self._dtype.itemsize * int(np.prod(shape))
+        self.about = {"dtype": self._dtype.str, "shape": list(shape)}
+        self._file = path.open("xb")
+        self.count(0)
+        self._begin = self._file.tell()
+
+    def write(self, start: int, rows: Any) -> None:
+        """Put (K, …) rows behind the first `start`; they are not counted yet."""
+        self._file.seek(self._begin + start * self._row)
+        self._file.write(np.asarray(rows, self._dtype).tobytes())
+
+    def count(self, number: int) -> None:
+        """Say in the head how many rows there are."""
+        self._file.flush()
+        self._file.seek(0)
+        head = {
+            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": (number, *self._shape),
+        }
+        np.lib.format.write_array_header_1_0(self._file, head)
+        self._file.flush()
+
+    def close(self) -> None:
+        """Let go of the file; what it still holds back is lost if there is no room for it."""
+        with suppress(OSError):
+            self._file.close()
+
+
+class EpisodeFolder:
+    """Writes episodes that kept their steps.
+
+    Args:
+        path: a new folder, or an empty one.
+        env: what is played.
+        more: what else `rollout.json` is to hold.
+
+    Attributes:
+        episodes, steps: so many are there to stay.
+
+    Raises:
+        OSError: the folder cannot be written, or is not empty.
+    """
+
+    def __init__(self, path: Path, env: VectorWorlds, more: dict[str, Any]) -> None:
+        sweep(path)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise FileExistsError(
+                f"{path} is there already{_state(path)}; give the name of a new folder"
+            )
+        self._path = path
+        self.episodes = self.steps = 0
+        with self._writing():
+            path.mkdir(exist_ok=True)
+        self._pending: list[Episode] = []
+        self._num_pending = 0
+        scenario = env.scenario
+        terms = (len(scenario.reward_names),)
+        seen = {name: (space.dtype, space.shape) for name, space in recorded_spaces(env).items()}
+        of_steps = seen | {
+            "action": (np.min_scalar_type(num_actions(env) - 1), ()),
+            "reward": (np.float64, ()),
+            "reward_terms": (np.float64, terms),
+            "terminated": (np.bool_, ()),
+            "truncated": (np.bool_, ()),
+        }
+        of_episodes = {
+            "episode_start": (np.int64, ()),
+            "episode_seed": (np.int64, ()),
+            "episode_member": (np.int64, ()),
+            **({"episode_success": (np.bool_, ())} if scenario.tells_success else {}),
+            **{f"last_{name}": kind for name, kind in seen.items()},
+        }
+        with self._writing():
+            self._of_steps, self._of_episodes = (
+                {name: GrowingArray(path / f"{name}.npy", *kind) for name, kind in arrays.items()}
+                for arrays in (of_steps, of_episodes)
+            )
+        self._about = {
+            "format": 1,
+            "scenario": hooks_of(scenario).identity(scenario),
+            **env.labels,
+            "reward_names": list(scenario.reward_names),
+            "arrays": {name: array.about for name, array in self._arrays()},
+            **more,
+        }
+        with self._writing():
+            self._tell(complete=False)
+
+    def append(self, episode: Episode) -> None:
+        """Add an episode; from time to time they are written."""
+        self._pending.append(episode)
+        self._num_pending += episode.length
+        if self._num_pending >= _CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has been added. If it is interrupted it can be called again.
+
+        Raises:
+            OSError: it cannot be written; what was added before is there to stay.
+        """
+        with self._writing():
+            self._flush()
+
+    def _flush(self) -> None:
+        pending, steps = self._pending, self.steps
+        for number, episode in enumerate(pending, self.episodes):
+            self._write(episode, steps, number)
+            steps += episode.length
+        episodes = self.episodes + len(pending)
+        for array in self._of_steps.values():
+            array.count(steps)
+        for array in self._of_episodes.values():
+            array.count(episodes)
+        self.steps, self.episodes, self._pending, self._num_pending = steps, episodes, [], 0
+        self._tell(complete=False)
+
+    def _write(self, episode: Episode, start: int, number: int) -> None:
+        kept = episode.steps
+        assert kept is not None
+        ends = np.arange(episode.length) == episode.length - 1
+        steps: dict[str, Any] = {
+            **kept.seen,
+            "action": kept.action,
+            "reward": kept.reward,
+            "reward_terms": kept.terms,
+            "terminated": ends & episode.terminated,
+            "truncated": ends & episode.truncated,
+        }
+        once: dict[str, Any] = {
+            "episode_start": start,
+            "episode_seed": episode.seed,
+            "episode_member": episode.member,
+            **{f"last_{name}": episode.last[name] for name in kept.seen},
+        }
+        for name, rows in steps.items():
+            self._of_steps[name].write(start, rows)
+        if episode.success is not None:
+            once["episode_success"] = episode.success
+        for name, row in once.items():
+            self._of_episodes[name].write(number, [row])
+
+    def close(self, complete: bool) -> None:
+        """Write the rest, and whether that is all there should be.
+
+        Raises:
+            OSError: it cannot be written, or something could not be before; what is counted is
+                there to stay.
+        """
+        try:
+            self.flush()
+            with self._writing():
+                self._tell(complete)
+        finally:
+            for _, array in self._arrays():
+                array.close()
+
+    def _arrays(self) -> Iterator[tuple[str, GrowingArray]]:
+        yield from self._of_steps.items()
+        yield from self._of_episodes.items()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            kept = f"; {self.episodes} episodes in it are whole" if self.episodes else ""
+            why = error.strerror or error
+            raise OSError(f"{self._path} cannot be written: {why}{kept}") from None
+
+    def _tell(self, complete: bool) -> None:
+        counts = {"complete": complete, "episodes": self.episodes, "steps": self.steps}
+        with replacing(self._path / _ABOUT) as draft:
+            draft.write_text(json.dumps(counts | self._about, indent=2) + "\n", "utf-8")
+
+
+def read(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """A rollout, also of a process that is still at it or was killed.
+
+    Args:
+        path: the folder.
+
+    Returns:
+        Its arrays by name, mapped into memory and cut to what is valid, and `rollout.json`.
+
+    Raises:
+        RolloutError: the folder holds no rollout, or something in it is damaged.
+    """
+    path = Path(path)
+    about = _about(path)
+    return {name: _array(path, name, about) for name in sorted(about["arrays"])}, about
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What `rollout.json` says, as far as the arrays need it."""
+    try:
+        about = json.loads(read_bytes(path / _ABOUT, _LONGEST_ABOUT, "descriptions of rollouts"))
+        for name in ("steps", "episodes"):
+            if type(about[name]) is not int or not 0 <= about[name] < 2**62:
+                raise ValueError(f"{name} is {about[name]!r}")
+        for name, kind in about["arrays"].items():
+            if Path(name).name != name:
+                raise ValueError(f"{name!r} is no name of an array")
+            np.dtype((kind["dtype"], tuple(kind["shape"])))
+    except FileNotFoundError:
+        raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {_ABOUT}") from None
+    except OSError as error:
+        raise RolloutError(f"{path} holds no rollout of GV Engine: {error}") from None
+    except Exception as error:  # whatever comes of values that may be anything
+        why = shortened(f"{type(error).__name__}: {error}", 200)
+        raise RolloutError(f"{path / _ABOUT} is damaged, or of another version: {why}") from None
+    return dict(about)
+
+
+def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
+    """What is valid of an array, mapped into memory.
+
+    Raises:
+        RolloutError: it is not there, not all there, or another one.
+    """
+    file = path / f"{name}.npy"
+    number = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
+    row = np.dtype((about["arrays"][name]["dtype"], tuple(about["arrays"][name]["shape"])))
+    try:
+        size = size_of(file, sys.maxsize, "arrays")
+        with file.open("rb") as opened:
+            head = read_head(opened)
+            begin = opened.tell()
+    except OSError as error:
+        raise RolloutError(reason(error)) from None
+    except ArrayError as error:
+        raise RolloutError(f"{file} is damaged: {error}") from None
+    if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:
+        raise RolloutError(f"{file} is no array of {row}, as {_ABOUT} says")
+    if min(head.shape[0], (size - begin) // max(1, row.itemsize)) < number:
+        raise RolloutError(f"{file} is cut: {_ABOUT} counts {number} rows")
+    if not number or not row.itemsize:  # an empty file cannot be mapped
+        return np.zeros((number, *row.shape), row.base)
+    return np.memmap(file, row.base, "r", begin, (number, *row.shape))
+
+
+def _state(path: Path) -> str:
+    """What is to be said of a folder that is there, if it is an unfinished rollout."""
+    try:
+        about = _about(path)
+    except RolloutError:
+        return ""
+    if about.get("complete"):
+        return ""
+    return f", an unfinished rollout of which {about['episodes']} episodes are whole"

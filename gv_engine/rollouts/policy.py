@@ -1,0 +1,148 @@
+"""Policies for rollouts: what acts in many worlds at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.environment import Observation
+from gv_engine.language.errors import GVEngineError, nearest
+from gv_engine.reading import rules
+
+_BLOCK = 128  # draws are cheaper many at a time
+
+
+class PolicyError(GVEngineError):
+    """There is no such policy, or it answers with something that is no action."""
+
+
+class Policy(Protocol):
+    """Acts in N worlds, each with chance of its own."""
+
+    def begin(self, world: int, rng: np.random.Generator) -> None:
+        """An episode begins in a world; whatever is drawn for it comes from this generator."""
+
+    def act(self, observation: Observation, info: dict[str, Any]) -> NDArray[np.int64]:
+        """(N,) actions for what `GridVectorEnv` has returned.
+
+        Raises:
+            PolicyError: the policy answers with something that is no action.
+        """
+
+
+class Uniform:
+    """Draws every action with equal probability, or every one that would do something now.
+
+    Args:
+        num_envs: N.
+        num_actions: the scenario's.
+        valid: keep to the action mask; where it allows nothing, all actions are drawn.
+    """
+
+    def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
+        self._num_actions = num_actions
+        self._valid = valid
+        self._rngs = [np.random.default_rng(0)] * num_envs
+        self._draws = np.zeros((num_envs, _BLOCK))
+        self._next = np.full(num_envs, _BLOCK)
+        self._worlds = np.arange(num_envs)
+
+    def begin(self, world: int, rng: np.random.Generator) -> None:
+        """Draw from this generator from now on."""
+        self._rngs[world] = rng
+        self._next[world] = _BLOCK
+
+    def act(self, observation: Observation, info: dict[str, Any]) -> NDArray[np.int64]:
+        """(N,) actions."""
+        for world in np.flatnonzero(self._next == _BLOCK):
+            self._draws[world] = self._rngs[world].random(_BLOCK)
+            self._next[world] = 0
+        draws = self._draws[self._worlds, self._next]  # (N,) in [0, 1)
+        self._next += 1
+        if not self._valid:
+            return np.asarray(draws * self._num_actions, np.int64)
+        allowed = info["action_mask"].astype(bool)  # (N, actions)
+        allowed[~allowed.any(axis=1)] = True
+        wanted = (draws * allowed.sum(axis=1)).astype(np.int64)
+        chosen: NDArray[np.int64] = (allowed.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+        return chosen
+
+
+class Own:
+    """A function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is world i's chance.
+
+    Args:
+        function: gets what `GridVectorEnv` returned, and a list of N generators.
+        num_envs: N.
+        num_actions: the scenario's.
+        name: of the function, for messages.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
+    ) -> None:
+        self._function = function
+        self._num_actions = num_actions
+        self._name = name
+        self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
+
+    def begin(self, world: int, rng: np.random.Generator) -> None:
+        """Hand out this generator from now on."""
+        self._rngs[world] = rng
+
+    def act(self, observation: Observation, info: dict[str, Any]) -> NDArray[np.int64]:
+        """(N,) actions.
+
+        Raises:
+            PolicyError: the function returned something else.
+        """
+        actions = np.asarray(self._function(observation, info, self._rngs))
+        wanted = (len(self._rngs),)
+        if actions.shape != wanted or actions.dtype.kind not in "iu":
+            raise PolicyError(
+                f"{self._name} returned shape {actions.shape} and dtype {actions.dtype}: expected "
+                f"{wanted} integers, one action for each world"
+            )
+        if actions.min() < 0 or actions.max() >= self._num_actions:
+            wrong = actions[(actions < 0) | (actions >= self._num_actions)][0]
+            raise PolicyError(
+                f"{self._name} returned the action {wrong}: allowed are 0 to "
+                f"{self._num_actions - 1}"
+            )
+        return actions.astype(np.int64)
+
+
+BUILT_IN = {"random": False, "valid": True}
+"""Names of the policies that come with the engine, and whether they keep to the action mask."""
+
+
+def load_policy(name: str, num_envs: int, num_actions: int) -> Policy:
+    """A policy by name.
+
+    Args:
+        name: `random`, `valid`, or `./file.py:function` or `module:function` of one's own.
+        num_envs, num_actions: what it acts in.
+
+    Raises:
+        PolicyError: there is none of that name.
+    """
+    if name in BUILT_IN:
+        return Uniform(num_envs, num_actions, valid=BUILT_IN[name])
+    where, colon, attribute = name.rpartition(":")
+    if not colon:
+        known = (*BUILT_IN, "./file.py:function")
+        raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
+    try:
+        is_file = where.endswith(".py")
+        module = rules.load(Path(where)) if is_file else rules.import_module(where)
+    except rules.RuleFileError as error:
+        raise PolicyError(f"{where} cannot be loaded: {error}") from None
+    function = getattr(module, attribute, None)
+    if not callable(function):
+        defined = nearest(attribute, rules.defined_in(module))
+        raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
+    return Own(function, num_envs, num_actions, name)

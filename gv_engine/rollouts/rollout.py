@@ -1,0 +1,232 @@
+"""Rollouts: many episodes of a scenario, played by a policy in many worlds at once.
+
+Episode k of seed s is the same however many worlds there are: its world is that of
+`reset(seed=s + k)`, and what its policy draws comes from `numpy.random.default_rng([s, k])`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from gv_engine.envs.environment import Observation
+from gv_engine.reading.families import AnyScenario
+from gv_engine.rollouts.policy import Policy
+
+_SHORT = 64
+"""Steps for which there is room at first."""
+
+
+class VectorWorlds(Protocol):
+    """What rollouts need of a vector environment, whatever the family of its worlds.
+
+    Attributes:
+        scenario: what is played.
+        num_envs: N.
+        single_observation_space, single_action_space: of one world.
+        recorded: the names of the arrays in an observation that are worth keeping.
+        labels: what numbers in the data stand for, as `rollout.json` says it.
+    """
+
+    @property
+    def scenario(self) -> AnyScenario: ...
+    @property
+    def num_envs(self) -> int: ...
+    @property
+    def single_observation_space(self) -> spaces.Space[Any]: ...
+    @property
+    def single_action_space(self) -> spaces.Space[Any]: ...
+    @property
+    def recorded(self) -> tuple[str, ...]: ...
+    @property
+    def labels(self) -> dict[str, list[str]]: ...
+
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]: ...
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[Observation, Any, Any, Any, dict[str, Any]]: ...
+
+
+class Steps(NamedTuple):
+    """What was seen, done and got, step by step."""
+
+    seen: dict[str, NDArray[Any]]
+    """(T, …) by name: before each action."""
+    action: NDArray[np.int64]
+    """(T,) of the action space."""
+    reward: NDArray[np.float64]
+    """(T,)"""
+    terms: NDArray[np.float64]
+    """(T, F) the reward, function by function."""
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """One episode of T steps.
+
+    Attributes:
+        number, seed: k, and the seed of its world.
+        member: which member of a mixture was played.
+        length, total: T, and the sum of the rewards.
+        terms: (F,) sums of the rewards, function by function.
+        terminated, truncated: how it ended.
+        success: whether it ended well; None if the scenario does not say.
+        last: the observation at the end.
+        steps: what happened, if that is kept.
+    """
+
+    number: int
+    seed: int
+    member: int
+    length: int
+    total: float
+    terms: NDArray[np.float64]
+    terminated: bool
+    truncated: bool
+    success: bool | None
+    last: Observation
+    steps: Steps | None
+
+
+def rollout(
+    env: VectorWorlds, policy: Policy, episodes: int, seed: int, keep: bool = False
+) -> Iterator[Episode]:
+    """Play episodes, and yield them in order of their numbers.
+
+    What is remembered does not grow with their number.
+
+    Args:
+        env: with autoreset mode DISABLED, and a scenario whose episodes end.
+        policy: what acts.
+        episodes: how many, at least as many as `env` has worlds.
+        seed: of the first world, and of what the policy draws.
+        keep: whether episodes hold their steps.
+
+    Raises:
+        PolicyError: the policy answers with something that is no action.
+        RuleError: a rule is not defined on one of the worlds.
+    """
+    n, names = env.num_envs, env.scenario.reward_names
+    number = np.arange(n)  # of the episode in each world
+    following = n
+    idle = np.zeros(n, np.bool_)  # no episode is left: plays its last one again, unheard
+    length, total = np.zeros(n, np.int64), np.zeros(n)
+    terms, gained = np.zeros((n, len(names))), np.zeros((n, len(names)))
+    history = _History(env) if keep else None
+    waiting: dict[int, Episode] = {}  # for those before them to end
+    expected = 0
+
+    def begin(which: NDArray[np.bool_]) -> tuple[Observation, dict[str, Any]]:
+        for i in np.flatnonzero(which).tolist():
+            policy.begin(i, np.random.default_rng([seed, int(number[i])]))
+        length[which] = total[which] = terms[which] = 0
+        seeds = (seed + number).tolist()
+        return env.reset(seed=seeds, options={"reset_mask": which})
+
+    observation, info = begin(~idle)
+    while not idle.all():
+        action = policy.act(observation, info)
+        if history:
+            history.look(length, observation, action)
+        observation, reward, terminated, truncated, info = env.step(action)
+        for column, name in enumerate(names):
+            gained[:, column] = info["reward_terms"][name]
+        if history:
+            history.gain(length, reward, gained)
+        length += 1
+        total += reward
+        terms += gained
+        over = terminated | truncated
+        if not over.any():
+            continue
+        for i in np.flatnonzero(over & ~idle).tolist():
+            waiting[int(number[i])] = Episode(
+                number=int(number[i]),
+                seed=seed + int(number[i]),
+                member=int(info["member"][i]) if "member" in info else 0,
+                length=int(length[i]),
+                total=float(total[i]),
+                terms=terms[i].copy(),
+                terminated=bool(terminated[i]),
+                truncated=bool(truncated[i]),
+                success=bool(info["success"][i]) if "success" in info else None,
+                last={name: array[i].copy() for name, array in observation.items()},
+                steps=history.of(i, int(length[i])) if history else None,
+            )
+            idle[i] = following == episodes
+            if not idle[i]:
+                number[i] = following
+                following += 1
+        observation, info = begin(over)
+        while expected in waiting:
+            yield waiting.pop(expected)
+            expected += 1
+
+
+class _History:
+    """The steps of the present episode of every world, in arrays that grow to the longest one."""
+
+    def __init__(self, env: VectorWorlds) -> None:
+        n = env.num_envs
+        self._worlds = np.arange(n)
+        self._seen = {
+            name: np.zeros((n, _SHORT, *space.shape), space.dtype)
+            for name, space in recorded_spaces(env).items()
+        }
+        self._action = np.zeros((n, _SHORT), np.int64)
+        self._reward = np.zeros((n, _SHORT))
+        self._terms = np.zeros((n, _SHORT, len(env.scenario.reward_names)))
+
+    def look(
+        self, step: NDArray[np.int64], observation: Observation, action: NDArray[np.int64]
+    ) -> None:
+        if step.max() >= self._action.shape[1]:
+            self._seen = {name: _longer(array) for name, array in self._seen.items()}
+            self._action, self._reward = _longer(self._action), _longer(self._reward)
+            self._terms = _longer(self._terms)
+        at = self._worlds, step
+        for name, array in self._seen.items():
+            array[at] = observation[name]
+        self._action[at] = action
+
+    def gain(
+        self, step: NDArray[np.int64], reward: NDArray[np.float64], terms: NDArray[np.float64]
+    ) -> None:
+        self._reward[self._worlds, step] = reward
+        self._terms[self._worlds, step] = terms
+
+    def of(self, world: int, length: int) -> Steps:
+        return Steps(
+            {name: array[world, :length].copy() for name, array in self._seen.items()},
+            self._action[world, :length].copy(),
+            self._reward[world, :length].copy(),
+            self._terms[world, :length].copy(),
+        )
+
+
+def _longer(array: NDArray[Any]) -> NDArray[Any]:
+    """With room for twice as many steps."""
+    return np.concatenate([array, np.zeros_like(array)], 1)
+
+
+def num_actions(env: VectorWorlds) -> int:
+    """How many actions there are in a world."""
+    space = env.single_action_space
+    assert isinstance(space, spaces.Discrete)
+    return int(space.n)
+
+
+def recorded_spaces(env: VectorWorlds) -> dict[str, spaces.Box]:
+    """The spaces of the arrays that are worth keeping, by name."""
+    space = env.single_observation_space
+    assert isinstance(space, spaces.Dict)
+    found = {name: space[name] for name in env.recorded}
+    return {name: box for name, box in found.items() if isinstance(box, spaces.Box)}

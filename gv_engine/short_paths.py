@@ -1,0 +1,54 @@
+"""Short paths of modules that users import, wherever in the house their rooms are.
+
+>>> import gv_engine.geometry
+>>> gv_engine.geometry.__name__
+'gv_engine.language.geometry'
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+PATHS = {
+    "gv_engine.geometry": "gv_engine.language.geometry",
+    "gv_engine.mathy": "gv_engine.families.algebra",
+    "gv_engine.objects": "gv_engine.language.objects",
+    "gv_engine.playing.recording": "gv_engine.frontend.drawing.recording",
+    "gv_engine.representations": "gv_engine.envs.representations",
+    "gv_engine.snapshots": "gv_engine.rollouts.snapshots",
+}
+"""Where each of them leads; what lies below one lies below the other."""
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Finds under a short path the very module that the long one leads to."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        for short, long in PATHS.items():
+            if fullname == short or fullname.startswith(f"{short}."):
+                return ModuleSpec(fullname, self, origin=long + fullname.removeprefix(short))
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that is there, whose own spec is kept from being overwritten."""
+        assert spec.origin is not None
+        module = import_module(spec.origin)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has run already."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
+
+
+def open_all() -> None:
+    """From now on, the short paths can be imported."""
+    sys.meta_path.append(_Finder())

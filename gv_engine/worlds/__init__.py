@@ -1,0 +1,1 @@
+"""One world: objects over esper, its row, its chance, its step."""

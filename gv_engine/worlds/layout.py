@@ -1,0 +1,202 @@
+"""The shape of a world's memory: which columns there are, and the dtype of its row.
+
+One world is one row. Only maximum sizes and the set of components shape the row; everything else
+is a value in it. Sizes are rounded up to a few steps so that neighbouring scenarios share one
+layout, and with it one compiled program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from components.appearance import Kind
+from components.space import Position
+from gv_engine.language.component import Field, column_name, fields_of, is_read_often
+from gv_engine.language.geometry import ORIENTATIONS
+from gv_engine.language.objects import ObjectType
+
+RNG = np.dtype(
+    [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
+    + [("has_half", np.uint64), ("half", np.uint64)]
+)
+"""State of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit half."""
+
+Prefab = tuple[tuple[type, tuple[float, ...]], ...]
+"""(class, values) of every component that a new entity starts with."""
+
+
+def prefab(kind: ObjectType) -> Prefab:
+    """What a new object of the type starts with: its type, no place yet, and its own parts."""
+    return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
+
+
+_AGENT = 1  # as in `gv_engine.worlds.world`, which imports this module
+
+_SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
+
+
+def rounded(size: int) -> int:
+    """The smallest step that holds `size` cells."""
+    return next((step for step in _SIZES if step >= size), size)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Maximum sizes and components.
+
+    Attributes:
+        height, width: the largest grid, in cells.
+        capacity: entities, `NOTHING` and the agent included.
+        components: component classes in the order of their columns.
+        types: object types that can be spawned.
+    """
+
+    height: int
+    width: int
+    capacity: int
+    components: tuple[type, ...]
+    types: tuple[ObjectType, ...]
+
+    @cached_property
+    def kinds(self) -> int:
+        """Length of tables by type index."""
+        return max(15, *(kind.index for kind in self.types)) + 1
+
+    @cached_property
+    def prefabs(self) -> tuple[Prefab, ...]:
+        """By type index: what a new object of the type is made of; () for types of other worlds."""
+        table: list[Prefab] = [()] * self.kinds
+        for kind in self.types:
+            if kind.in_grid:
+                table[kind.index] = prefab(kind)
+        return tuple(table)
+
+    @cached_property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """(column, field) of every state that an object can have."""
+        return tuple(sorted({kind.state for kind in self.types if kind.state}))
+
+    @cached_property
+    def mark(self) -> str:
+        """Names the meaning of the columns, so that equal dtypes hold equal worlds."""
+        meaning = (
+            [(column_name(cls), fields_of(cls)) for cls in self.components],
+            [[(column_name(cls), values) for cls, values in parts] for parts in self.prefabs],
+        )
+        return f"layout_{crc32(repr(meaning).encode()):08x}"
+
+    @cached_property
+    def entity(self) -> np.dtype[Any]:
+        """dtype of an entity id."""
+        # unsigned: compiled code need not ask whether an index counts from the end
+        return np.min_scalar_type(self.capacity - 1)
+
+    @cached_property
+    def coordinate(self) -> np.dtype[Any]:
+        """dtype of a row or column of the grid, or -1."""
+        return np.min_scalar_type(-max(self.height, self.width))
+
+    def dtype_of(self, field: Field) -> np.dtype[Any]:
+        """dtype of one value of a column."""
+        if isinstance(field.dtype, str):
+            return {"entity": self.entity, "coordinate": self.coordinate}[field.dtype]
+        return field.dtype
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """dtype of a row, about 1.5 KiB for a 9x9 grid."""
+        columns = [
+            (
+                column_name(cls),
+                np.dtype(
+                    [("has", np.uint8, (self.capacity,))]
+                    + [(f.name, self.dtype_of(f), (self.capacity,)) for f in fields_of(cls)],
+                    align=True,
+                ),
+            )
+            # what every step reads comes first, so that less memory has to be waited for
+            for cls in sorted(self.components, key=lambda cls: not is_read_often(cls))
+        ]
+        return np.dtype(
+            [
+                ("rng", RNG),
+                ("reward", np.float64),
+                ("total", np.float64),
+                ("steps", np.int32),
+                ("error", np.uint32),
+                ("action", np.int64),
+                ("member", np.int16),
+                ("height", np.int16),
+                ("width", np.int16),
+                ("capacity", np.int32),
+                ("free", np.int32),
+                ("terminated", np.uint8),
+                ("truncated", np.uint8),
+                ("success", np.uint8),
+                ("ended_by", np.uint16),
+                # one spare row and column: index -1 wraps to them, so neighbours can be read
+                ("at", self.entity, (self.height + 1, self.width + 1)),
+                ("placed", self.entity, (self.kinds,)),
+                ("recent", self.entity, (self.kinds,)),
+                *columns,
+                ("alive", np.uint8, (self.capacity,)),
+                (self.mark, np.uint8),
+            ],
+            align=True,
+        )
+
+    def defaults(self) -> np.ndarray[Any, Any]:
+        """A row () of a world without entities: every column reads its defaults."""
+        row = np.zeros((), self.dtype)
+        for cls in self.components:
+            for column in fields_of(cls):
+                row[column_name(cls)][column.name][...] = column.default
+        row["capacity"] = self.capacity
+        row["free"] = 1
+        return row
+
+    def check(self, rows: np.ndarray[Any, Any]) -> None:
+        """Make sure that rows are of this layout, and that nothing in them points beyond them.
+
+        Raises:
+            ValueError: they have other maximum sizes, components or object types, or are damaged.
+        """
+        if rows.dtype != self.dtype:
+            raise ValueError(
+                "the snapshot is of a world with other maximum sizes, components or object "
+                "types; restore it into an environment of the same scenario"
+            )
+        last = self.capacity - 1
+        bounds = {"height": (0, self.height), "width": (0, self.width), "at": (0, last)}
+        bounds |= {"recent": (0, last), "free": (1, self.capacity), "steps": (0, 2**31 - 1)}
+        bounds |= {"capacity": (self.capacity, self.capacity)}
+        values: dict[str, tuple[Any, int, Any]] = {
+            name: (rows[name], *bound) for name, bound in bounds.items()
+        }
+        for cls in self.components:
+            column = column_name(cls)
+            for part in fields_of(cls):
+                if part.is_entity:
+                    values[f"{column}.{part.name}"] = rows[column][part.name], 0, last
+        values["rng.has_half"] = rows["rng"]["has_half"], 0, 1
+        values["rng.half"] = rows["rng"]["half"], 0, 2**32 - 1
+        values["kind.value"] = rows["kind"]["value"], 0, self.kinds - 1
+        worlds = np.atleast_1d(rows)
+        begun = worlds["height"] > 0  # where there is a level
+        height, width = (worlds[side][begun] for side in ("height", "width"))
+        y, x = (worlds["position"][axis][begun, _AGENT] for axis in ("y", "x"))
+        values["the agent's y"] = y, 0, height - 1
+        values["the agent's x"] = x, 0, width - 1
+        facing = worlds["agent"]["facing"][begun, _AGENT]
+        values["the agent's facing"] = facing, 0, len(ORIENTATIONS) - 1
+        values["position.y"] = rows["position"]["y"], -1, self.height
+        values["position.x"] = rows["position"]["x"], -1, self.width
+        for name, (found, low, high) in values.items():
+            wrong = (found < low) | (found > high)
+            if np.any(wrong):
+                raise ValueError(f"the snapshot is damaged: {name} is {found[wrong].flat[0]}")

@@ -1,0 +1,174 @@
+"""What an agent may see: the area around it, cut out of the grid and turned so that it looks up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from gv_engine.language.area import Area
+from gv_engine.language.component import NOTHING, OUTSIDE
+from gv_engine.language.errors import RuleError
+from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT
+
+if TYPE_CHECKING:
+    from gv_engine.worlds.world import World
+
+_FLOOR = bytes((FLOOR, 0, 0))
+_HIDDEN = bytes((HIDDEN, 0, 0))
+_TURNED: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...] = (
+    lambda cut: cut,
+    lambda cut: cut.T[::-1],
+    lambda cut: cut[::-1, ::-1],
+    lambda cut: cut[::-1].T,
+)
+"""A cut after so many quarter turns to the left; `numpy.rot90` takes ten times as long."""
+
+
+FIXED = "a rule writes view.{}, which every look of every world has in common"
+
+
+def _fixed(name: str) -> Any:
+    """A value of all looks, which rules may not write."""
+
+    def refuse(view: View, value: object) -> None:
+        raise RuleError(FIXED.format(name))
+
+    return property(attrgetter(f"_{name}"), refuse)
+
+
+class View:
+    """One look, in the object world; compiled rows share a record with the same fields.
+
+    `look` and `show` are the object world's twins of those in compiled code, three times as
+    fast as the same text interpreted cell by cell.
+
+    Attributes:
+        height, width: of the area, in cells.
+        y, x: the agent's cell in it.
+        entity: (h, w) the entity in each cell, NOTHING on free floor, OUTSIDE beyond the grid.
+        opaque: (h, w) whether the cell blocks vision.
+        seen: (h, w) whether the agent sees the cell: what visibility functions fill in. Before
+            them nothing is seen.
+    """
+
+    height, width, y, x = map(_fixed, ("height", "width", "y", "x"))
+
+    def __init__(self, area: Area) -> None:
+        self.area = area
+        self._height, self._width = area.shape
+        self._y, self._x = area.observer
+        self.entity = np.zeros(area.shape, object)
+        self.opaque = np.zeros(area.shape, object)
+        self.seen = np.zeros(area.shape, object)
+
+    def look(self, w: World, agent: int) -> None:
+        """Cut the area around the agent out of the grid, turned so that the agent looks up."""
+        self.entity = self._cut(w, agent, w.at)
+        blocks_vision = w.blocks_vision
+        self.opaque.reshape(-1)[:] = [
+            e == OUTSIDE or (e != NOTHING and blocks_vision(e))
+            for e in self.entity.ravel().tolist()
+        ]
+        self.seen.fill(0)
+
+    def clear_row(self, i: int) -> int:
+        """Bits of the cells of a row that let sight through; bit j is column j."""
+        return _clear(tuple(self.opaque[i].tolist()))
+
+    def see_row(self, i: int, seen: int) -> None:
+        """Let the agent see the cells of a row whose bits are set."""
+        self.seen[i] = _cells(seen, self.width)
+
+    def _cut(self, w: World, agent: int, source: NDArray[Any]) -> NDArray[Any]:
+        """(h, w) the part of an (at least H, at least W) array that the view shows."""
+        a = self.area
+        (top, bottom), (left, right), quarters = {
+            FORWARD: ((a.ymin, a.ymax), (a.xmin, a.xmax), 0),
+            RIGHT: ((a.xmin, a.xmax), (-a.ymax, -a.ymin), 1),
+            BACKWARD: ((-a.ymax, -a.ymin), (-a.xmax, -a.xmin), 2),
+            LEFT: ((-a.xmax, -a.xmin), (a.ymin, a.ymax), 3),
+        }[w.agent.facing[agent]]
+        top, bottom = top + w.position.y[agent], bottom + w.position.y[agent]
+        left, right = left + w.position.x[agent], right + w.position.x[agent]
+        cut = np.full((bottom - top + 1, right - left + 1), OUTSIDE, source.dtype)
+        y0, y1 = max(0, top), min(w.height, bottom + 1)
+        x0, x1 = max(0, left), min(w.width, right + 1)
+        if y0 < y1 and x0 < x1:
+            cut[y0 - top : y1 - top, x0 - left : x1 - left] = source[y0:y1, x0:x1]
+        return _TURNED[quarters](cut)
+
+    def on_grid(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(H, W) bool: which cells of the grid an (h, w) bool array of the view means."""
+        numbers = np.arange(w.height * w.width).reshape(w.height, w.width)
+        cells = self._cut(w, agent, numbers)[seen]
+        lit = np.zeros(w.height * w.width, np.bool_)
+        lit[cells[cells != OUTSIDE]] = True
+        return lit.reshape(w.height, w.width)
+
+    def show(self, w: World, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+        """Write what is seen as (type, state, colour) into (h, w, 3) and the held object."""
+        cells = zip(self.entity.ravel().tolist(), self.seen.ravel().tolist(), strict=True)
+        flat = np.frombuffer(
+            b"".join(
+                [
+                    (bytes(w.appearance(e)) if e else _FLOOR) if seen and e != OUTSIDE else _HIDDEN
+                    for e, seen in cells
+                ]
+            ),
+            np.uint8,
+        )
+        grid[...] = flat.reshape(grid.shape)
+        held = w.agent.holding[agent]
+        item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
+
+
+@lru_cache(maxsize=4096)
+def _clear(opaque: tuple[Any, ...]) -> int:
+    return sum(1 << j for j, blocked in enumerate(opaque) if not blocked)
+
+
+@lru_cache(maxsize=4096)
+def _cells(bits: int, width: int) -> NDArray[Any]:
+    return np.array([bits >> j & 1 for j in range(width)], object)
+
+
+def view_dtype(area: Area, rows: bool) -> np.dtype[Any]:
+    """dtype of the record that stands for a `View` in compiled code.
+
+    Args:
+        area: what is seen of the grid.
+        rows: whether it holds rows of bits or cells.
+    """
+    bits = np.int64, area.shape[:1]
+    cells = np.uint8, area.shape
+    return np.dtype(
+        [
+            ("height", np.int64),
+            ("width", np.int64),
+            ("y", np.int64),
+            ("x", np.int64),
+            ("across", np.int32, area.shape[1:]),
+            ("on_grid", np.uint8, area.shape[1:]),
+            ("entity", np.int32, area.shape),
+            *(
+                [("clear_rows", *bits), ("inside_rows", *bits), ("seen_rows", *bits)]
+                if rows
+                else [("opaque", *cells), ("seen", *cells)]
+            ),
+        ],
+        align=True,
+    )
+
+
+def view_record(area: Area, rows: bool) -> np.ndarray[Any, Any]:
+    """A (1,) array of `view_dtype`."""
+    record = np.zeros(1, view_dtype(area, rows))
+    record["height"], record["width"] = area.shape
+    record["y"], record["x"] = area.observer
+    return record

@@ -1,0 +1,430 @@
+"""The object world: one world whose entities are esper's, read and written through columns.
+
+`w.door.status[e]` is the field of the very component that esper hands out for entity `e`, so rules
+written as systems, esper queries and debuggers all look at the same objects. A whole world can be
+taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.worlds.layout`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, ClassVar
+
+import esper
+import numpy as np
+from numpy.typing import NDArray
+
+from components.agent import Agent
+from components.space import Position
+from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.errors import CapacityError, OutOfBoundsError, RuleError, nearest
+from gv_engine.language.geometry import FORWARD
+from gv_engine.language.verbs import VERBS
+from gv_engine.worlds.esper_context import EsperContext
+from gv_engine.worlds.layout import Layout, Prefab
+from gv_engine.worlds.rng import generator_from_row, generator_to_row
+
+AGENT = 1
+"""The agent's entity: the first one of every world."""
+
+
+class Values(list[Any]):
+    """A list that names the index which it does not have."""
+
+    def __getitem__(self, i: Any) -> Any:
+        try:
+            return super().__getitem__(i)
+        except IndexError:
+            raise OutOfBoundsError(i, 0, len(self)) from None
+
+    def __setitem__(self, i: Any, value: Any) -> None:
+        try:
+            super().__setitem__(i, value)
+        except IndexError:
+            raise OutOfBoundsError(i, 0, len(self)) from None
+
+
+class Column:
+    """One field of one component over all entities: `w.position.y`."""
+
+    __slots__ = ("_cast", "_field", "_rows")
+
+    def __init__(self, rows: list[Any], field: str, cast: type) -> None:
+        self._rows = rows
+        self._field = field
+        self._cast = cast
+
+    def __getitem__(self, e: int) -> Any:
+        try:
+            return getattr(self._rows[e], self._field)
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._rows)) from None
+
+    def __setitem__(self, e: int, value: Any) -> None:
+        try:
+            setattr(self._rows[e], self._field, self._cast(value))
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._rows)) from None
+
+
+class Presence:
+    """Which entities have the component: `w.door.has`, only to be read."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: ComponentColumns) -> None:
+        self._columns = columns
+
+    def __getitem__(self, e: int) -> bool:
+        try:
+            return self._columns.rows[e] is not self._columns.absent
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._columns.rows)) from None
+
+    def __setitem__(self, e: int, value: Any) -> None:
+        name = column_name(self._columns.cls)
+        raise RuleError(
+            f"a rule writes w.{name}.has; give components by w.add(e, {name!r}) and take them by "
+            f"w.take(e, {name!r})"
+        )
+
+
+class ComponentColumns:
+    """All columns of one component class: `w.door`, with `has` and one attribute per field."""
+
+    def __init__(self, cls: type, capacity: int) -> None:
+        self.cls = cls
+        self.absent = _absent(cls)
+        self.rows: list[Any] = [self.absent] * capacity
+        self.has = Presence(self)
+        for field in fields_of(cls):
+            kind = float if isinstance(field.dtype, np.dtype) and field.dtype.kind == "f" else int
+            setattr(self, field.name, Column(self.rows, field.name, kind))
+
+    def __getitem__(self, field: str) -> Any:
+        return getattr(self, field)
+
+
+@cache
+def _absent(cls: type) -> Any:
+    """What entities without the component read: its defaults, closed to writing."""
+
+    def refuse(self: object, name: str, value: object) -> None:
+        raise RuleError(
+            f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
+            f"ask w.{column_name(cls)}.has[e] first"
+        )
+
+    def init(self: object) -> None:
+        for field in fields_of(cls):
+            object.__setattr__(self, field.name, field.default)
+
+    namespace = {"__slots__": (), "__setattr__": refuse, "__init__": init}
+    return type(f"No{cls.__name__}", (cls,), namespace)()
+
+
+class World:
+    """The state of one world.
+
+    Attributes:
+        at: (y, x) → entity in that cell or NOTHING; one spare row and column behind the grid.
+        height, width: of the grid, in cells.
+        action: the current step's, as a number of `gv_engine.language.geometry.ACTIONS`.
+        member: which of its `members` the world plays, if its scenario is a mixture.
+        reward, total: of the current step and since the reset.
+        steps: since the reset.
+        terminated, truncated, success: whether the episode has ended, and whether well.
+        ended_by: the number of the terminating function that has ended it, 0 for none.
+        rng: the world's one source of chance, a `numpy.random.Generator` over PCG64.
+        objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
+        <component>: its columns, by the component's name in snake_case.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.context = EsperContext()
+        self.capacity = layout.capacity
+        self.rng = np.random.default_rng(0)
+        self.action = 0
+        self.member = 0
+        self.objects: Any = None
+        self._columns = tuple(ComponentColumns(cls, layout.capacity) for cls in layout.components)
+        self._by_class = {columns.cls: columns for columns in self._columns}
+        for columns in self._columns:
+            setattr(self, column_name(columns.cls), columns)
+        self._state_columns: list[Column | None] = [None] * layout.kinds
+        for kind in layout.types:
+            if kind.state:
+                self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
+        self.clear()
+
+    # Columns are set by name above, and verbs become methods when the first world uses them.
+    def __getattr__(self, name: str) -> Any:
+        if name in VERBS:
+            setattr(World, name, VERBS[name])
+            return getattr(self, name)
+        raise AttributeError(
+            f"this world has no {name!r}; its components are "
+            f"{', '.join(column_name(cls) for cls in self.layout.components)}"
+        )
+
+    def __getitem__(self, column: str) -> Any:
+        return getattr(self, column)
+
+    def clear(self) -> None:
+        """Back to an empty world without a grid, the agent alone in it; the generator stays."""
+        self.height = self.width = 0
+        self.reward = self.total = 0.0
+        self.steps = self.action = self.error = 0
+        self.terminated = self.truncated = self.success = False
+        self.ended_by = 0
+        self.at = np.full((self.layout.height + 1, self.layout.width + 1), NOTHING, object)
+        self.alive = Values([False] * self.capacity)
+        self.free = AGENT + 1
+        self.placed = Values([0] * self.layout.kinds)
+        self.recent = Values([NOTHING] * self.layout.kinds)
+        with self.context:
+            esper.clear_database()
+            for columns in self._columns:
+                columns.rows[:] = [columns.absent] * self.capacity
+            # all ids ahead: one that esper deletes lazily and hands out again would lose its
+            # components at the next process
+            for _ in range(1, self.capacity):
+                esper.create_entity()
+            for cls, values in AGENT_PREFAB:
+                self.attach(AGENT, cls(*values))
+        self.alive[AGENT] = True
+
+    def attach(self, e: int, component: Any) -> None:
+        """Give an entity a component; from now on the columns read this very instance."""
+        with self.context:
+            esper.add_component(e, component)
+        self._by_class[type(component)].rows[e] = component
+
+    def detach(self, e: int, cls: type) -> None:
+        """Take a component off an entity."""
+        with self.context:
+            esper.try_remove_component(e, cls)
+        columns = self._by_class[cls]
+        columns.rows[e] = columns.absent
+
+    def spawn(self, kind: int) -> int:
+        """A new object of a type, without a place yet: the lowest free entity.
+
+        Raises:
+            CapacityError: all entities are in use.
+            RuleError: the type is of another world.
+        """
+        prefabs = self.layout.prefabs
+        if not (0 <= kind < len(prefabs) and prefabs[kind]):
+            raise RuleError(UNKNOWN_TYPE)
+        e = self.claim()
+        with self.context:
+            for cls, values in prefabs[kind]:
+                self.attach(e, cls(*values))
+        return e
+
+    def claim(self) -> int:
+        """The lowest free entity, from now on in use, without any component.
+
+        Raises:
+            CapacityError: all entities are in use.
+        """
+        e = self.free
+        while e < self.capacity and self.alive[e]:
+            e += 1
+        if e >= self.capacity:
+            raise CapacityError(CAPACITY)
+        self.alive[e] = True
+        self.free = e + 1
+        return e
+
+    def remove(self, e: int) -> None:
+        """Take an entity out of the world; its index is free again."""
+        if e == NOTHING:
+            return
+        self.lift(e)
+        self._make_sure_of(e)
+        with self.context:
+            for columns in self._columns:
+                if columns.rows[e] is not columns.absent:
+                    self.detach(e, columns.cls)
+        self.alive[e] = False
+        self.free = min(self.free, e)
+
+    def state_of(self, e: int) -> int:
+        """Index of the state of an entity, 0 for types with one state."""
+        column = self._state_columns[self.kind.value[e]]
+        return 0 if column is None else column[e]
+
+    def set_state(self, e: int, state: int) -> None:
+        """Bring an entity into a state; types with one state have none to set."""
+        column = self._state_columns[self.kind.value[e]]
+        if column is not None:
+            column[e] = state
+
+    def add(self, e: int, column: str) -> None:
+        """Give an entity a component, by the name of its columns, in place of one it may have."""
+        columns = self._named(column)
+        self._make_sure_of(e)
+        self.attach(e, columns.cls())
+
+    def take(self, e: int, column: str) -> None:
+        """Take a component off an entity, by the name of its columns."""
+        columns = self._named(column)
+        self._make_sure_of(e)
+        self.detach(e, columns.cls)
+
+    def _make_sure_of(self, e: int) -> None:
+        """Refuse what is no entity; to count from the end makes sense in reading alone."""
+        if not 0 <= e < self.capacity:
+            raise OutOfBoundsError(e, 0, self.capacity)
+
+    def _named(self, column: str) -> ComponentColumns:
+        columns = vars(self).get(column)
+        if not isinstance(columns, ComponentColumns):
+            names = [column_name(cls) for cls in self.layout.components]
+            raise RuleError(f"there are no columns {column!r}: {nearest(column, names)}")
+        return columns
+
+    def fail(self, message: str) -> None:
+        """Give up: a rule is not defined on this world.
+
+        Raises:
+            RuleError: always.
+        """
+        raise RuleError(message)
+
+    def adopt(self) -> None:
+        """Take over what foreign code did to the components through esper itself.
+
+        Raises:
+            RuleError: it left something that a world cannot hold; the message says what instead.
+        """
+        with self.context:
+            if len(list(esper.get_entities())) != self.capacity - 1:
+                raise RuleError(
+                    "entities were created or deleted through esper; use world.spawn(kind) and "
+                    "world.remove(e), which keep the grid in step"
+                )
+            for columns in self._columns:
+                rows = columns.rows
+                pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
+                for e, component in pairs:
+                    rows[e] = component
+                if sum(row is not columns.absent for row in rows) != len(pairs):
+                    having = {e for e, _ in pairs}
+                    for e in range(self.capacity):
+                        if e not in having:
+                            rows[e] = columns.absent
+
+    def cells(self) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: type, state and colour index of every cell."""
+        shown = self.appearance
+        floor = bytes(shown(NOTHING))
+        cells = self.at[: self.height, : self.width].ravel().tolist()
+        flat = bytearray().join([bytes(shown(e)) if e else floor for e in cells])
+        return np.frombuffer(flat, np.uint8).reshape(self.height, self.width, 3)
+
+    def appearance(self, e: int) -> tuple[int, int, int]:
+        """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        return self.kind.value[e], self.state_of(e), self.color.value[e]
+
+    # ---- the row -------------------------------------------------------------------------
+
+    _PLAIN: ClassVar = [
+        "reward",
+        "total",
+        "steps",
+        "error",
+        "action",
+        "member",
+        "height",
+        "width",
+        "free",
+        "terminated",
+        "truncated",
+        "success",
+        "ended_by",
+    ]
+
+    def snapshot(self) -> NDArray[Any]:
+        """The whole world as one row: a () array of `layout.dtype`, independent of the world.
+
+        Raises:
+            RuleError: a rule left a value that its column cannot hold; compiled, it would wrap.
+        """
+        row = self.layout.defaults()
+        generator_to_row(self.rng, row["rng"])
+        for name in self._PLAIN:
+            row[name] = getattr(self, name)
+        row["at"] = self.at.astype(self.layout.entity)
+        for name in ("alive", "placed", "recent"):
+            row[name] = getattr(self, name)
+        with self.context:
+            for columns in self._columns:
+                having: list[tuple[int, Any]] = esper.get_component(columns.cls)
+                entities = [e for e, _ in having]
+                fields = row[column_name(columns.cls)]
+                fields["has"][entities] = 1
+                for field in fields_of(columns.cls):
+                    column = fields[field.name]
+                    values = [getattr(component, field.name) for _, component in having]
+                    try:
+                        column[entities] = np.array(values, column.dtype)
+                    except OverflowError as error:
+                        raise RuleError(
+                            f"w.{column_name(columns.cls)}.{field.name}: {error}"
+                        ) from None
+        return row
+
+    def restore(self, row: NDArray[Any]) -> None:
+        """Become the world that a row holds; what follows is what would have followed there.
+
+        Raises:
+            ValueError: the row has another layout.
+        """
+        self.layout.check(row)
+        self.clear()
+        self.rng = generator_from_row(row["rng"])
+        for name in self._PLAIN:
+            setattr(self, name, row[name].item())
+        for name in ("terminated", "truncated", "success"):
+            setattr(self, name, bool(getattr(self, name)))
+        self.at = row["at"].astype(object)
+        self.alive = Values(row["alive"].astype(bool).tolist())
+        self.placed = Values(row["placed"].tolist())
+        self.recent = Values(row["recent"].tolist())
+        with self.context:
+            for columns in self._columns:
+                fields = row[column_name(columns.cls)]
+                names = [field.name for field in fields_of(columns.cls)]
+                values = [fields[name].tolist() for name in names]
+                for e in np.flatnonzero(fields["has"]).tolist():
+                    self.attach(e, columns.cls(*(column[e] for column in values)))
+
+    def fork(self) -> World:
+        """An independent world with the same state and the same future."""
+        other = World(self.layout)
+        other.restore(self.snapshot())
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _thaw, (self.layout, self.snapshot())
+
+    def __copy__(self) -> World:
+        return self.fork()
+
+
+def _thaw(layout: Layout, row: NDArray[Any]) -> World:
+    world = World(layout)
+    world.restore(row)
+    return world
+
+
+CAPACITY = "the world is full: all of its entities are in use; raise `capacity` in the scenario"
+UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
+AGENT_PREFAB: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))
