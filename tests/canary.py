@@ -11,6 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 
 _PYTHON = (".py", ".pyc", ".so", ".pyd")
+_PROGRAMS = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen")
 _CANARY = """\
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def canary(file: Path, mark: Path) -> Path:
 
 
 class Ear:
-    """Hears which Python files are opened or run, from now on and as long as the process lives.
+    """Hears which Python files are opened or run, and which programs are started, from now on.
 
     Args:
         folders: whose files may be; besides, those of Python, its libraries and this project.
@@ -56,6 +57,8 @@ class Ear:
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         named: Any = None
+        if event in _PROGRAMS:
+            self.strange.append(event)
         if event == "exec":
             named = getattr(arguments[0], "co_filename", None)
         elif event in ("compile", "import"):

@@ -7,9 +7,10 @@ from random import Random
 
 import pytest
 
+from tests.canary import Ear
 from tests.fuzz.__main__ import Run
 from tests.fuzz.kinds import Kind
-from tests.fuzz.worker import Failure, Guard, run, smallest
+from tests.fuzz.worker import Failure, run, smallest
 
 
 @pytest.fixture
@@ -44,17 +45,16 @@ def kind(read) -> Kind:
     ],
 )
 def test_what_is_not_allowed_is_found(here: Path, read, fault: str | None):
-    found = run(kind(read), here, {"a.txt": b""}, Guard(here))
+    found = run(kind(read), here, {"a.txt": b""}, Ear(here))
     assert (found.fault if found else "").startswith(fault or "")
     assert (found is None) == (fault is None)
 
 
 def test_foreign_files_are_found(here: Path, tmp_path: Path):
     (tmp_path / "other.py").touch()
-    guard = Guard(here)
-    found = run(kind(lambda _: (tmp_path / "other.py").read_text()), here, {}, guard)
+    found = run(kind(lambda _: (tmp_path / "other.py").read_text()), here, {}, Ear(here))
     assert found is not None
-    assert found.fault == "foreign"
+    assert found.fault == "strange"
 
 
 def test_cases_are_made_small(here: Path):
@@ -64,4 +64,4 @@ def test_cases_are_made_small(here: Path):
 
     case = {"a.txt": b"one\ntwo < three\n" + Random(1).randbytes(50).replace(b"<", b"")}
     fault = Failure("KeyError in test_fuzz.py:read", "")
-    assert smallest(kind(read), here, case, Guard(here), fault) == {"a.txt": b"<"}
+    assert smallest(kind(read), here, case, Ear(here), fault) == {"a.txt": b"<"}

@@ -20,6 +20,8 @@ TEXTS = (
     *("a\nb", "a\tb", "\x00", "\x7f", "2026-01-01", "1:30", "~", "<<", "*a", "&a b"),
     *("0x7f", "1e400", "1_000", "-.inf", ".nan"),
     *("./rules.py:hit_rubble", "./rules.py:RUBBLE", "./rules.py:Gone", "./gone.py:f", "rules.py"),
+    *("os:_exit", "builtins:exec", "builtins:max", "esper:Processor", "subprocess:run"),
+    *("../outside.py:rule", "./../outside.py:rule", "tests.canary:canary", "this:s"),
     *("no.such:thing", "./:f", ":f", "..", "/", ".", "a/../b.yaml", "level.yaml", "fifo.yaml"),
 )
 SCRAPS = (

@@ -10,12 +10,12 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 from gv_engine.language.errors import ScenarioError
+from tests.canary import Ear, canary
 from tests.fuzz.kinds import Case, Kind, kinds
 
 MOST_CPU = 2.0
@@ -37,44 +37,12 @@ class Failure(NamedTuple):
     told: str
 
 
-class Guard:
-    """Sees which files are opened for running, and which programs are started.
-
-    Attributes:
-        folder: whose files may be; beside the engine's own and Python's.
-        foreign: the others, since it was asked last.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        home = Path(__file__).parents[2]
-        self.foreign: list[str] = []
-        self._fine = tuple(map(str, (folder, home, sys.prefix, sys.base_prefix)))
-        self._on = False
-        sys.addaudithook(self._see)
-
-    def __call__(self, run: Callable[[], Any]) -> Any:
-        self.foreign.clear()
-        self._on = True
-        try:
-            return run()
-        finally:
-            self._on = False
-
-    def _see(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self._on:
-            return
-        if event == "open" and str(arguments[0]).endswith((".py", ".pyc", ".so")):
-            if not str(arguments[0]).startswith(self._fine):
-                self.foreign.append(str(arguments[0]))
-        elif event in ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "os.fork"):
-            self.foreign.append(event)
-
-
 def main(folder: Path, seed: int, first: int, until: float, count: int) -> None:
     """Run cases until there is no time left, or so many; tell of each kind on stdout."""
     warnings.simplefilter("ignore")
     here = folder / "case"
-    guard = Guard(folder)
+    canary(folder / "outside.py", folder / "has run")
+    ear = Ear(here)
     known = kinds(folder)
     turns = [name for name, share in _SHARES.items() for _ in range(share)]
     for index in range(first, first + count):
@@ -85,7 +53,7 @@ def main(folder: Path, seed: int, first: int, until: float, count: int) -> None:
         _write(here, case)
         (folder / "now").write_text(json.dumps([index, name]))
         began = time.process_time()
-        failure = run(known[name], here, case, guard)
+        failure = run(known[name], here, case, ear)
         took = time.process_time() - began
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         if failure is None and took > MOST_CPU:
@@ -94,7 +62,7 @@ def main(folder: Path, seed: int, first: int, until: float, count: int) -> None:
             failure = Failure("large", f"{peak >> 20} MiB at its largest")
         if failure is not None:
             if failure.fault not in ("slow", "large"):
-                case = smallest(known[name], here, case, guard, failure)
+                case = smallest(known[name], here, case, ear, failure)
             path = str(_kept(folder, name, case))
             _tell(failed=name, index=index, path=path, **failure._asdict())
         _tell(ran=name, index=index, took=took, peak=peak)
@@ -102,10 +70,11 @@ def main(folder: Path, seed: int, first: int, until: float, count: int) -> None:
             return  # what comes next would be blamed for it
 
 
-def run(kind: Kind, here: Path, case: Case, guard: Guard) -> Failure | None:
+def run(kind: Kind, here: Path, case: Case, ear: Ear) -> Failure | None:
     """What is wrong with how the engine takes a case, None if nothing is."""
     try:
-        said = guard(lambda: kind.run(here)) or ""
+        ear.strange.clear()
+        said = kind.run(here) or ""
     except kind.allowed as error:
         said = str(error)
         named = isinstance(error, ScenarioError) or str(here) in said
@@ -118,8 +87,8 @@ def run(kind: Kind, here: Path, case: Case, guard: Guard) -> Failure | None:
             f"{type(error).__name__} in {place}",
             "".join(traceback.format_exception(error, limit=-6))[-3000:],
         )
-    if guard.foreign:
-        return Failure("foreign", f"opened for running: {guard.foreign[:3]}")
+    if ear.strange:
+        return Failure("strange", f"opened for running: {ear.strange[:3]}")
     if len(said) > _LONGEST_MESSAGE:
         return Failure("long", f"a message of {len(said)} characters: {said[:200]}")
     left = {path.name for path in here.iterdir()} - set(case)
@@ -128,13 +97,13 @@ def run(kind: Kind, here: Path, case: Case, guard: Guard) -> Failure | None:
     return None
 
 
-def smallest(kind: Kind, here: Path, case: Case, guard: Guard, failure: Failure) -> Case:
+def smallest(kind: Kind, here: Path, case: Case, ear: Ear, failure: Failure) -> Case:
     """A smaller case with the same fault: first without lines, then without words or bytes."""
     until = time.monotonic() + _SHRINK_FOR
 
     def fails(smaller: Case) -> bool:
         _write(here, smaller)
-        found = run(kind, here, smaller, guard)
+        found = run(kind, here, smaller, ear)
         return found is not None and found.fault == failure.fault
 
     for name in case:
