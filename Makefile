@@ -13,7 +13,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test check bench fuzz clean anew
+.PHONY: help play test check bench fuzz mutants clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -37,6 +37,9 @@ bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
+mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do tests notice? (FILES=…)
+	$(PYTHON) -m tests.mutants $(FILES)
+
 clean:  ## remove all that was made here, .venv included
 	rm -rf .venv .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -51,6 +54,10 @@ clean:  ## remove all that was made here, .venv included
 	@rm $<
 	$(PIP) install --prefer-binary --editable '.[test]'
 	@touch $< $@
+
+.venv/mutants-$(KEY): .venv/test-$(KEY)
+	$(PIP) install --prefer-binary --editable '.[mutants]'
+	@touch $@
 
 # Whatever the stamps say, a .venv whose Python has gone is made anew.
 ifneq (ok,$(shell $(PYTHON) -c 'import pip; print("ok")' 2>/dev/null))

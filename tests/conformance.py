@@ -12,7 +12,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
-from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.batches.autoreset import DISABLED, RESTART
 from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
 from gv_engine.envs.representations import NAMES, Representation, observer
 from gv_engine.language.area import Area
@@ -31,7 +31,9 @@ from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import REGISTRIES, Phase
-from gv_engine.worlds.rng import generator_to_row
+from gv_engine.worlds.bound_call import BoundCall
+from gv_engine.worlds.rng import generator_from_row, generator_to_row
+from gv_engine.worlds.view import View
 from tests.boards import DATA, agent_of, cells_of, content_of, item_of
 
 Entry: TypeAlias = "dict[str, Any]"
@@ -171,10 +173,9 @@ class Replay:
         self.recorded = recorded
         self.world = world
         self.report = report
-        self.row = _row(world)
         self.scenario = load(config)
         self.own = f"observation_{config['observation_function']['name']}"
-        self.states: list[NDArray[Any]] = []
+        self.generator = np.random.default_rng(entry["seed"])
 
     def run(self) -> None:
         """The episode from its seed, then every function alone on each of its states."""
@@ -185,11 +186,10 @@ class Replay:
             if name.startswith(("reward_", "terminal_", "observation_"))
             and name not in self.report.checked
         ]
-        self._play()
-        for sight in known["observation"]:
-            self._see(sight)
-        for rewards, endings in self._groups(known["reward"], known["terminal"]):
-            self._judge(rewards, endings)
+        if self.entry["kind"] == "episode":
+            self._play()
+        alone = self._one_by_one if self.world == "object" else self._side_by_side
+        alone(known["observation"], known["reward"], known["terminal"])
         for name in NAMES:
             self._represent(name)
 
@@ -203,133 +203,117 @@ class Replay:
     # ---- the episode -------------------------------------------------------------------------
 
     def _play(self) -> None:
-        if self.entry["kind"] == "episode":
-            batch = _batch(self.scenario, self.world)
-        else:
-            batch = self._bench(self.scenario.area)
-        scenario = batch.scenario
-        self._begin(batch)
-        positions = {number: position for position, number in enumerate(scenario.actions)}
+        """As the scenario has it; in a batch as the middle one of worlds that go other ways."""
+        batch = _batch(self.scenario, self.world, 3 if self.world == "batch" else 1)
+        row = len(batch) // 2
+        for i in range(len(batch)):
+            batch.set_generator(i, np.random.default_rng(self.entry["seed"] + 17 * ((i - row) % 3)))
+        batch.run(np.full(len(batch), RESTART), DISABLED)
+        self.generator = generator_from_row(batch.snapshot(row)["rng"])
+        positions = {number: position for position, number in enumerate(self.scenario.actions)}
         actions = np.array([positions[number] for number in self.recorded["action"].tolist()])
-        # the other worlds go ways of their own
-        turns = np.stack([actions[::-1], actions, np.roll(actions, 1)], axis=1)
+        turns = np.stack([np.roll(actions, i - row) for i in range(len(batch))], axis=1)
         for t in range(len(actions) + 1):
-            state = batch.snapshot(self.row)
-            self.states.append(state)
-            self._same("grid", t, cells_of(state, scenario.layout))
-            self._same("content", t, content_of(state, scenario.layout))
-            self._same("agent", t, agent_of(state))
-            self._same("item", t, item_of(state, scenario.layout))
-            self._same("item", t, batch.outputs.item[self.row])
-            if self.entry["kind"] == "episode" and self.own in self.recorded:
-                self._same(self.own, t, batch.outputs.grid[self.row])
+            self._same_state(t, batch.snapshot(row), self.scenario)
+            self._same("item", t, batch.outputs.item[row])
+            if self.own in self.recorded:
+                self._same(self.own, t, batch.outputs.grid[row])
             if t < len(actions):
-                batch.run(turns[t] if self.row else turns[t, 1:2], DISABLED)
-                if self.entry["kind"] == "episode":
-                    self._same("reward", t, batch.outputs.rewards[self.row])
-                    self._same("terminal", t, batch.outputs.terminated[self.row])
+                batch.run(turns[t], DISABLED)
+                self._same("reward", t, batch.outputs.rewards[row])
+                self._same("terminal", t, batch.outputs.terminated[row])
 
-    def _begin(self, batch: Batch | ObjectBatch) -> None:
-        seed = self.entry["seed"]
-        seeds = [seed + 17, seed, seed + 4] if self.row else [seed]
-        for i, own in enumerate(seeds):
-            batch.set_generator(i, np.random.default_rng(own))
-        batch.run(np.full(len(seeds), RESTART), DISABLED)
-        if self.entry["kind"] == "soup":
-            for i, own in enumerate(seeds):
-                batch.restore(i, _first_state(batch.scenario, self.recorded, own))
+    def _same_state(self, t: int, state: NDArray[Any], scenario: Scenario) -> None:
+        self._same("grid", t, cells_of(state, scenario.layout))
+        self._same("content", t, content_of(state, scenario.layout))
+        self._same("agent", t, agent_of(state))
+        self._same("item", t, item_of(state, scenario.layout))
 
     # ---- functions alone ---------------------------------------------------------------------
 
-    def _bench(
-        self,
-        area: Area,
-        sight: str = "fully_transparent",
-        rewards: Iterable[str] = (),
-        endings: Iterable[str] = (),
-    ) -> Batch | ObjectBatch:
-        """Worlds for the recording's states, with its transitions and these functions."""
-        layout = self.scenario.layout
+    @property
+    def _order(self) -> tuple[int, ...]:
+        """Numbers of the recording's transitions."""
         parts = [part for call in self.scenario.calls(Phase.TRANSITION) for part in call.parts()]
-        return _bench(
-            self.world,
-            (layout.height, layout.width, layout.capacity),
-            tuple(TRANSITIONS.index(part.name) for part in parts if part.name != "chain"),
-            area,
-            sight,
-            tuple(rewards),
-            tuple(endings),
-        )
+        return tuple(TRANSITIONS.index(part.name) for part in parts if part.name != "chain")
 
-    def _see(self, sight: str) -> None:
-        """Every state under a visibility function, with a generator of its own."""
-        batch = self._bench(self.scenario.area, sight)
-        for t, state in enumerate(self.states):
-            seen = state.copy()
-            generator_to_row(np.random.default_rng(t), seen["rng"])
-            batch.restore(self.row, seen)
-            self._same(f"observation_{sight}", t, batch.outputs.grid[self.row])
+    def _first(self, bench: Scenario) -> NDArray[Any]:
+        return _first_state(bench, self.recorded, self.generator)
 
-    def _groups(
-        self, rewards: list[str], endings: list[str]
-    ) -> Iterator[tuple[list[str], list[str]]]:
-        """The functions that one scenario lists: in the object world, where a reward that is not
-        defined ends the step, those that are undefined on the same states."""
-        if self.world == "batch":
-            yield rewards, endings
-            return
-        groups: dict[bytes, list[str]] = {bytes(len(self.recorded["action"])): []}
-        for name in rewards:
-            groups.setdefault(self._undefined(name).tobytes(), []).append(name)
-        for group in groups.values():
-            yield group, endings
-            endings = []
+    def _one_by_one(self, sights: list[str], rewards: list[str], endings: list[str]) -> None:
+        """In the object world: each function is called by itself while the recording is played."""
+        bench = _judging(self._order, (), ())
+        simulation = _simulation(bench)
+        world = simulation.world
+        world.restore(self._first(bench))
+        judges = _judges(simulation, rewards, endings)
+        lookers = {sight: _looker(self.scenario.area, sight, simulation) for sight in sights}
+        actions = self.recorded["action"].tolist()
+        for t, action in enumerate([*actions, None]):
+            self._same_state(t, world.snapshot(), bench)
+            generator = world.rng
+            for sight, look in lookers.items():
+                world.rng = np.random.default_rng(t)
+                self._same(f"observation_{sight}", t, look())
+            world.rng = generator
+            if action is None:
+                break
+            world.action = action
+            failed = {name for name, judge in judges.items() if _or_nan(judge.measure) is not None}
+            simulation.step(action)
+            for name, judge in judges.items():
+                self._same(name, t, np.nan if name in failed else _or_nan(judge.run))
 
-    def _undefined(self, reward: str) -> NDArray[np.bool_]:
-        undefined: NDArray[np.bool_] = np.isnan(self.recorded[f"reward_{reward}"])
-        return undefined
-
-    def _judge(self, rewards: list[str], endings: list[str]) -> None:
-        """One step from every state, under all reward and terminating functions of a group."""
-        batch = self._bench(_ONE_CELL, rewards=rewards, endings=endings)
-        turn = np.full(len(batch), KEEP)
-        for t, action in enumerate(self.recorded["action"].tolist()):
-            batch.restore(self.row, self.states[t])
-            turn[self.row] = action
-            undefined = [name for name in rewards if self._undefined(name)[t]]
+    def _side_by_side(self, sights: list[str], rewards: list[str], endings: list[str]) -> None:
+        """In compiled worlds: all rewards and endings at once, then all states as one batch."""
+        bench = _judging(self._order, tuple(rewards), tuple(endings))
+        batch = _batch(bench, self.world, 1)
+        batch.restore(0, self._first(bench))
+        actions = self.recorded["action"].tolist()
+        states = []
+        for t, action in enumerate([*actions, None]):
+            states.append(batch.snapshot(0))
+            self._same_state(t, states[t], bench)
+            if action is None:
+                break
+            undefined = [n for n in rewards if np.isnan(self.recorded[f"reward_{n}"][t])]
             try:
-                batch.run(turn, DISABLED)
+                batch.run(np.array([action]), DISABLED)
             except RuleError as error:
                 if not undefined:
                     raise Different(f"{', '.join(rewards)}[{t}]: {error}") from None
-                if self.world == "object":
-                    continue
             else:
                 if undefined:
                     raise Different(f"reward_{undefined[0]}[{t}]: found a number, recorded nan")
-            terms = batch.outputs.terms[self.row].tolist()
+            terms = batch.outputs.terms[0].tolist()
             for name, term in zip(rewards, terms):
                 if name not in undefined:
                     self._same(f"reward_{name}", t, term)
             for bit, name in enumerate(endings):
                 self._same(f"terminal_{name}", t, bool(int(terms[-1]) >> bit & 1))
+        for sight in sights:
+            self._see(sight, np.stack(states))
+
+    def _see(self, sight: str, states: NDArray[Any]) -> None:
+        """All states under a visibility function, each with a generator of its own."""
+        batch = _batch(_seeing(self.scenario.area, sight), self.world, _MOST_STATES)
+        for t, state in enumerate(states):
+            generator_to_row(np.random.default_rng(t), state["rng"])
+        batch.restore(np.arange(len(states)), states)
+        for t in range(len(states)):
+            self._same(f"observation_{sight}", t, batch.outputs.grid[t])
+            self._same("item", t, batch.outputs.item[t])
 
     # ---- representations ---------------------------------------------------------------------
 
     def _represent(self, name: str) -> None:
         """All states and observations at once, in a representation."""
-        layout = self.scenario.layout
         if f"representation_state_{name}_grid" in self.recorded:
-            shape = self.recorded["grid"].shape[1:3]
-            representation = Representation.of_state(self.scenario, shape, name)
-            grids = np.stack(
-                [cells_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe"
-            )
-            agents = np.stack([agent_of(state) for state in self.states])
-            self._same_arrays("state", representation, grids, agents)
+            grids = self.recorded["grid"]  # it has come out equal by now, and so has the rest
+            representation = Representation.of_state(self.scenario, grids.shape[1:3], name)
+            self._same_arrays("state", representation, grids, self.recorded["agent"])
         if f"representation_observation_{name}_grid" in self.recorded:
             representation = Representation.of_observation(self.scenario, name)
-            # they have come out equal by now
             grids = self.recorded["observation_partially_occluded"]
             agents = np.repeat(observer(self.scenario)[None], len(grids), axis=0)
             self._same_arrays("observation", representation, grids, agents)
@@ -341,11 +325,7 @@ class Replay:
         grids: NDArray[Any],
         agents: NDArray[np.int64],
     ) -> None:
-        layout = self.scenario.layout
-        items = np.stack(
-            [item_of(state, layout) for state in self.states], dtype=np.uint8, casting="unsafe"
-        )
-        arrays = representation.encode(grids, items, agents)
+        arrays = representation.encode(grids, self.recorded["item"], agents)
         for t in range(len(grids)):
             one = {key: array[t] for key, array in arrays.items()}
             if not representation.space.contains(one):
@@ -368,65 +348,92 @@ class Replay:
 
 # ---- worlds ------------------------------------------------------------------------------------
 
+_LARGEST = [14, 14]
+"""One layout for all recordings, so that they share programs."""
 
-_ONE_CELL = Area(0, 0, 0, 0)
-
-
-def _row(world: str) -> int:
-    return 1 if world == "batch" else 0
+_MOST_STATES = 241
 
 
 @cache
-def _batch(scenario: Scenario, world: str) -> Batch | ObjectBatch:
-    return make_batch(scenario, *((3, "compiled") if world == "batch" else (1, "object")))
+def _batch(scenario: Scenario, world: str, size: int) -> Batch | ObjectBatch:
+    return make_batch(scenario, size, "compiled" if world == "batch" else "object")
+
+
+_simulation = cache(Simulation)
 
 
 @cache
-def _bench(
-    world: str,
-    size: tuple[int, int, int],
-    order: tuple[int, ...],
-    area: Area,
-    sight: str,
-    rewards: tuple[str, ...],
-    endings: tuple[str, ...],
-) -> Batch | ObjectBatch:
-    """Worlds whose functions are chosen by data: one program for all of a size and an area, and
-    one for all rewards.
+def _judging(
+    order: tuple[int, ...], rewards: tuple[str, ...], endings: tuple[str, ...]
+) -> Scenario:
+    """Transitions by number, and functions to be asked about each step.
 
-    Args:
-        size: height, width and capacity of the layout.
-        order: of the transitions, by number.
+    Where the functions are the same, so is the program: which transitions run is data.
     """
-    height, width, capacity = size
-    call = {"absolute_counts": True, "threshold": 1.0, **VISIBILITY[sight]}
     ends = {
         "name": f"{EVERYTHING}:signals",
         "terminating_functions": [TERMINATING[name] for name in endings],
     }
-    scenario = load(
-        {
-            "map": "^",
-            "max_shape": [height, width],
-            "capacity": capacity,
-            "transition_functions": [
-                # as long for all, which is part of the program
-                {"name": f"{EVERYTHING}:any_transitions", "order": [*order, *[-1] * 12][:12]}
-            ],
-            "reward_functions": [*(REWARDS[name] for name in rewards), *[ends] * bool(endings)],
-            "terminating_function": "reach_exit",
-            "observation_function": {
-                "name": f"{EVERYTHING}:any_visibility",
-                "which": SIGHTS.index(call["name"]),
-                "absolute": call["absolute_counts"],
-                "threshold": call["threshold"],
-                "area": [[area.ymin, area.ymax], [area.xmin, area.xmax]],
-            },
-        }
+    return _bench(
+        transition_functions=[
+            # as long for all, which is part of the program
+            {"name": f"{EVERYTHING}:any_transitions", "order": [*order, *[-1] * 12][:12]}
+        ],
+        reward_functions=[*(REWARDS[name] for name in rewards), *[ends] * bool(endings)],
+        observation_function={"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
     )
-    batch = _batch(scenario, world)
-    batch.run(np.full(len(batch), RESTART), DISABLED)
-    return batch
+
+
+@cache
+def _seeing(area: Area, sight: str) -> Scenario:
+    """A visibility function by number: one program for all of an area."""
+    call = {"absolute_counts": True, "threshold": 1.0, **VISIBILITY[sight]}
+    return _bench(
+        transition_functions=[],
+        reward_functions=[],
+        observation_function={
+            "name": f"{EVERYTHING}:any_visibility",
+            "which": SIGHTS.index(call["name"]),
+            "absolute": call["absolute_counts"],
+            "threshold": call["threshold"],
+            "area": [[area.ymin, area.ymax], [area.xmin, area.xmax]],
+        },
+    )
+
+
+def _bench(**functions: Any) -> Scenario:
+    level = {"map": "^", "max_shape": _LARGEST, "terminating_function": "reach_exit"}
+    return load({**level, **functions})
+
+
+def _judges(simulation: Simulation, rewards: list[str], endings: list[str]) -> dict[str, BoundCall]:
+    """Functions tied to a world, by the names of what they are compared with."""
+    *scores, ends = _judging((), tuple(rewards), tuple(endings)).calls(Phase.REWARD)
+    names = [*(f"reward_{name}" for name in rewards), *(f"terminal_{name}" for name in endings)]
+    calls = [*scores, *ends.arguments["terminating_functions"]]
+    return {name: BoundCall(call, simulation.world) for name, call in zip(names, calls)}
+
+
+def _looker(area: Area, sight: str, simulation: Simulation) -> Callable[[], NDArray[np.uint8]]:
+    """Sees a world in a way of its own."""
+    call = BoundCall(_seeing(area, sight).visibility, simulation.world)
+    view, grid, item = View(area), np.empty((*area.shape, 3), np.uint8), np.empty(3, np.uint8)
+
+    def look() -> NDArray[np.uint8]:
+        view.look(simulation.world, AGENT)
+        call.run(view)
+        view.show(simulation.world, AGENT, grid, item)
+        return grid
+
+    return look
+
+
+def _or_nan(ask: Callable[[], Any]) -> Any:
+    """What a function says, NaN where it is not defined."""
+    try:
+        return ask()
+    except RuleError:
+        return np.nan
 
 
 def load(config: Entry) -> Scenario:
@@ -452,14 +459,10 @@ def _unknown_names(config: Any, key: str = "") -> Iterator[str]:
 # ---- soups: from a first state instead of a reset ----------------------------------------------
 
 
-_SOUP = 13
-"""Soups up to this size share their layout, and with it their programs."""
-
-
 def _config_of_soup(entry: Entry, recorded: Mapping[str, NDArray[Any]]) -> Entry:
     return {
         "map": "^",
-        "max_shape": [max(size, _SOUP) for size in recorded["grid"].shape[1:3]],
+        "max_shape": recorded["grid"].shape[1:3],
         "transition_functions": [{"name": name} for name in entry["transitions"]],
         "reward_functions": [],
         "terminating_function": {"name": "reach_exit"},
@@ -469,10 +472,11 @@ def _config_of_soup(entry: Entry, recorded: Mapping[str, NDArray[Any]]) -> Entry
 
 
 def _first_state(
-    scenario: Scenario, recorded: Mapping[str, NDArray[Any]], seed: int
+    scenario: Scenario, recorded: Mapping[str, NDArray[Any]], generator: np.random.Generator
 ) -> NDArray[Any]:
     """The row of a world that looks like the first state of a recording."""
-    world = Simulation(scenario).world
+    world = _simulation(scenario).world
+    world.clear()
     height, width = recorded["grid"].shape[1:3]
 
     def thing(appearance: NDArray[np.uint8]) -> int:
@@ -497,7 +501,7 @@ def _first_state(
     y, x, facing = recorded["agent"][0].tolist()
     world.position.y[AGENT], world.position.x[AGENT] = y, x
     world.agent.facing[AGENT] = facing
-    world.rng = np.random.default_rng(seed)
+    world.rng = generator
     return world.snapshot()
 
 

@@ -1,6 +1,5 @@
 """Built-in functions, called by name on states, equal what the reference recorded."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -24,15 +23,13 @@ from gv_engine.gridverse import (
     visibility_function_registry,
 )
 from gv_engine.language.system import RESET
-from tests.conformance import REWARDS, TERMINATING, VISIBILITY
+from tests.conformance import REWARDS, TERMINATING, VISIBILITY, entries, load
 
 DATA = Path(__file__).parent / "data"
-SOUPS = json.loads((DATA / "conformance_objects" / "index.json").read_text("utf-8"))
-EPISODES = [
-    entry
-    for entry in json.loads((DATA / "conformance" / "index.json").read_text("utf-8"))
-    if entry["kind"] == "episode" and entry["file"].endswith("seed1.npz")
-]
+RECORDINGS = DATA / "conformance"
+ENTRIES = entries(RECORDINGS)
+SOUPS = [entry for entry in ENTRIES if entry["file"] in ("soup.504.npz", "soup.522.npz")]
+EPISODES = [entry for entry in ENTRIES if entry["file"].endswith(".seed1.npz")]
 STATES = range(0, 240, 6)  # every sixth state of a soup will do
 
 
@@ -43,7 +40,7 @@ def factory(registry, entry):
 @pytest.fixture(scope="module", params=SOUPS, ids=lambda entry: entry["file"])
 def soup(request):
     """Entry of the index, arrays, and all states as objects."""
-    with np.load(DATA / "conformance_objects" / request.param["file"]) as arrays:
+    with np.load(RECORDINGS / request.param["file"]) as arrays:
         recorded = dict(arrays.items())
     keys = ("grid", "agent", "item", "content")
     states = [State.from_arrays(*arrays) for arrays in zip(*(recorded[key] for key in keys))]
@@ -113,9 +110,9 @@ def test_observations(soup, name):
 
 @pytest.mark.parametrize("entry", EPISODES, ids=lambda entry: entry["file"])
 def test_episodes(entry):
-    with np.load(DATA / "conformance" / entry["file"]) as arrays:
+    with np.load(RECORDINGS / entry["file"]) as arrays:
         recorded = dict(arrays.items())
-    env = Scenario.load(entry["config"]).inner_env()
+    env = load(entry["config"]).inner_env()
     env.set_seed(entry["seed"])
     env.reset()
     sight = f"observation_{entry['config']['observation_function']['name']}"

@@ -1,0 +1,232 @@
+"""What only compiled code uses, as the Python that it is: each line can be followed, none waits."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gv_engine import AGENT, Simulation
+from gv_engine.batches.compiled import rng_kernels
+from gv_engine.language.area import Area
+from gv_engine.reading.mixture import draw_member
+from gv_engine.worlds.layout import RNG
+from gv_engine.worlds.rng import generator_to_row
+from gv_engine.worlds.row_world import RowWorld
+from gv_engine.worlds.view import view_record
+from systems import observation, visibility
+from tests.boards import scenario
+
+# ---- observations ------------------------------------------------------------------------------
+
+
+class Cells:
+    """The cells of a row as compiled code has them: no bounds between the lines."""
+
+    def __init__(self, at):
+        self.shape = at.shape
+        self._all = at.ravel()
+
+    def __getitem__(self, y):
+        return self._all[y * self.shape[1] :]
+
+
+class Row(RowWorld):
+    """A row with what observations ask of it."""
+
+    def __init__(self, layout, row):
+        super().__init__(layout, row)
+        self.at = Cells(row["at"])
+
+    def state_of(self, e):
+        return self.appearance(e)[1]
+
+
+def view_of(area, by_bits):
+    """The record of a view with the methods that compiled code gives it."""
+    (record,) = view_record(area, by_bits).view(np.recarray)
+    for name in record.dtype.names:
+        if record.dtype[name].shape:
+            record[name].fill(7)  # whatever was looked at before
+    view = SimpleNamespace(**{name: record[name] for name in record.dtype.names})
+    for name, function in (observation.BY_BITS if by_bits else observation.BY_CELLS).items():
+        setattr(view, name, partial(function, view))
+    return view
+
+
+BOARD = """
+    #K.D.
+    .dE#B
+    ob^_T
+    b.#.o
+"""
+AREAS = [
+    [[-2, 0], [-1, 1]],
+    [[-3, 0], [-2, 2]],
+    [[-6, 0], [-3, 3]],
+    [[-2, 0], [-3, 1]],
+    [[-1, 0], [0, 2]],
+    [[0, 0], [0, 0]],
+]
+
+
+@pytest.mark.parametrize("area", AREAS)
+@pytest.mark.parametrize(
+    ("sight", "by_bits"),
+    [("fully_transparent", False), ("partially_occluded", False), ("partially_occluded", True)],
+)
+def test_from_anywhere_it_is_the_view_of_the_object_world(sight, by_bits, area):
+    played = scenario(BOARD, observation_function={"name": sight, "area": area})
+    simulation = Simulation(played)
+    simulation.reset(np.random.default_rng(0))
+    world = simulation.world
+    view = view_of(played.area, by_bits)
+    shape = (*played.area.shape, 3)
+    for y, x in np.ndindex(world.height, world.width):
+        for facing in range(4):
+            world.position.y[AGENT], world.position.x[AGENT] = y, x
+            world.agent.facing[AGENT] = facing
+            world.agent.holding[AGENT] = world.at[(y + 1) % world.height, x]
+            row = Row(played.layout, world.snapshot())
+            grid, item = np.full(shape, 9, np.uint8), np.full(3, 9, np.uint8)
+            observation.look(row, AGENT, view)
+            played.visibility.system.function(row, AGENT, view)
+            observation.show(row, AGENT, view, grid, item)
+            expected, held = np.zeros(shape, np.uint8), np.zeros(3, np.uint8)
+            simulation.observe(expected, held)
+            np.testing.assert_array_equal(grid, expected)
+            np.testing.assert_array_equal(item, held)
+            if not by_bits:
+                np.testing.assert_array_equal(view.entity, simulation.view.entity)
+                np.testing.assert_array_equal(view.opaque, simulation.view.opaque)
+
+
+# ---- rays --------------------------------------------------------------------------------------
+
+
+def test_a_table_of_rays_is_as_wide_as_the_longest():
+    assert visibility.rays(Area(0, 0, 0, 0)).tolist() == [[0]] * 4
+    # from beyond the view no ray begins in it, and a record has no columns of nothing
+    assert visibility.rays(Area(-3, -2, -1, 1)).tolist() == [[-1]] * 12
+    table = visibility.rays(Area(-1, 0, 0, 1))
+    assert {*table.ravel().tolist()} == {-1, 0, 1, 2, 3}
+    assert table[:, 0].tolist() == [2] * 9
+
+
+@pytest.mark.parametrize(
+    "sight",
+    [
+        {"name": "raytracing"},
+        {"name": "raytracing", "absolute_counts": False, "threshold": 0.5},
+        {"name": "stochastic_raytracing"},
+    ],
+)
+def test_from_beyond_the_view_light_reaches_nothing(sight):
+    played = scenario(
+        "...\n...\n...\n.^.", observation_function={**sight, "area": [[-3, -2], [-1, 1]]}
+    )
+    simulation = Simulation(played)
+    simulation.reset(np.random.default_rng(0))
+    assert not simulation.look().seen.any()
+
+
+# ---- draws -------------------------------------------------------------------------------------
+
+
+def record_of(generator):
+    (record,) = np.zeros(1, RNG).view(np.recarray)
+    generator_to_row(generator, record)
+    return record
+
+
+def shuffled(draw, n):
+    values = np.arange(n)
+    draw(values)
+    return values
+
+
+DRAWS = {
+    "random": ((), lambda r: rng_kernels.random(r), lambda g: g.random()),
+    **{
+        f"integers({low}, {high})": (
+            (low, high),
+            rng_kernels.integers,
+            lambda g, low, high: g.integers(low, high),
+        )
+        for low, high in [
+            *((0, 1), (0, 2), (-3, 4), (2, 9), (0, 3 * 2**30), (0, 2**32 - 1), (0, 2**32)),
+            *(
+                (5, 2**32 + 6),
+                (0, 2**32 + 2**31),
+                (-(2**61), 2**62),
+                (0, 2**63 - 1),
+                (1, 2**62 + 2),
+            ),
+        ]
+    },
+    **{
+        f"shuffle({n})": (
+            (n,),
+            lambda r, n: shuffled(partial(rng_kernels.shuffle, r), n),
+            lambda g, n: shuffled(g.shuffle, n),
+        )
+        for n in (0, 1, 2, 5, 17, 40)
+    },
+    **{
+        f"pick({n}, {size})": (
+            (n, size),
+            rng_kernels.pick,
+            lambda g, n, size: g.choice(n, size=size, replace=False),
+        )
+        for n, size in [
+            *((1, 1), (2, 2), (9, 3), (20, 20), (300, 0), (300, 40)),
+            *((10_000, 201), (10_001, 200), (10_001, 201), (10_001, 10_001), (10_050, 201)),
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_are_those_of_numpy(name):
+    arguments, ours, numpys = DRAWS[name]
+    large = name.startswith("pick(10")
+    for seed in range(2 if large else 20):
+        generator = np.random.default_rng(seed)
+        record = record_of(generator)
+        with np.errstate(over="ignore"):  # as 64 bits have it
+            for _ in range(1 if large else 5):
+                found = ours(record, *arguments)
+                np.testing.assert_array_equal(found, numpys(generator, *arguments))
+                # what comes next finds half a word left over
+                assert rng_kernels.integers(record, 0, 10) == generator.integers(10)
+        assert record == record_of(generator)
+
+
+@pytest.mark.parametrize("last", [1, 2, 5, 255, 256, 70_000, 2**20 + 1, 2**31])
+def test_a_masked_draw_takes_the_first_that_fits(last):
+    generator = np.random.default_rng(last)
+    record = record_of(generator)
+    mask = (1 << last.bit_length()) - 1
+    for _ in range(50):
+        expected = last + 1
+        while expected > last:
+            expected = int(generator.integers(2**32, dtype=np.uint32)) & mask
+        with np.errstate(over="ignore"):
+            assert rng_kernels._interval(record, last) == expected
+
+
+def test_no_draw_is_made_from_nothing():
+    record = record_of(np.random.default_rng(0))
+    for low, high in ((0, 0), (3, 3), (3, 2)):
+        with pytest.raises(ValueError, match="a draw from nothing: low >= high"):
+            rng_kernels.integers(record, low, high)
+    with pytest.raises(ValueError, match="more than there are"):
+        rng_kernels.pick(record, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "member"), [(0.0, 0), (0.24, 0), (0.25, 1), (0.74, 1), (0.75, 2), (0.99, 2)]
+)
+def test_a_member_is_drawn_by_its_share(drawn, member):
+    members = [SimpleNamespace(share=share) for share in (0.25, 0.75, 1.0)]
+    assert draw_member(SimpleNamespace(random=lambda: drawn), members) == member

@@ -1,0 +1,364 @@
+"""Boxes, obstacles, telepods, and the rewards that go with them, on small boards in both worlds."""
+
+import pytest
+
+from gv_engine import RuleError
+from gv_engine.language.geometry import (
+    ACTUATE,
+    MOVE_BACKWARD,
+    MOVE_FORWARD,
+    MOVE_LEFT,
+    MOVE_RIGHT,
+    PICK_N_DROP,
+    TURN_LEFT,
+    TURN_RIGHT,
+    manhattan,
+)
+from gv_engine.language.system import REGISTRIES, Phase
+
+TRANSITIONS = [
+    *("move_agent", "turn_agent", "actuate_door", "actuate_box", "pickndrop", "move_obstacles"),
+    "teleport",
+]
+LEGEND = {
+    "1": {"object": "Telepod", "color": "RED"},
+    "2": {"object": "Telepod", "color": "BLUE"},
+    "w": {"object": "Wall", "agent": "RIGHT"},
+    "k": {"object": "Key", "color": "RED", "agent": "RIGHT"},
+    "o": "MovingObstacle",
+    "x": {"object": "MovingObstacle", "agent": "RIGHT"},
+    "R": {"object": "Exit", "color": "RED"},
+    "G": {"object": "Exit", "color": "GREEN"},
+    "b": {"object": "Beacon", "color": "RED"},
+    "e": {"object": "Exit", "color": "RED", "agent": "RIGHT"},
+}
+OVERLAP = {"name": "overlap", "object_type": "Key"}
+RULES = {
+    "legend": LEGEND,
+    "transition_functions": TRANSITIONS,
+    "reward_functions": [
+        {**OVERLAP, "reward_on": 2.0, "reward_off": -0.5},
+        {"name": "bump_moving_obstacle", "reward": -3.0},
+        {"name": "bump_into_wall", "reward": -0.75},
+        {"name": "reduce_sum", "reward_functions": ["bump_moving_obstacle", "bump_into_wall"]},
+    ],
+    "terminating_function": {
+        "name": "reduce_any",
+        "terminating_functions": [
+            "bump_moving_obstacle",
+            {"name": "reduce_all", "terminating_functions": [OVERLAP, "bump_into_wall"]},
+        ],
+    },
+}
+
+
+@pytest.fixture
+def things(play):
+    """Plays actions on a map under `RULES`."""
+    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
+
+
+# ---- boxes -------------------------------------------------------------------------------------
+
+
+def test_a_box_opens_and_is_gone(things):
+    game = things(">B.")
+    assert game.mask == {"TURN_LEFT", "TURN_RIGHT", "ACTUATE"}
+    assert game.act(ACTUATE).board == ">.."
+    assert game.act(MOVE_FORWARD).board == ".>."
+
+
+@pytest.mark.parametrize("action", [MOVE_FORWARD, TURN_LEFT, PICK_N_DROP])
+def test_other_actions_open_no_box(things, action):
+    assert "B" in things(">B", action).board
+
+
+@pytest.mark.parametrize("picture", [">#", ">K", ">.B", "B>.", ">"])
+def test_only_a_box_ahead_is_opened(things, picture):
+    game = things(picture)
+    assert "ACTUATE" not in game.mask
+    assert game.act(ACTUATE).board == picture
+
+
+# ---- moving obstacles --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("^#o.", "^#.o"),
+        ("^#.o", "^#o."),
+        ("^##\n##o\n##.", "^##\n##.\n##o"),
+        ("^#.\n##o\n###", "^#o\n##.\n###"),
+        # in order of their cells: the first one has no room yet when the second one makes some
+        ("^#oo.", "^#o.o"),
+        ("^##\n#oo\n##.", "^##\n#o.\n##o"),
+        # the second one follows the first
+        ("^#.oo", "^#oo."),
+    ],
+)
+def test_an_obstacle_goes_where_there_is_floor(things, before, after):
+    assert things(before, ACTUATE).board == after
+
+
+@pytest.mark.parametrize("thing", "#KE_BTb")
+def test_an_obstacle_goes_nowhere_else(things, thing):
+    picture = f"^#{thing}\n##o\n##{thing}"
+    assert things(picture, ACTUATE, ACTUATE, ACTUATE).board == picture
+
+
+def test_an_obstacle_wanders_everywhere_in_time_and_alike_in_both_worlds(things):
+    seen = set()
+    for seed in range(20):
+        game = things("...\n.o.\n...\n##v", seed=seed)
+        seen.add(game.act(ACTUATE).board.split("\n##")[0].replace("\n", "/"))
+    assert seen == {".o./.../...", ".../o../...", ".../..o/...", ".../.../.o."}
+
+
+def test_the_agent_is_no_obstacle_to_an_obstacle(things):
+    game = things("o>#", ACTUATE)
+    assert game.terminated
+    assert game.terms["bump_moving_obstacle"] == -3.0
+
+
+def test_obstacles_and_telepods_make_no_action_valid(things):
+    assert things(">#\no.\n1.\n1.").mask == {"TURN_LEFT", "TURN_RIGHT", "MOVE_RIGHT"}
+
+
+# ---- telepods ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (">1.1", ".1.>"),
+        (">1.\n..1", ".1.\n..>"),
+        (">1.2", ".>.2"),  # of another colour
+        (">1..", ".>.."),  # alone
+        (">1.2\n...1", ".1.2\n...>"),
+    ],
+)
+def test_a_telepod_leads_to_the_other_of_its_colour(things, before, after):
+    game = things(before, MOVE_FORWARD)
+    assert game.board.replace("T", "1") == after.replace("2", "1")
+
+
+def test_who_stays_on_a_telepod_goes_back(things):
+    assert things(">1.1", MOVE_FORWARD, TURN_LEFT).board.replace("T", "1") == ".^.1"
+
+
+def test_one_of_several_telepods_is_drawn(things):
+    ends = {things(">1.1\n.1..", MOVE_FORWARD, seed=seed).board for seed in range(20)}
+    assert len(ends) == 2
+    assert all(board[1] == "T" for board in ends)
+
+
+# ---- rewards and ends --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("picture", "action", "bumped"),
+    [
+        (">#", MOVE_FORWARD, True),
+        ("#>", MOVE_BACKWARD, True),
+        ("#\n>", MOVE_LEFT, True),
+        (">\n#", MOVE_RIGHT, True),
+        (">#", TURN_LEFT, False),
+        (">#", ACTUATE, False),
+        (">#", PICK_N_DROP, False),
+        (">.", MOVE_FORWARD, False),
+        (">D", MOVE_FORWARD, False),  # blocks, but is no wall
+        (">", MOVE_FORWARD, False),  # beyond the grid is no wall either
+        ("^", MOVE_FORWARD, False),
+        ("w.", TURN_LEFT, True),  # in a wall already
+        ("w.", MOVE_FORWARD, False),
+    ],
+)
+def test_bumping_into_a_wall(things, picture, action, bumped):
+    game = things(picture, action)
+    assert game.terms["bump_into_wall"] == (-0.75 if bumped else 0.0)
+    assert game.terms["reduce_sum"] == (-1.0 if bumped else 0.0)
+    assert not game.terminated
+
+
+def test_overlap(things):
+    game = things(">K", TURN_LEFT)
+    assert game.terms["overlap"] == -0.5
+    assert game.act(TURN_RIGHT, MOVE_FORWARD).terms["overlap"] == 2.0
+    # in the hand it is under nobody's feet
+    assert things("k.", TURN_LEFT).terms["overlap"] == 2.0
+    assert things(">K.", PICK_N_DROP, MOVE_FORWARD).terms["overlap"] == -0.5
+
+
+def test_overlap_with_floor(things):
+    over_floor = {"name": "overlap", "object_type": "Floor"}
+    changed = [over_floor, *RULES["reward_functions"][1:]]
+    game = things(">K", TURN_LEFT, reward_functions=changed)
+    assert game.terms["overlap"] == 1.0
+    assert game.act(TURN_RIGHT, MOVE_FORWARD).terms["overlap"] == 0.0
+
+
+def test_standing_where_an_obstacle_is(things):
+    closed_in = "x##\n###"
+    game = things(closed_in, TURN_LEFT)
+    assert (game.terms["bump_moving_obstacle"], game.terminated) == (-3.0, True)
+    assert game.terms["reduce_sum"] == -1.0
+    game = things("o#>", TURN_LEFT)
+    assert (game.terms["bump_moving_obstacle"], game.terminated) == (0.0, False)
+
+
+def test_any_and_all_of_several_ends(things):
+    assert not things("k.", TURN_LEFT).terminated  # on the key alone
+    assert not things(">#", MOVE_FORWARD).terminated  # into the wall alone
+    assert things("k#", MOVE_FORWARD).terminated  # both
+    assert things("x#", TURN_LEFT).terminated  # the other one of the two
+
+
+# ---- distances ---------------------------------------------------------------------------------
+
+EXIT = {"object_type": "Exit"}
+FAR = {
+    "legend": LEGEND,
+    "transition_functions": TRANSITIONS,
+    "reward_functions": [
+        {"name": "proportional_to_distance", **EXIT, "reward_per_unit_distance": -0.5},
+        {
+            "name": "proportional_to_distance",
+            **EXIT,
+            "distance_function": "euclidean",
+        },
+        {"name": "getting_closer_shortest_path", **EXIT},
+    ],
+    "terminating_function": "reach_exit",
+}
+
+
+@pytest.fixture
+def far(play):
+    """Plays actions on a map under `FAR`; gives what the functions said."""
+    return lambda picture, *actions, **changes: (
+        play(picture, *actions, **{**FAR, **changes}).batch.outputs.terms[1].tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("picture", "manhattan", "euclidean"),
+    [
+        ("^..\n...\n..E", 4, 8**0.5),
+        ("E..\n...\n..^", 4, 8**0.5),
+        ("^...E", 4, 4.0),
+        ("^\n.\nE", 2, 2.0),
+        ("...^\n.E..", 3, 5**0.5),
+        ("e.", 0, 0.0),
+    ],
+)
+def test_in_proportion_to_the_distance(far, picture, manhattan, euclidean):
+    assert far(picture, TURN_LEFT)[:2] == [-0.5 * manhattan, -euclidean]
+
+
+@pytest.mark.parametrize(
+    ("picture", "action", "worth"),
+    [
+        (">.E", MOVE_FORWARD, 1.0),
+        (".>E", MOVE_BACKWARD, -1.0),
+        (">.E", TURN_LEFT, 0.0),
+        # round the wall: away from the exit is the way to it
+        ("v#E\n...", MOVE_FORWARD, 1.0),
+        (".#E\n>..", MOVE_LEFT, -1.0),
+        ("...\n^#E\n.#.\n...", MOVE_FORWARD, 1.0),
+        ("...\n^#E\n.#.\n.#.", MOVE_BACKWARD, -1.0),
+        # no way at all, before or after
+        (">.#E", MOVE_FORWARD, 0.0),
+        (">d.E", ACTUATE, 1.0),  # there is one now
+        (">D.E", ACTUATE, 0.0),
+        (">B.E", ACTUATE, 1.0),
+        (">KTE", MOVE_FORWARD, 1.0),  # one can walk over these
+        (">o#E", TURN_LEFT, 0.0),
+    ],
+)
+def test_the_shortest_path(far, picture, action, worth):
+    assert far(picture, action)[2] == worth
+
+
+def test_the_shortest_path_needs_exactly_one(far):
+    for picture in ("E>E", ">.."):
+        with pytest.raises(RuleError, match="needs exactly one object of its object_type"):
+            far(picture, TURN_LEFT)
+
+
+def test_the_shortest_path_of_a_grid_of_any_shape(far):
+    assert far(".....E\n######\n>.....", MOVE_FORWARD)[2] == 0.0
+    assert far(".....E\n.#####\n.>....", MOVE_BACKWARD)[2] == 1.0
+    assert far("E\n.\n.\nv\n.", MOVE_FORWARD)[2] == -1.0
+
+
+# ---- memory ------------------------------------------------------------------------------------
+
+MEMORY = {
+    "legend": LEGEND,
+    "transition_functions": TRANSITIONS,
+    "reward_functions": ["reach_exit_memory"],
+    "terminating_function": "reach_exit",
+}
+
+
+@pytest.mark.parametrize(
+    ("picture", "worth"),
+    [
+        (">R.b\n...G", 1.0),
+        (">G.b\n...R", -1.0),
+        (">..b\n.RG.", 0.0),
+        (">R..\n...b", 1.0),
+        ("b...\n.>G.", -1.0),
+        ("....\n.>R.\nb.b.", 1.0),
+    ],
+)
+def test_the_exit_of_the_beacons_colour_is_the_good_one(play, picture, worth):
+    game = play(picture, MOVE_FORWARD, **MEMORY)
+    assert game.reward == worth
+    assert game.terminated == (worth != 0)
+
+
+def test_without_a_beacon_nobody_knows(play):
+    with pytest.raises(RuleError, match="there is no Beacon on the grid"):
+        play(">R", MOVE_FORWARD, **MEMORY)
+
+
+def test_parameters_of_memory(play):
+    rewards = [{"name": "reach_exit_memory", "reward_good": 4.0, "reward_bad": -2.0}]
+    for thing, worth in (("R", 4.0), ("G", -2.0), (".", 0.0)):
+        game = play(f">{thing}b", MOVE_FORWARD, **{**MEMORY, "reward_functions": rewards})
+        assert game.reward == worth
+
+
+# ---- what a scenario may leave out -------------------------------------------------------------
+
+ON_OFF = {"reward_on": 1.0, "reward_off": 0.0}
+CLOSER = {"reward_closer": 1.0, "reward_further": -1.0}
+DEFAULTS = {
+    (Phase.RESET, "empty"): {"random_agent": False, "random_exit": False},
+    (Phase.RESET, "dynamic_obstacles"): {"random_agent": False},
+    (Phase.REWARD, "living_reward"): {"reward": -1.0},
+    (Phase.REWARD, "overlap"): ON_OFF,
+    (Phase.REWARD, "reach_exit"): ON_OFF,
+    (Phase.REWARD, "bump_moving_obstacle"): {"reward": -1.0},
+    (Phase.REWARD, "bump_into_wall"): {"reward": -1.0},
+    (Phase.REWARD, "proportional_to_distance"): {
+        "distance_function": manhattan,
+        "reward_per_unit_distance": -1.0,
+    },
+    (Phase.REWARD, "getting_closer"): {"distance_function": manhattan, **CLOSER},
+    (Phase.REWARD, "getting_closer_shortest_path"): CLOSER,
+    (Phase.REWARD, "actuate_door"): {"reward_open": 1.0, "reward_close": -1.0},
+    (Phase.REWARD, "pickndrop"): {"reward_pick": 1.0, "reward_drop": -1.0},
+    (Phase.REWARD, "reach_exit_memory"): {"reward_good": 1.0, "reward_bad": -1.0},
+    (Phase.VISIBILITY, "raytracing"): {"absolute_counts": True, "threshold": 1.0},
+}
+
+
+@pytest.mark.parametrize(("phase", "name"), DEFAULTS)
+def test_defaults_are_those_of_the_specification(phase, name):
+    parameters = REGISTRIES[phase][name].parameters
+    found = {p.name: p.default for p in parameters if not p.required}
+    assert found == DEFAULTS[phase, name]
+    assert [*map(type, found.values())] == [*map(type, DEFAULTS[phase, name].values())]
