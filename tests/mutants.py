@@ -44,7 +44,6 @@ FILES = (
     *(f"systems/{path.name}" for path in sorted(ROOT.glob("systems/[a-z]*.py"))),
     "gv_engine/worlds/bound_call.py",
     "gv_engine/language/geometry.py",
-    "gv_engine/reading/mixture.py",
     "gv_engine/worlds/rng.py",
     "gv_engine/worlds/simulation.py",
     "gv_engine/language/verbs.py",
@@ -148,7 +147,7 @@ def _mutant(file: str, source: str, changed: str) -> Mutant:
     function, first, last = "", 1, len(one)
     for node in ast.walk(ast.parse(source)):  # the outermost come first
         if isinstance(node, ast.FunctionDef) and not function:
-            top = min(part.lineno for part in (node, *node.decorator_list))
+            top = min([node.lineno, *(part.lineno for part in node.decorator_list)])
             if top <= start + 1 <= (node.end_lineno or top):
                 function, first, last = node.name, top, node.end_lineno or top
     return Mutant(file, function, first, last, start + 1, was, now, changed)
@@ -170,9 +169,9 @@ class _Meaning(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        inner = self.generic_visit(node.operand)
-        twice = isinstance(node.op, ast.Not) and isinstance(inner, ast.UnaryOp)
-        return inner.operand if twice and isinstance(inner.op, ast.Not) else node
+        inner: Any = self.generic_visit(node.operand)
+        twice = isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.Not)
+        return inner.operand if twice and isinstance(node.op, ast.Not) else node
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         guards = {part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)}

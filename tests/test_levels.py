@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 
-from components.appearance import YELLOW
+from components.appearance import FLOOR, YELLOW
 from components.doors import LOCKED
-from components.objects import BEACON, DOOR, EXIT, FLOOR, KEY, MOVING_OBSTACLE, TELEPOD, WALL
+from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine import AGENT, Scenario, ScenarioError, Simulation
 from gv_engine.language.geometry import BACKWARD, FORWARD, RIGHT
 from gv_engine.language.objects import COLORS
@@ -96,7 +97,7 @@ def test_exits_and_agents_anywhere():
 
 
 def test_a_key_and_a_door():
-    walls, doors, keys, agents = (Counter() for _ in range(4))
+    walls, doors, keys, agents = (Counter[Any]() for _ in range(4))
     for level in levels(name="keydoor", shape=[5, 7]):
         (door,), (key,) = level.where(DOOR), level.where(KEY)
         assert level.where(WALL) == border(5, 7) | {(y, door[1]) for y in (1, 2, 3)} - {door}

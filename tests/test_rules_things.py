@@ -1,5 +1,7 @@
 """Boxes, obstacles, telepods, and the rewards that go with them, on small boards in both worlds."""
 
+from typing import Any
+
 import pytest
 
 from gv_engine import RuleError
@@ -33,7 +35,7 @@ LEGEND = {
     "e": {"object": "Exit", "color": "RED", "agent": "RIGHT"},
 }
 OVERLAP = {"name": "overlap", "object_type": "Key"}
-RULES = {
+RULES: dict[str, Any] = {
     "legend": LEGEND,
     "transition_functions": TRANSITIONS,
     "reward_functions": [
@@ -335,7 +337,7 @@ def test_parameters_of_memory(play):
 
 ON_OFF = {"reward_on": 1.0, "reward_off": 0.0}
 CLOSER = {"reward_closer": 1.0, "reward_further": -1.0}
-DEFAULTS = {
+DEFAULTS: dict[tuple[Phase, str], dict[str, Any]] = {
     (Phase.RESET, "empty"): {"random_agent": False, "random_exit": False},
     (Phase.RESET, "dynamic_obstacles"): {"random_agent": False},
     (Phase.REWARD, "living_reward"): {"reward": -1.0},
