@@ -276,6 +276,10 @@ def memory_rooms(shape, layout=(2, 2), num_beacons=1, num_exits=2, colors=COLORS
             "found shape [5, 6]: both sides must be odd",
         ),
         (
+            level(name="crossing", shape=[6, 5], num_rivers=1, object_type="Wall"),
+            "found shape [6, 5]: both sides must be odd",
+        ),
+        (
             level(name="crossing", shape=[3, 5], num_rivers=1, object_type="Wall"),
             "found shape [3, 5], it needs at least [5, 5]",
         ),

@@ -46,11 +46,13 @@ def view_of(area, by_bits):
 
 
 BOARD = """
-    #K.D.
-    .dE#B
-    ob^_T
-    b.#.o
+    #K.D......#
+    .dE#B..T.K.
+    ob^_T.#d.o.
+    b.#.o...#.D
 """
+"""Wider than high, for a row too."""
+
 AREAS = [
     [[-2, 0], [-1, 1]],
     [[-3, 0], [-2, 2]],
@@ -90,6 +92,15 @@ def test_from_anywhere_it_is_the_view_of_the_object_world(visible, by_bits, area
             if not by_bits:
                 np.testing.assert_array_equal(view.entity, simulation.view.entity)
                 np.testing.assert_array_equal(view.opaque, simulation.view.opaque)
+
+
+def test_a_look_begins_with_nothing_seen():
+    played = scenario(BOARD)
+    simulation = Simulation(played)
+    simulation.reset(np.random.default_rng(0))
+    view = view_of(played.area, by_bits=True)
+    sight.look(Row(played.layout, simulation.world.snapshot()), AGENT, view)
+    assert not view.seen_rows.any()
 
 
 # ---- rays --------------------------------------------------------------------------------------

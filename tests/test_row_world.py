@@ -5,14 +5,18 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from components.appearance import FLOOR, YELLOW
+from components.objects import EXIT, KEY, WALL
 from gv_engine import Scenario
 from gv_engine.language.frame import Frame
+from gv_engine.language.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
 from gv_engine.reading.library import names
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.world import AGENT
 from systems.rendering import draw_state_and_observation
+from tests import boards
 
 
 @pytest.mark.parametrize("name", names())
@@ -50,3 +54,41 @@ def test_what_is_held_shows_in_a_row():
     assert row.appearance(0) == world.appearance(0) == (2, 0, 0)
     assert row.key.has[key]
     assert not row.key.has[AGENT]
+
+
+def frames_of(picture, *actions, **changes):
+    """What is drawn at the start and after each action."""
+    simulation = Simulation(boards.scenario(picture, **changes))
+    simulation.reset(np.random.default_rng(0))
+    frames: list[Frame] = []
+    simulation.render(frames.append)
+    for action in actions:
+        simulation.step(action)
+        simulation.render(frames.append)
+    return frames
+
+
+def test_a_frame_tells_what_happened():
+    start, picked, moved = frames_of(
+        "#.\n>K\nE.", PICK_N_DROP, MOVE_RIGHT, max_steps=2, name="key-to-go"
+    )
+    assert (start.title, start.steps, start.max_steps) == ("key-to-go", 0, 2)
+    assert (start.action, start.outcome) == ("", "")
+    assert (start.agent, start.item) == ((1, 0, RIGHT), (0, 0, 0))
+    assert start.grid[:, :, 0].tolist() == [[WALL, FLOOR], [FLOOR, KEY], [EXIT, FLOOR]]
+    assert (picked.action, picked.item, picked.outcome) == ("PICK_N_DROP", (KEY, 0, YELLOW), "")
+    assert picked.terms == {
+        "living_reward": -1.0,
+        "reach_exit": 0.0,
+        "actuate_door": 0.0,
+        "pickndrop": 1.0,
+    }
+    assert (picked.reward, picked.total, picked.steps) == (0.0, 0.0, 1)
+    assert (moved.action, moved.outcome) == ("MOVE_RIGHT", "terminated")
+    assert frames_of("^.", TURN_LEFT, max_steps=1)[1].outcome == "truncated"
+
+
+def test_a_frame_is_lit_where_the_agent_sees():
+    red = {"r": {"object": "Key", "color": "RED"}}
+    (frame,) = frames_of("..#.\n>rd.\n..#.", legend=red)
+    assert frame.seen.astype(int).tolist() == [[1, 1, 1, 0]] * 3
