@@ -15,6 +15,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 PATHS = {
+    "gv_engine.episode_folder": "gv_engine.rollouts.episode_folder",
+    "gv_engine.errors": "gv_engine.language.errors",
     "gv_engine.geometry": "gv_engine.language.geometry",
     "gv_engine.mathy": "gv_engine.families.algebra",
     "gv_engine.objects": "gv_engine.language.objects",
@@ -51,4 +53,4 @@ class _Finder(MetaPathFinder, Loader):
 
 def open_all() -> None:
     """From now on, the short paths can be imported."""
-    sys.meta_path.append(_Finder())
+    sys.meta_path.insert(0, _Finder())  # ahead of what an old checkout has left in their place

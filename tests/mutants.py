@@ -45,6 +45,7 @@ FILES = (
     *(f"systems/{path.name}" for path in sorted(ROOT.glob("systems/[a-z]*.py"))),
     "gv_engine/worlds/bound_call.py",
     "gv_engine/language/geometry.py",
+    "gv_engine/batches/compiled/sight.py",
     "gv_engine/worlds/rng.py",
     "gv_engine/worlds/simulation.py",
     "gv_engine/language/verbs.py",
@@ -275,7 +276,8 @@ class Test:
     kills: Counter[str]
 
     def reaches(self, mutant: Mutant) -> bool:
-        return any(
+        # what calls no function at all reads what they declare, defaults for instance
+        return not self.reached or any(
             file == mutant.file and mutant.first <= line <= mutant.last
             for file, line in self.reached
         )
@@ -372,7 +374,7 @@ class Hunt:
 
     def _notice(self, mutant: Mutant, tests: list[Test]) -> bool:
         """Whether a test fails, or does not come to an end."""
-        # what is excused is tried on quick tests alone, as each of these runs all that there are
+        # survivors run all that there is: what is excused, the quick tests alone
         patience = QUICK if mutant.name in self.reasons else math.inf
         chosen = [t for t in tests if t.seconds < patience and t.reaches(mutant)]
         chosen.sort(key=lambda test: (-test.kills[mutant.function], test.seconds))
