@@ -249,8 +249,7 @@ def test_text_shows_the_same_in_both_worlds():
 PYTHON = '''
 import json
 
-from gv_engine import TRANSITION
-from gv_engine import system
+from gv_engine import TRANSITION, system
 
 
 @system(TRANSITION)
@@ -323,8 +322,7 @@ def test_environments_say_which_world_they_step(env_id, options, world):
 # ---- the cache of compiled programs ------------------------------------------------------------
 
 HELPED = '''
-from gv_engine import REWARD
-from gv_engine import system
+from gv_engine import REWARD, system
 
 WORTH = {worth}
 

@@ -89,8 +89,7 @@ def test_drawn_seeds_can_be_typed():
 
 
 FAILING = """
-from gv_engine import TRANSITION
-from gv_engine import system
+from gv_engine import TRANSITION, system
 from gv_engine.language.geometry import TURN_LEFT, TURN_RIGHT
 @system(TRANSITION)
 def give_up(w, agent):

@@ -29,8 +29,7 @@ CAVE += [GO, GO, "MOVE_LEFT", GO, GO]
 PROCESSOR = '''
 import esper
 from components import Agent, Position, Solid
-from gv_engine import object_type
-from gv_engine import component
+from gv_engine import component, object_type
 from gv_engine.language.geometry import ACTUATE, step_x, step_y
 
 @component

@@ -13,8 +13,7 @@ from gv_engine.batches.compiled import reach
 from gv_engine.checking.lockstep import examine
 
 RULES = '''
-from gv_engine import TRANSITION
-from gv_engine import system
+from gv_engine import TRANSITION, system
 from gv_engine.language.geometry import ACTUATE, PICK_N_DROP, step_x, step_y
 from systems.queries import ahead, here
 
@@ -212,8 +211,7 @@ def test_a_cache_that_several_processes_fill_at_once(tmp_path):
 
 
 STRAY = """
-from gv_engine import TRANSITION
-from gv_engine import system
+from gv_engine import TRANSITION, system
 
 @system(TRANSITION)
 def stray(w, agent, y: int = 0, facing: int = 0):
@@ -248,8 +246,7 @@ def test_a_misspelt_column_is_named(tmp_path):
 
 ANY_PYTHON = """
 import json
-from gv_engine import TRANSITION
-from gv_engine import system
+from gv_engine import TRANSITION, system
 
 @system(TRANSITION)
 def dictionary(w, agent):

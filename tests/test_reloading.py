@@ -26,8 +26,7 @@ observation_function: {name: fully_transparent, area: [[-1, 0], [0, 0]]}
 terminating_function: reach_exit
 """
 RULES = """\
-from gv_engine import REWARD
-from gv_engine import system
+from gv_engine import REWARD, system
 from .money import COIN
 
 @system(REWARD)

@@ -420,8 +420,7 @@ PROCESSOR = '''
 import esper
 
 from components import Agent, Door, Position
-from gv_engine import TRANSITION
-from gv_engine import system
+from gv_engine import TRANSITION, system
 from systems.queries import ahead
 
 
