@@ -379,7 +379,7 @@ import gv_engine
 from gv_engine.commands import main
 assert main(["list"]) == 0
 try:
-    import gv_engine.families.algebra
+    from gv_engine.mathy import MathyEnv
 except ModuleNotFoundError as error:
     assert f"{sys.executable} -m pip install 'mathy-core>=" in str(error), error
 else:

@@ -22,7 +22,7 @@ from gv_engine.rollouts.snapshots import SnapshotError
 from tests.strategies import meadow
 from tests.test_mixture import TWO
 
-STARTER = Path(gv_engine.__file__).parent / "starter"
+STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
 
 
 def rows_of(level, num=3):

@@ -82,7 +82,9 @@ TO_WALL = (MOVE_BACKWARD,)
 # ---- the key ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("source", [*names(), Path(gv_engine.__file__).parent / "starter"])
+@pytest.mark.parametrize(
+    "source", [*names(), Path(gv_engine.__file__).parent / "commands" / "starter"]
+)
 def test_every_scenario_of_ours_says_what_a_success_is(source):
     assert load_scenario(source).tells_success
 

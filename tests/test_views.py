@@ -152,7 +152,7 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
 
     def cut_cells(view, w, i, first, inside):
         for j in range(view.entity.shape[1]):
-            view.entity[i, j] = w.at[0][np.uint32(first + view.across[j])]
+            view.entity[i, j] = w.in_line()[np.uint32(first + view.across[j])]
             view.opaque[i, j] = 0
 
     own = View.look

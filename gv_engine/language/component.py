@@ -49,6 +49,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "at",
         "attach",
         "become_agent",
+        "blocks_vision",
         "become_nothing",
         "capacity",
         "cells",
