@@ -59,8 +59,9 @@ class Player:
         return sorted((self.folder / "data" / "gv-engine").rglob(pattern))
 
     def leaves(self) -> str:
-        """Close the window; returns what the game says at the end."""
+        """Close the window, and the twin's; returns what the game says at the end."""
         self.screen.close(self.window)
+        self.desk.app.quit()
         said, wrong = self.process.communicate(timeout=PATIENCE)
         assert (self.process.returncode, wrong) == (0, "")
         return said

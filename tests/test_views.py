@@ -162,5 +162,5 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
         monkeypatch.setattr(sight, "cut_cells", cut_cells)
         monkeypatch.setitem(sight.BY_CELLS, "cut_row", cut_cells)
     # of a shape of its own, as Numba keeps what it has compiled for a view
-    level = load("./rules.py:glance", area=[[-2, 0], [-1, 1]])
+    level = load("./rules.py:glance", area=[[-2, 0], [-4, 3]])
     assert f"of 4 {kind} worlds" in lockstep._fault_of_turns(level, kind, 20, seed=0)
