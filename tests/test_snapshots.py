@@ -134,6 +134,16 @@ def test_damaged_rows_are_refused(name, value):
             env.restore(row)
 
 
+@pytest.mark.parametrize(("field", "value"), [("has", 1), ("status", 2)])
+def test_what_no_entity_has_is_refused(field, value):
+    env = GridEnv("keydoor-5x5", world="object")
+    env.reset(seed=0)
+    row = env.snapshot()
+    row["door"][field][0] = value
+    with pytest.raises(ValueError, match=f"is damaged: door.{field} of no entity is {value}"):
+        env.restore(row)
+
+
 @pytest.mark.parametrize(("e", "called"), [(1, "the agent's y"), (2, "position.y")])
 def test_what_stands_beyond_the_grid_is_refused(e, called):
     env = GridEnv("keydoor-5x5")

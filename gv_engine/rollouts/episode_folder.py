@@ -44,6 +44,8 @@ from gv_engine.rollouts.rollout import Episode, VectorWorlds, num_actions, recor
 _ABOUT = "rollout.json"
 _CHUNK = 2**14
 """Steps that are written at once, and lost if the process is killed."""
+_LONGEST_NAME = 100
+"""Characters of the name of an array."""
 _LONGEST_ABOUT = 2**22
 """Bytes of `rollout.json`."""
 
@@ -265,8 +267,8 @@ def _about(path: Path) -> dict[str, Any]:
             if type(about[name]) is not int or not 0 <= about[name] < 2**62:
                 raise ValueError(f"{name} is {about[name]!r}")
         for name, kind in about["arrays"].items():
-            if Path(name).name != name:
-                raise ValueError(f"{name!r} is no name of an array")
+            if Path(name).name != name or len(name) > _LONGEST_NAME:
+                raise ValueError(f"{shortened(name, 100)!r} is no name of an array")
             np.dtype((kind["dtype"], tuple(kind["shape"])))
     except FileNotFoundError:
         raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {_ABOUT}") from None

@@ -16,7 +16,7 @@ import numpy as np
 
 from components.appearance import Kind
 from components.space import Position
-from gv_engine.language.component import Field, column_name, fields_of, is_read_often
+from gv_engine.language.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.language.geometry import ORIENTATIONS
 from gv_engine.language.objects import ObjectType
 
@@ -175,12 +175,15 @@ class Layout:
         bounds = {"height": (0, self.height), "width": (0, self.width), "at": (0, last)}
         bounds |= {"recent": (0, last), "free": (1, self.capacity), "steps": (0, 2**31 - 1)}
         bounds |= {"capacity": (self.capacity, self.capacity)}
-        values: dict[str, tuple[Any, int, Any]] = {
+        values: dict[str, tuple[Any, Any, Any]] = {
             name: (rows[name], *bound) for name, bound in bounds.items()
         }
         for cls in self.components:
             column = column_name(cls)
+            values[f"{column}.has of no entity"] = rows[column]["has"][..., NOTHING], 0, 0
             for part in fields_of(cls):
+                nothing = rows[column][part.name][..., NOTHING]
+                values[f"{column}.{part.name} of no entity"] = nothing, part.default, part.default
                 if part.is_entity:
                     values[f"{column}.{part.name}"] = rows[column][part.name], 0, last
         values["rng.has_half"] = rows["rng"]["has_half"], 0, 1

@@ -354,7 +354,7 @@ def kinds(folder: Path) -> dict[str, Kind]:
     grids = ScenarioError, RuleError, GVEngineError
     return {
         "scenarios": Kind(scenarios.make, "level.yaml", scenarios.run, grids),
-        "replays": Kind(replays.make, "a.gvreplay", replays.run, (ReplayError,)),
+        "replays": Kind(replays.make, "a.gvreplay", replays.run, (ReplayError, OSError)),
         "snapshots": Kind(saved.make, "a.npz", saved.run, (SnapshotError, ScenarioError)),
         "rollouts": Kind(rollouts.make, "rollout.json", rollouts.run, (RolloutError,)),
         "settings": Kind(chosen.make, "settings.toml", chosen.run, ()),
