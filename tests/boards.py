@@ -8,7 +8,6 @@ play('''
 
 from __future__ import annotations
 
-from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -24,8 +23,7 @@ from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.reading.text import board
 from gv_engine.worlds.layout import Layout
-
-DATA = Path(__file__).parent / "data"
+from tests import DATA
 
 RULES: dict[str, Any] = {
     "transition_functions": [

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parent.parent
+from tests import ROOT
 
 _PYTHON = (".py", ".pyc", ".so", ".pyd")
 _PROGRAMS = ("os.system", "os.exec", "os.posix_spawn", "os.fork", "subprocess.Popen")

@@ -34,7 +34,8 @@ from gv_engine.language.system import REGISTRIES, Phase
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 from gv_engine.worlds.view import View
-from tests.boards import DATA, agent_of, cells_of, content_of, item_of
+from tests import DATA
+from tests.boards import agent_of, cells_of, content_of, item_of
 
 Entry: TypeAlias = "dict[str, Any]"
 

@@ -27,8 +27,7 @@ from gv_engine.frontend.controls.settings import SPEEDS, Settings
 from gv_engine.reading.files import sweep
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.episode_folder import RolloutError
-
-ROOT = Path(__file__).parents[1]
+from tests import ROOT
 
 _ROLLOUT = """
 from gv_engine.rollouts import episode_folder

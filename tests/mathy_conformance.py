@@ -10,7 +10,6 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +23,10 @@ from gv_engine.families.algebra import (
 )
 from gv_engine.families.algebra.library import util
 from gv_engine.families.algebra.parsing import parse, to_library
+from tests import DATA
 
-DATA = Path(__file__).parent / "data" / "mathy" / "episodes.json.gz"
-RECORDED: dict[str, Any] = json.loads(gzip.decompress(DATA.read_bytes()))
+EPISODES = DATA / "mathy" / "episodes.json.gz"
+RECORDED: dict[str, Any] = json.loads(gzip.decompress(EPISODES.read_bytes()))
 
 FREE = "an invalid move takes none of the moves"
 FRESH = "a fresh state is a plain step"

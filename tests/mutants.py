@@ -37,8 +37,8 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
 from gv_engine.language.system import System
+from tests import ROOT
 
-ROOT = Path(__file__).parents[1]
 REASONS = Path(__file__).with_suffix(".toml")
 
 FILES = (
@@ -55,9 +55,12 @@ FILES = (
 """What decides results."""
 
 TESTS = (
-    *("rules_transition", "rules_reward", "rules_things", "rules_sight", "interpreted", "levels"),
-    *("edges", "row_world", "scenario_problems", "mathy_conformance", "mathy_world"),
-    "conformance",
+    *(f"systems/test_{name}" for name in ("transition", "reward", "things", "visibility")),
+    *("systems/test_reset", "systems/test_edges", "batches/test_interpreted"),
+    *("worlds/test_row_world", "reading/test_scenario_problems"),
+    *(f"families/algebra/test_{name}" for name in ("conformance", "world", "scenario")),
+    "systems/test_success",
+    "systems/test_conformance",
 )
 """Files whose tests of the object world should notice; to compile a change takes too long."""
 
@@ -306,7 +309,7 @@ class Hunt:
             for item in items
             if not re.search(r"\bbatch\b", item.name)
             and not item.name.startswith(tuple(f"test_{name}" for name in COMPILING))
-            and ("test_conformance" not in item.nodeid or "comes_out_equal" in item.name)
+            and ("systems/test_conformance" not in item.nodeid or "comes_out_equal" in item.name)
         ]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -437,7 +440,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--function", default="", help="make the changes of one function only")
     options = parser.parse_args(arguments)
     hunt = Hunt(options.files, options.function)
-    tests = [str(ROOT / "tests" / f"test_{name}.py") for name in TESTS]
+    tests = [str(ROOT / "tests" / f"{name}.py") for name in TESTS]
     code = pytest.main(["-p", "no:xdist", "-p", "no:cacheprovider", "-q", "-s", *tests], [hunt])
     return int(code) or int(bool(hunt.unexplained or hunt.stale))
 

@@ -12,10 +12,10 @@ import numpy as np
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window.screens.start import StartScreen
+from tests import ROOT
 from tests.desk import Desk
 from tests.screen import PATIENCE, Screen
 
-ROOT = Path(__file__).parent.parent
 XDOTOOL = {"Space": "space", "PageUp": "Prior", "Period": "period", "Slash": "question"}
 
 

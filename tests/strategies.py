@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gv_engine import Scenario
 from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
-from tests.boards import DATA
+from tests import DATA
 
 MEADOW = DATA / "meadow"
 

@@ -13,10 +13,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests import ROOT
+
 _HANGS_AFTER = 60.0
 """Seconds without a word of the worker."""
 _MOST_FAILURES = 20
-_ROOT = Path(__file__).parents[2]
 
 
 class Run:
@@ -47,7 +48,7 @@ class Run:
         words = [str(folder), str(self.seed), str(self._next), str(until), str(count)]
         with subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.worker", *words],
-            cwd=_ROOT,
+            cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -26,17 +26,15 @@ from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.policy import Uniform
 from gv_engine.rollouts.rollout import rollout
 from gv_engine.worlds.row_world import RowWorld
+from tests import DATA
 from tests.boards import RULES
 
 WORLDS = pytest.mark.parametrize("world", ["object", "compiled"])
 
 
-HERE = Path(__file__).parent / "data"
-
-
 def scenario(picture: str = "#>E", over: Any = "reach_exit", **keys: Any) -> Scenario:
     """A small level, ended by `over`."""
-    return Scenario.load({**RULES, "map": picture, "terminating_function": over, **keys}, HERE)
+    return Scenario.load({**RULES, "map": picture, "terminating_function": over, **keys}, DATA)
 
 
 def overlap(object_type: str, **more: str) -> dict[str, str]:
@@ -71,7 +69,7 @@ def ended(made: Scenario, world: str, *actions: int, max_steps: int | None = Non
 def algebra(**keys: Any) -> MathyScenario:
     """One small problem."""
     level = {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3}
-    return MathyScenario.read(read_mapping({**level, **keys}, HERE), {})
+    return MathyScenario.read(read_mapping({**level, **keys}, DATA), {})
 
 
 KEY, EXIT = overlap("Key"), overlap("Exit")
@@ -120,10 +118,10 @@ def test_what_is_wrong_with_the_key_is_said(keys, fault):
 def test_a_mixture_tells_success_if_all_of_its_members_do():
     saying = {"scenario": {**RULES, "map": "#>E", "success_function": "reach_exit"}}
     silent = {"scenario": {**RULES, "map": "#>E"}}
-    both = Scenario.load({"mixture": [saying, saying]}, HERE)
+    both = Scenario.load({"mixture": [saying, saying]}, DATA)
     assert both.tells_success
     assert both.success is None
-    assert not Scenario.load({"mixture": [saying, silent]}, HERE).tells_success
+    assert not Scenario.load({"mixture": [saying, silent]}, DATA).tells_success
 
 
 # ---- both worlds -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
 from gv_engine.checking.lockstep import examine
 from gv_engine.families.grid import hooks as grid_family
 from gv_engine.playing.game import Game
-from tests.test_worlds import assert_same_rows
+from tests.worlds.test_worlds import assert_same_rows
 
 RULES = """
 import numpy as np
@@ -352,7 +352,7 @@ AGAIN = """
 import sys
 from pathlib import Path
 from gv_engine import GridEnv, RuleError
-from tests.test_bounds import level
+from tests.batches.test_bounds import level
 env = GridEnv(level(Path(sys.argv[1]), stray={"how": 1, "e": 999}), world="compiled")
 env.reset(seed=0)
 try:

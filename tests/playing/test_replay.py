@@ -23,8 +23,9 @@ from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError
 from gv_engine.reading.library import names
+from tests import DATA
 
-SOLVED = Path(__file__).parent / "data" / "conformance" / "gv_keydoor.5x5.solved200.npz"
+SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
 
 
 def episode(scenario: Scenario, seed: int, steps: int = 30) -> Game:
@@ -233,7 +234,7 @@ STATES = """
 import sys
 from gv_engine import Scenario
 from tests.strategies import meadow
-from tests.test_replay import episode
+from tests.playing.test_replay import episode
 loaded = {name: Scenario.load(name) if name != "meadow" else meadow() for name in sys.argv[1:]}
 for name in sorted(loaded):
     replay = episode(loaded[name], 7).replay()

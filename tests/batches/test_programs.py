@@ -91,7 +91,7 @@ def test_a_long_list_of_rules_compiles(load):
 LOAD = """
 import sys
 from gv_engine import GridEnv, Scenario
-from tests.test_programs import BASE
+from tests.batches.test_programs import BASE
 
 def env(number):
     rules = [["move_agent", "turn_agent"], ["turn_agent", "actuate_door", "pickndrop"]][number]

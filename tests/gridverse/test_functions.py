@@ -1,7 +1,5 @@
 """Built-in functions, called by name on states, equal what the reference recorded."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -23,9 +21,9 @@ from gv_engine.gridverse import (
     visibility_function_registry,
 )
 from gv_engine.language.system import RESET
+from tests import DATA
 from tests.conformance import REWARDS, TERMINATING, VISIBILITY, entries, load
 
-DATA = Path(__file__).parent / "data"
 RECORDINGS = DATA / "conformance"
 ENTRIES = entries(RECORDINGS)
 SOUPS = [entry for entry in ENTRIES if entry["file"] in ("soup.504.npz", "soup.522.npz")]

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from gv_engine import GridEnv, GridVectorEnv, RuleError
 from gv_engine.batches import batch
 from gv_engine.reading.library import gym_id, names
+from tests.batches.test_programs import BASE
 from tests.boards import distances, scenario
 from tests.comparing import same
 from tests.strategies import meadow, meadows, seeds
-from tests.test_programs import BASE
 
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 MODES = pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])

@@ -12,8 +12,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
 from gv_engine.checking.lockstep import examine
 from gv_engine.reading.document import read_file
+from tests.batches.test_programs import BASE
 from tests.comparing import same
-from tests.test_programs import BASE
 
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 SHORT = 9

@@ -15,7 +15,7 @@ from gv_engine.commands import main
 from gv_engine.gridverse import Action
 from gv_engine.gridverse.state import State
 from gv_engine.language.system import REGISTRIES, TRANSITION
-from tests.boards import DATA
+from tests import DATA
 
 R = "./object_rules.py:"
 GEMS = {

@@ -16,10 +16,11 @@ from gv_engine.language.errors import GVEngineError, StoppedError
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game
 from gv_engine.playing.runaway import _ALARM, Guard, Runaway
-from tests.player import ROOT, Player, playing
+from tests import ROOT
+from tests.frontend.test_terminal import playing as in_terminal
+from tests.frontend.test_terminal import until as shown
+from tests.player import Player, playing
 from tests.screen import PATIENCE, Screen, until
-from tests.test_terminal import playing as in_terminal
-from tests.test_terminal import until as shown
 
 LEVEL = """
 map: |

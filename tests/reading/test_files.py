@@ -21,6 +21,7 @@ from gv_engine.reading.files import Draft, bytes_for_people, read_bytes, replaci
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.episode_folder import read
+from tests import ROOT
 
 posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 
@@ -169,7 +170,7 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
         "words = 'rollout empty-4x4 --episodes 9999 --max-steps 20 --out out'\n"
         "sys.exit(main(words.split()))\n"
     )
-    root = str(Path(__file__).parents[1])
+    root = str(ROOT)
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
@@ -207,7 +208,7 @@ def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -2,11 +2,11 @@
 
 import ast
 import tomllib
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests import ROOT
+
 REASONS = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text("utf-8"))["survivor"]
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gv_engine import RuleError, Scenario
 from gv_engine.batches import batch
 from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
-from tests.boards import DATA
+from tests import DATA
 from tests.strategies import numbers
-from tests.test_worlds import assert_same_rows, assert_same_run
+from tests.worlds.test_worlds import assert_same_rows, assert_same_run
 
 LEVELS = 9
 KINDS = ["Exit", "Door", "Key", "MovingObstacle", "Box", "Telepod", "Beacon", "Wall", "Floor"]

@@ -63,7 +63,7 @@ import sys
 sys.path.insert(0, "")
 from gv_engine import Scenario
 from gv_engine.checking.lockstep import examine
-from tests.test_programs import BASE
+from tests.batches.test_programs import BASE
 
 def play(**changes):
     rules = ["move_agent", "turn_agent", "pickndrop"]

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests import ROOT
 
 
 def python(*arguments: str | Path, path: Path = ROOT) -> subprocess.CompletedProcess[str]:

@@ -22,8 +22,8 @@ from gv_engine.frontend.terminal.keys import Keys
 from gv_engine.frontend.terminal.play import _COMMANDS, TerminalGame
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
+from tests import ROOT
 
-ROOT = Path(__file__).parent.parent
 PATIENCE = 30.0  # s
 
 

@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests import ROOT
+
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LAST_LINES = {
     "checkered_sight": "? ? F ? F",

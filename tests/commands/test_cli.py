@@ -19,8 +19,8 @@ from gv_engine.reading.files import replacing
 from gv_engine.reading.library import gym_id
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
+from tests import ROOT
 
-ROOT = Path(__file__).parent.parent
 SCENARIO = """
 map: |
   #####

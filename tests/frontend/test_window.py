@@ -16,6 +16,7 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window import viewer as window
 from gv_engine.language.frame import Frame
 from gv_engine.playing.replay import Replay
+from tests import ROOT
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
 
@@ -144,7 +145,7 @@ def python(code: str) -> list[str]:
 def environment_without_screen(**extra: str) -> dict[str, str]:
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
     kept = {name: value for name, value in os.environ.items() if name not in hidden}
-    return {**kept, "PYTHONPATH": str(Path(__file__).parent.parent), **extra}
+    return {**kept, "PYTHONPATH": str(ROOT), **extra}
 
 
 def run_without_screen(code: str, **extra: str) -> subprocess.CompletedProcess[str]:

@@ -16,10 +16,11 @@ from gv_engine.frontend.window.screens.start import StartScreen
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
+from tests import DATA
 from tests.player import playing, started
 from tests.screen import Screen, until
 
-SOLVED = Path(__file__).parent / "data" / "conformance" / "gv_keydoor.5x5.solved200.npz"
+SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
 
 GO, HIT, TURN, ASIDE = "MOVE_FORWARD", "ACTUATE", "TURN_RIGHT", "MOVE_RIGHT"
 CAVE = [GO] * 3 + [HIT, HIT, GO, GO, ASIDE, ASIDE]

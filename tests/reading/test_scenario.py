@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,8 +39,9 @@ from gv_engine.reading.library import gym_id, names
 from gv_engine.reading.scenario import Scenario
 from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.world import AGENT
+from tests import DATA
 
-CONFIGS = json.loads((Path(__file__).parent / "data" / "scenario_configs.json").read_text())
+CONFIGS = json.loads((DATA / "scenario_configs.json").read_text())
 
 SMALL = {
     "map": "####\n#>E#\n####",

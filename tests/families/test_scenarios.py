@@ -56,7 +56,7 @@ TRACE = """
 import hashlib
 from gv_engine import GridEnv
 from gv_engine.reading.library import names
-from tests.test_scenarios import played
+from tests.families.test_scenarios import played
 for name in names():
     digest = hashlib.sha256()
     for observation, *rest in played(GridEnv(name, world="object"), 7, 60):

@@ -19,8 +19,8 @@ from gv_engine.commands import parser, play
 from gv_engine.commands.arguments import UsageError
 from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.snapshots import SnapshotError
+from tests.reading.test_mixture import TWO
 from tests.strategies import meadow
-from tests.test_mixture import TWO
 
 STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
 

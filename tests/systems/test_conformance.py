@@ -8,8 +8,8 @@ import pytest
 from gv_engine import GridEnv, Scenario
 from gv_engine.envs.representations import NAMES
 from gv_engine.language.area import Area
-from tests import conformance
-from tests.boards import DATA, cells_of, content_of, item_of
+from tests import DATA, conformance
+from tests.boards import cells_of, content_of, item_of
 
 RECORDINGS = DATA / "conformance"
 ENTRIES = conformance.entries(RECORDINGS)

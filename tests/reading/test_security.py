@@ -31,7 +31,8 @@ from gv_engine.playing import catalogue
 from gv_engine.playing.game import Game
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts import snapshots
-from tests.canary import ROOT, canary
+from tests import ROOT
+from tests.canary import canary
 from tests.desk import Desk
 
 PLAIN: dict[str, Any] = {

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from gv_engine.frontend.controls.bindings import Bindings
+from tests import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
     r'(?P<skip><!-- not run: .+? -->\n)?^```(?P<kind>\w+)(?: title="(?P<title>.+?)")?\n'
