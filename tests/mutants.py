@@ -307,7 +307,7 @@ class Hunt:
         items[:] = [
             item
             for item in items
-            if not re.search(r"\bbatch\b", item.name)
+            if not re.search(r"\b(batch|compiled)\b", item.name)
             and not item.name.startswith(tuple(f"test_{name}" for name in COMPILING))
             and ("systems/test_conformance" not in item.nodeid or "comes_out_equal" in item.name)
         ]
