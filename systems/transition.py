@@ -32,13 +32,12 @@ def can_move(w: Any, agent: int, action: int) -> bool:
     return w.inside(y, x) and not blocks_movement(w, w.at[y, x])
 
 
-@system(TRANSITION, valid=can_move)
+@system(TRANSITION, when=can_move)
 def move_agent(w: Any, agent: int) -> None:
     """Go one cell forward, backward, left or right, without turning, unless something blocks."""
-    if can_move(w, agent, w.action):
-        y, x = towards(w, agent, w.action)
-        w.position.y[agent] = y
-        w.position.x[agent] = x
+    y, x = towards(w, agent, w.action)
+    w.position.y[agent] = y
+    w.position.x[agent] = x
 
 
 def can_turn(w: Any, agent: int, action: int) -> bool:
@@ -46,13 +45,11 @@ def can_turn(w: Any, agent: int, action: int) -> bool:
     return action in (TURN_LEFT, TURN_RIGHT)
 
 
-@system(TRANSITION, valid=can_turn)
+@system(TRANSITION, when=can_turn)
 def turn_agent(w: Any, agent: int) -> None:
     """Turn by a quarter."""
-    if w.action == TURN_LEFT:
-        w.agent.facing[agent] = turned(w.agent.facing[agent], LEFT)
-    elif w.action == TURN_RIGHT:
-        w.agent.facing[agent] = turned(w.agent.facing[agent], RIGHT)
+    way = LEFT if w.action == TURN_LEFT else RIGHT
+    w.agent.facing[agent] = turned(w.agent.facing[agent], way)
 
 
 def can_open(w: Any, agent: int, action: int) -> bool:
@@ -68,11 +65,10 @@ def can_open(w: Any, agent: int, action: int) -> bool:
     )
 
 
-@system(TRANSITION, valid=can_open)
+@system(TRANSITION, when=can_open)
 def actuate_door(w: Any, agent: int) -> None:
     """Open the door ahead; a locked one needs a key of its colour in hand, which is kept."""
-    if can_open(w, agent, w.action):
-        w.door.status[ahead(w, agent)] = OPEN
+    w.door.status[ahead(w, agent)] = OPEN
 
 
 def can_pick_or_drop(w: Any, agent: int, action: int) -> bool:
@@ -88,11 +84,9 @@ def can_pick_or_drop(w: Any, agent: int, action: int) -> bool:
     return w.portable.has[thing]  # type: ignore[no-any-return]
 
 
-@system(TRANSITION, valid=can_pick_or_drop)
+@system(TRANSITION, when=can_pick_or_drop)
 def pickndrop(w: Any, agent: int) -> None:
     """Pick up what is ahead, drop what is held, or swap the two."""
-    if not can_pick_or_drop(w, agent, w.action):
-        return
     y, x = towards(w, agent, FORWARD)
     thing = w.at[y, x]
     held = w.agent.holding[agent]
@@ -107,25 +101,19 @@ def can_unbox(w: Any, agent: int, action: int) -> bool:
     return action == ACTUATE and w.box.has[ahead(w, agent)]
 
 
-@system(TRANSITION, valid=can_unbox)
+@system(TRANSITION, when=can_unbox)
 def actuate_box(w: Any, agent: int) -> None:
     """Open the box ahead: its content takes its place."""
-    if can_unbox(w, agent, w.action):
-        box = ahead(w, agent)
-        content = w.box.content[box]
-        y, x = w.position.y[box], w.position.x[box]
-        w.remove(box)
-        if content != NOTHING:
-            w.place(content, y, x)
+    box = ahead(w, agent)
+    content = w.box.content[box]
+    y, x = w.position.y[box], w.position.x[box]
+    w.remove(box)
+    if content != NOTHING:
+        w.place(content, y, x)
 
 
-def never(w: Any, agent: int, action: int) -> bool:
-    """What happens by itself makes no action valid."""
-    return False
-
-
-@system(TRANSITION, valid=never)
-def move_obstacles(w: Any, agent: int) -> None:
+@system(TRANSITION)
+def move_obstacles(w: Any) -> None:
     """Every moving obstacle wanders to a free floor cell beside it."""
     obstacles = np.empty(w.height * w.width, np.int64)
     count = 0
@@ -148,12 +136,15 @@ def move_obstacles(w: Any, agent: int) -> None:
             w.place(obstacle, y + step_y(way), x + step_x(way))
 
 
-@system(TRANSITION, valid=never)
+def on_a_telepod(w: Any, agent: int) -> bool:
+    """Whether the agent stands on a telepod."""
+    return w.telepod.has[here(w, agent)]  # type: ignore[no-any-return]
+
+
+@system(TRANSITION, when=on_a_telepod)
 def teleport(w: Any, agent: int) -> None:
     """An agent on a telepod goes to another one of its colour; with no other it stays."""
     telepod = here(w, agent)
-    if not w.telepod.has[telepod]:
-        return
     others = np.empty(w.height * w.width, np.int64)
     count = 0
     for y in range(w.height):
@@ -169,6 +160,6 @@ def teleport(w: Any, agent: int) -> None:
         w.position.x[agent] = w.position.x[other]
 
 
-@system(TRANSITION, valid=never)
-def chain(w: Any, agent: int, transition_functions: Any) -> None:
+@system(TRANSITION)
+def chain(w: Any, transition_functions: Any) -> None:
     """Several transitions in a row; they have run when it is this one's turn."""

@@ -31,6 +31,8 @@ from gv_engine.language.system import (
     Call,
     Phase,
     System,
+    measured,
+    subject,
 )
 from gv_engine.worlds.layout import Layout
 from gv_engine.worlds.view import View
@@ -234,8 +236,10 @@ def _run_transition(
     world = state.world
     with _drawing(world, rng), _acting(world, action):
         source = world.rng
-        found = _results(system, arguments, lambda f: call(f, (state, Action(action)), {}, source))
-        system.function(world, AGENT, *Call(system, found).bound())
+        if Call(system, arguments).holds(world, AGENT)(int(action)):
+            first = state, Action(action)
+            found = _results(system, arguments, lambda f: call(f, first, {}, source))
+            system.function(*subject(system.function, world, AGENT), *Call(system, found).bound())
 
 
 def _run_reward(
@@ -248,12 +252,14 @@ def _run_reward(
 ) -> Any:
     first = (state, Action(action), next_state)
     found = Call(system, _results(system, arguments, lambda f: call(f, first, {}, rng)))
-    was: tuple[float, ...] = ()
+    was: tuple[Any, ...] = ()
     if system.remember is not None:
         with _drawing(state.world, None), _acting(state.world, action):
-            was = (float(system.remember(state.world, AGENT, *found.bound(system.remember))),)
+            begun = subject(system.remember, state.world, AGENT)
+            was = (measured(system.remember(*begun, *found.bound(system.remember))),)
     with _drawing(next_state.world, None), _acting(next_state.world, action):
-        value = system.function(next_state.world, AGENT, *was, *found.bound())
+        begun = subject(system.function, next_state.world, AGENT)
+        value = system.function(*begun, *was, *found.bound())
     return float(value) if system.phase is REWARD else bool(value)
 
 
@@ -270,7 +276,7 @@ def _run_reset(
     with _drawing(world, np.random.default_rng() if rng is None else rng):
         source = world.rng
         found = _results(system, arguments, lambda f: become(world, call(f, (), {}, source)))
-        system.function(world, AGENT, *Call(system, found).bound())
+        system.function(*subject(system.function, world, AGENT), *Call(system, found).bound())
     return state_of(world)
 
 

@@ -125,8 +125,7 @@ class BoundScenario:
         measuring: what remembers something from before the transitions.
         slots: the position of each reward among all of the mixture.
         success: what is true where an episode ends well; None if the scenario does not say.
-        valid: for each transition, the system, whether an action would do something, and its
-            arguments.
+        transitions: asked for the action mask.
     """
 
     def __init__(
@@ -137,15 +136,7 @@ class BoundScenario:
         self.resets = [BoundCall(call, world) for call in scenario.calls(RESET)]
         self.visibility = BoundCall(scenario.visibility, world)
         self.observations = [BoundCall(call, world) for call in scenario.calls(OBSERVATION)]
-        self.valid = [
-            (
-                part.system,
-                part.system.valid,
-                part.bound(part.system.valid) if part.system.valid else (),
-            )
-            for call in scenario.calls(TRANSITION)
-            for part in call.parts()
-        ]
+        self.transitions = [BoundCall(call, world) for call in scenario.calls(TRANSITION)]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
         self.rendering: list[RenderingProcessor] = []

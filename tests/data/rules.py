@@ -15,11 +15,10 @@ def can_slam(w: Any, agent: int, action: int, on: bool) -> bool:
     return on and action == ACTUATE and w.door.has[e] and w.door.status[e] == OPEN
 
 
-@system(TRANSITION, valid=can_slam)
+@system(TRANSITION, when=can_slam)
 def slam_door(w: Any, agent: int, on: bool = True) -> None:
     """Close the open door ahead."""
-    if can_slam(w, agent, w.action, on):
-        w.door.status[ahead(w, agent)] = CLOSED
+    w.door.status[ahead(w, agent)] = CLOSED
 
 
 @system(TRANSITION)

@@ -34,12 +34,10 @@ def rubble_ahead(w: Any, agent: int, action: int) -> bool:
     return action == ACTUATE and w.rubble.has[ahead(w, agent)]
 
 
-# `valid` tells agents ahead of time for which actions the rule would do something.
-@system(TRANSITION, valid=rubble_ahead)
+# The rule runs `when` this is so, and agents are told ahead of time for which actions it is.
+@system(TRANSITION, when=rubble_ahead)
 def hit_rubble(w: Any, agent: int) -> None:
     """Hit the rubble ahead: it cracks, and is gone the second time."""
-    if not rubble_ahead(w, agent, w.action):
-        return
     e = ahead(w, agent)
     if w.rubble.damage[e] == WHOLE:
         w.rubble.damage[e] = CRACKED

@@ -62,19 +62,19 @@ def soup(w: Any, agent: int, shape: Any) -> None:
 def any_transitions(w: Any, agent: int, order: Any) -> None:
     """The transitions of these numbers, one after the other."""
     for number in order:
-        if number == 0:
+        if number == 0 and transition.can_move(w, agent, w.action):
             transition.move_agent(w, agent)
-        elif number == 1:
+        elif number == 1 and transition.can_turn(w, agent, w.action):
             transition.turn_agent(w, agent)
-        elif number == 2:
+        elif number == 2 and transition.can_open(w, agent, w.action):
             transition.actuate_door(w, agent)
-        elif number == 3:
+        elif number == 3 and transition.can_unbox(w, agent, w.action):
             transition.actuate_box(w, agent)
-        elif number == 4:
+        elif number == 4 and transition.can_pick_or_drop(w, agent, w.action):
             transition.pickndrop(w, agent)
         elif number == 5:
-            transition.move_obstacles(w, agent)
-        elif number == 6:
+            transition.move_obstacles(w)
+        elif number == 6 and transition.on_a_telepod(w, agent):
             transition.teleport(w, agent)
 
 
