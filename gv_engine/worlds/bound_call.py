@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gv_engine.language.component import AGENT
 from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
@@ -14,7 +15,7 @@ from gv_engine.language.system import (
     measured,
     subject,
 )
-from gv_engine.worlds.world import AGENT, World
+from gv_engine.worlds.world import ObjectWorld
 
 
 class BoundCall:
@@ -25,7 +26,7 @@ class BoundCall:
         world: where it runs.
     """
 
-    def __init__(self, call: Call, world: World) -> None:
+    def __init__(self, call: Call, world: ObjectWorld) -> None:
         self._world = world
         self.call = call
         self._result: Any = None
@@ -120,7 +121,7 @@ def _as_it_is(value: Any) -> Any:
 Nested = BoundCall | tuple[BoundCall, ...]
 
 
-def _bind(argument: Any, world: World) -> Nested:
+def _bind(argument: Any, world: ObjectWorld) -> Nested:
     if isinstance(argument, Call):
         return BoundCall(argument, world)
     return tuple(BoundCall(part, world) for part in argument)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.batches.compiled.sight import look, show
-from gv_engine.language.component import NOTHING
+from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -34,7 +34,6 @@ from gv_engine.language.system import (
 from gv_engine.language.verbs import stands_somewhere
 from gv_engine.reading import rules
 from gv_engine.worlds.rng import draw_member
-from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -243,7 +242,7 @@ _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
 def _arguments(
     prefix: str, call: Call, past: _Past, helper: Callable[..., Any] | None = None
 ) -> Any:
-    """`(w, p, was)` → what follows `w` and the agent in a call of the function, or of a helper."""
+    """`(w, p, was)` → what follows `w` in a call of the function, or of a helper."""
     values: Any = None
     number = None
     agent = AGENT if takes(helper or call.system.function, "agent") else None

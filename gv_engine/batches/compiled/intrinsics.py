@@ -170,9 +170,8 @@ def fields(
 
         return kind(w, p, was), generate
 
-    pick.__name__ = (
-        f"fields {rule} {agent} {past} {' '.join(names)}"  # so that programs can be told apart
-    )
+    # so that programs can be told apart
+    pick.__name__ = f"fields {rule} {agent} {past} {' '.join(names)}"
     return intrinsic(pick)
 
 
