@@ -12,6 +12,7 @@ from .gridverse import (
     visibility_function_registry,
 )
 from .language.component import (
+    AGENT,
     NOTHING,
     Coordinate,
     EntityId,
@@ -40,10 +41,10 @@ from .language.system import (
     Phase,
     system,
 )
+from .language.world import World
 from .reading.loading import load_scenario
 from .reading.scenario import Scenario
 from .worlds.simulation import Simulation
-from .worlds.world import AGENT, World
 
 __version__: str
 __all__ = [

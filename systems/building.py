@@ -1,6 +1,6 @@
-"""Helpers for resets: walls, objects, the agent, free cells."""
+"""Helpers for rules that build: walls, objects, the agent, free cells, some by chance."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.language.component import NOTHING
+from gv_engine.language.world import World
+from systems.queries import is_free
 
 
-def build_room(w: Any, shape: Any) -> None:
+def build_room(w: World, shape: Sequence[int]) -> None:
     """A grid of this (height, width) with walls around."""
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
@@ -26,7 +28,7 @@ def wall_line(size: int, count: int, number: int) -> int:
     return size - 1 if number == count else int(number * ((size - 1) / count))
 
 
-def build_rooms(w: Any, shape: Any, layout: Any) -> None:
+def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
     """Rooms in (rows, columns), each wall between two of them with one opening."""
     height, width = shape[0], shape[1]
     rows, columns = layout[0], layout[1]
@@ -42,34 +44,34 @@ def build_rooms(w: Any, shape: Any, layout: Any) -> None:
         for column in range(columns):
             left = wall_line(width, columns, column)
             right = wall_line(width, columns, column + 1)
-            x = w.rng.integers(left + 1, right)
-            w.remove(w.at[wall_line(height, rows, row), x])
+            opening = w.rng.integers(left + 1, right)
+            w.remove(w.at[wall_line(height, rows, row), opening])
     for row in range(rows):
         for column in range(1, columns):
             top, bottom = wall_line(height, rows, row), wall_line(height, rows, row + 1)
-            y = w.rng.integers(top + 1, bottom)
-            w.remove(w.at[y, wall_line(width, columns, column)])
+            opening = w.rng.integers(top + 1, bottom)
+            w.remove(w.at[opening, wall_line(width, columns, column)])
 
 
-def put(w: Any, kind: int, y: int, x: int, color: int = 0) -> int:
+def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
     """A new object of a type in a cell; a colour other than NONE only for coloured types."""
     if kind == FLOOR:  # what a free cell is
         return NOTHING
-    e: int = w.spawn(kind)
+    e = w.spawn(kind)
     if color != 0:
         w.color.value[e] = color
     w.place(e, y, x)
     return e
 
 
-def put_agent(w: Any, agent: int, y: int, x: int, facing: int) -> None:
+def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
     """The agent into a cell, on top of whatever is there."""
     w.position.y[agent] = y
     w.position.x[agent] = x
     w.agent.facing[agent] = facing
 
 
-def floor_cells(w: Any) -> NDArray[np.int64]:
+def floor_cells(w: World) -> NDArray[np.int64]:
     """Numbers y * width + x of the cells without an object, row by row."""
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
@@ -79,3 +81,29 @@ def floor_cells(w: Any) -> NDArray[np.int64]:
                 cells[count] = y * w.width + x
                 count += 1
     return cells[:count]
+
+
+def cell_of(w: World, number: int) -> tuple[int, int]:
+    """The cell (y, x) of a number y * width + x."""
+    return number // w.width, number % w.width
+
+
+def random_floor_cell(w: World) -> tuple[int, int]:
+    """Any cell without an object."""
+    cells = floor_cells(w)
+    return cell_of(w, cells[w.rng.choice(len(cells))])
+
+
+def random_free_of(w: World, cells: tuple[tuple[int, int], ...]) -> tuple[int, int]:
+    """Any of these cells that is free; (-1, -1) if none is, and nothing is drawn."""
+    count = 0
+    for y, x in cells:
+        count += is_free(w, y, x)
+    if count > 0:
+        left = w.rng.choice(count)
+        for y, x in cells:
+            if is_free(w, y, x):
+                if left == 0:
+                    return y, x
+                left -= 1
+    return -1, -1

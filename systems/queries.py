@@ -1,70 +1,126 @@
 """Questions that rules ask: what is here, what is ahead, does it block?"""
 
-from typing import Any
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from components.doors import OPEN
 from components.objects import WALL
-from gv_engine.language.geometry import MOVE_RIGHT, step_x, step_y, turned
+from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import (
+    BACKWARD,
+    FORWARD,
+    LEFT,
+    MOVE_RIGHT,
+    RIGHT,
+    step_x,
+    step_y,
+    turned,
+)
 from gv_engine.language.verbs import verb
+from gv_engine.language.world import Columns, World
 
 
-def here(w: Any, agent: int) -> int:
+def here(w: World, agent: int) -> int:
     """The object that the agent stands on, or NOTHING."""
-    e: int = w.at[w.position.y[agent], w.position.x[agent]]
-    return e
+    return w.at[w.position.y[agent], w.position.x[agent]]
 
 
-def ahead(w: Any, agent: int) -> int:
+def beside(y: int, x: int, way: int) -> tuple[int, int]:
+    """The next cell in a direction, which may be off the grid."""
+    return y + step_y(way), x + step_x(way)
+
+
+def neighbours(y: int, x: int) -> tuple[tuple[int, int], ...]:
+    """The four cells beside a cell, clockwise from the one above; some may be off the grid."""
+    return beside(y, x, FORWARD), beside(y, x, RIGHT), beside(y, x, BACKWARD), beside(y, x, LEFT)
+
+
+def ahead(w: World, agent: int) -> int:
     """The object in front of the agent, or NOTHING (also beyond the grid)."""
-    facing = w.agent.facing[agent]
-    e: int = w.at[w.position.y[agent] + step_y(facing), w.position.x[agent] + step_x(facing)]
-    return e
+    return w.at[towards(w, agent, FORWARD)]
 
 
-def towards(w: Any, agent: int, direction: int) -> tuple[int, int]:
+def towards(w: World, agent: int, direction: int) -> tuple[int, int]:
     """The cell next to the agent in a direction relative to where it looks."""
-    absolute = turned(w.agent.facing[agent], direction)
-    return w.position.y[agent] + step_y(absolute), w.position.x[agent] + step_x(absolute)
+    way = turned(w.agent.facing[agent], direction)
+    return beside(w.position.y[agent], w.position.x[agent], way)
 
 
-def blocks_movement(w: Any, e: int) -> bool:
+def is_free(w: World, y: int, x: int) -> bool:
+    """Whether there is such a cell, and no object in it."""
+    return w.inside(y, x) and w.at[y, x] == NOTHING
+
+
+def all_with(w: World, columns: Columns) -> NDArray[np.int64]:
+    """The objects on the grid that have a component, row by row: `all_with(w, w.telepod)`."""
+    found = np.empty(w.height * w.width, np.int64)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            if columns.has[w.at[y, x]]:
+                found[count] = w.at[y, x]
+                count += 1
+    return found[:count]
+
+
+def first_with(w: World, columns: Columns) -> int:
+    """The first object on the grid that has a component, row by row, or NOTHING."""
+    for y in range(w.height):
+        for x in range(w.width):
+            if columns.has[w.at[y, x]]:
+                return w.at[y, x]
+    return NOTHING
+
+
+def same_color(w: World, e: int, other: int) -> bool:
+    """Whether two objects have the same colour."""
+    return w.color.value[e] == w.color.value[other]
+
+
+def can_enter(w: World, y: int, x: int) -> bool:
+    """Whether there is such a cell, and nothing in it that blocks."""
+    return w.inside(y, x) and not blocks_movement(w, w.at[y, x])
+
+
+def blocks_movement(w: World, e: int) -> bool:
     """Whether nobody can enter the cell of this object."""
-    return w.solid.has[e] | (w.door.status[e] != OPEN)  # type: ignore[no-any-return]
+    return w.solid.has[e] | (w.door.status[e] != OPEN)
 
 
 @verb
-def blocks_vision(w: Any, e: int) -> bool:
+def blocks_vision(w: World, e: int) -> bool:
     """Whether nobody can see past this object."""
-    return w.opaque.has[e] | (w.door.status[e] != OPEN)  # type: ignore[no-any-return]
+    return w.opaque.has[e] | (w.door.status[e] != OPEN)
 
 
-def stands_on(w: Any, agent: int, object_type: int) -> bool:
+def stands_on(w: World, agent: int, object_type: int) -> bool:
     """Whether the agent's cell holds an object of a type; Floor if it is free."""
-    return w.kind.value[here(w, agent)] == object_type  # type: ignore[no-any-return]
+    return w.kind.value[here(w, agent)] == object_type
 
 
-def matches_beacon(w: Any, e: int) -> bool:
+def matches_beacon(w: World, e: int) -> bool:
     """Whether an object has the colour of the first beacon on the grid."""
-    for y in range(w.height):
-        for x in range(w.width):
-            if w.beacon.has[w.at[y, x]]:
-                return w.color.value[w.at[y, x]] == w.color.value[e]  # type: ignore[no-any-return]
-    return False
+    beacon = first_with(w, w.beacon)
+    return beacon != NOTHING and same_color(w, beacon, e)
 
 
-def bumps(w: Any, agent: int) -> bool:
+def bumps(w: World, agent: int) -> bool:
     """Whether the cell that the action leads to is a wall; for other actions, the agent's own."""
     y, x = w.position.y[agent], w.position.x[agent]
     if w.action <= MOVE_RIGHT:
         y, x = towards(w, agent, w.action)
-    return w.inside(y, x) and w.kind.value[w.at[y, x]] == WALL  # type: ignore[no-any-return]
+    return w.inside(y, x) and w.kind.value[w.at[y, x]] == WALL
 
 
-def distance_to(w: Any, agent: int, object_type: int, distance_function: Any) -> float:
+def distance_to(
+    w: World, agent: int, object_type: int, distance_function: Callable[[int, int], float]
+) -> float:
     """From the agent to the one object of a type, by a function of (dy, dx)."""
     e = w.unique(object_type)
-    if e == 0:
+    if e == NOTHING:
         w.fail("needs exactly one object of its object_type on the grid, found none or several")
     dy = w.position.y[agent] - w.position.y[e]
     dx = w.position.x[agent] - w.position.x[e]
-    return distance_function(dy, dx)  # type: ignore[no-any-return]
+    return distance_function(dy, dx)

@@ -1,15 +1,21 @@
 """Rendering: systems that only look, run on demand."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from components.appearance import HIDDEN
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import action_name
 from gv_engine.language.system import RENDERING, system
+from gv_engine.language.world import World
+
+if TYPE_CHECKING:
+    from gv_engine.worlds.canvas import Canvas
 
 
 @system(RENDERING, rows=True)
-def draw_state_and_observation(w: Any, agent: int, canvas: Any) -> None:
+def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
     """Show the whole grid, lit where the agent sees it, and beside it what the agent sees."""
     scenario, observation = canvas.scenario, canvas.observation
     member = scenario.members[w.member]

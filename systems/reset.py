@@ -5,17 +5,28 @@ everywhere.
 """
 
 import itertools
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from components.appearance import FLOOR, NONE, RED, YELLOW
 from components.doors import LOCKED
 from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
-from gv_engine.language.component import NOTHING
+from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.geometry import BACKWARD, FORWARD, RIGHT
 from gv_engine.language.system import RESET, system
-from systems.building import build_room, build_rooms, floor_cells, put, put_agent, wall_line
+from gv_engine.language.world import World
+from systems.building import (
+    build_room,
+    build_rooms,
+    cell_of,
+    floor_cells,
+    put,
+    put_agent,
+    random_floor_cell,
+    wall_line,
+)
 
 
 def _smaller_than(shape: tuple[int, int], height: int, width: int) -> str:
@@ -26,7 +37,7 @@ def _smaller_than(shape: tuple[int, int], height: int, width: int) -> str:
 
 @system(RESET, check=lambda shape: _smaller_than(shape, 4, 4))
 def empty(
-    w: Any, agent: int, shape: Any, random_agent: bool = False, random_exit: bool = False
+    w: World, shape: Sequence[int], random_agent: bool = False, random_exit: bool = False
 ) -> None:
     """A walled room with an exit."""
     height, width = shape[0], shape[1]
@@ -38,15 +49,14 @@ def empty(
     else:
         put(w, EXIT, height - 2, width - 2)
     if random_agent:
-        cells = floor_cells(w)
-        cell = cells[w.rng.choice(len(cells))]
-        put_agent(w, agent, cell // width, cell % width, w.rng.choice(4))
+        y, x = random_floor_cell(w)
+        put_agent(w, AGENT, y, x, w.rng.choice(4))
     else:
-        put_agent(w, agent, 1, 1, RIGHT)
+        put_agent(w, AGENT, 1, 1, RIGHT)
 
 
 @system(RESET, check=lambda shape: _smaller_than(shape, 4, 5))
-def keydoor(w: Any, agent: int, shape: Any) -> None:
+def keydoor(w: World, shape: Sequence[int]) -> None:
     """Two rooms, a locked door between them, its key on the agent's side, the exit on the other."""
     height, width = shape[0], shape[1]
     build_room(w, shape)
@@ -64,7 +74,7 @@ def keydoor(w: Any, agent: int, shape: Any) -> None:
     put(w, KEY, y, x, YELLOW)
     y = w.rng.integers(1, height - 1)
     x = w.rng.integers(1, x_wall)
-    put_agent(w, agent, y, x, w.rng.choice(4))
+    put_agent(w, AGENT, y, x, w.rng.choice(4))
 
 
 def _too_few_floor_cells(shape: tuple[int, int], num_obstacles: int) -> str:
@@ -78,15 +88,16 @@ def _too_few_floor_cells(shape: tuple[int, int], num_obstacles: int) -> str:
 
 @system(RESET, check=_too_few_floor_cells)
 def dynamic_obstacles(
-    w: Any, agent: int, shape: Any, num_obstacles: int, random_agent: bool = False
+    w: World, shape: Sequence[int], num_obstacles: int, random_agent: bool = False
 ) -> None:
     """An empty room where obstacles wander."""
-    empty(w, agent, shape, random_agent, False)
+    empty(w, shape, random_agent, False)
     cells = floor_cells(w)
-    stands = w.position.y[agent] * w.width + w.position.x[agent]
+    stands = w.position.y[AGENT] * w.width + w.position.x[AGENT]
     cells = cells[cells != stands]
     for picked in w.rng.choice(len(cells), size=num_obstacles, replace=False):
-        put(w, MOVING_OBSTACLE, cells[picked] // w.width, cells[picked] % w.width)
+        y, x = cell_of(w, cells[picked])
+        put(w, MOVING_OBSTACLE, y, x)
 
 
 def _rooms_problem(shape: tuple[int, int], layout: tuple[int, int], wanted: int = 2) -> str:
@@ -105,14 +116,15 @@ def _rooms_problem(shape: tuple[int, int], layout: tuple[int, int], wanted: int 
 
 
 @system(RESET, check=_rooms_problem)
-def rooms(w: Any, agent: int, shape: Any, layout: Any) -> None:
+def rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
     """Rooms in rows and columns, joined by openings; agent and exit anywhere."""
     build_rooms(w, shape, layout)
     cells = floor_cells(w)
     picked = w.rng.choice(len(cells), size=2, replace=False)
-    put_agent(w, agent, cells[picked[0]] // w.width, cells[picked[0]] % w.width, 0)
-    put(w, EXIT, cells[picked[1]] // w.width, cells[picked[1]] % w.width)
-    w.agent.facing[agent] = w.rng.choice(4)
+    y, x = cell_of(w, cells[picked[1]])
+    put(w, EXIT, y, x)
+    y, x = cell_of(w, cells[picked[0]])
+    put_agent(w, AGENT, y, x, w.rng.choice(4))
 
 
 def _memory_rooms_problem(
@@ -133,21 +145,26 @@ def _memory_rooms_problem(
 
 @system(RESET, check=_memory_rooms_problem)
 def memory_rooms(
-    w: Any, agent: int, shape: Any, layout: Any, colors: Any, num_beacons: int, num_exits: int
+    w: World,
+    shape: Sequence[int],
+    layout: Sequence[int],
+    colors: Sequence[int],
+    num_beacons: int,
+    num_exits: int,
 ) -> None:
     """Rooms with beacons, all of one colour, and exits, of which one has that colour."""
     build_rooms(w, shape, layout)
     cells = floor_cells(w)
     picked = w.rng.choice(len(cells), size=1 + num_beacons + num_exits, replace=False)
-    put_agent(w, agent, cells[picked[0]] // w.width, cells[picked[0]] % w.width, w.rng.choice(4))
+    y, x = cell_of(w, cells[picked[0]])
+    put_agent(w, AGENT, y, x, w.rng.choice(4))
     chosen = w.rng.choice(len(colors), size=num_exits, replace=False)
     for number in range(num_beacons + num_exits):
-        cell = cells[picked[1 + number]]
+        y, x = cell_of(w, cells[picked[1 + number]])
         if number < num_beacons:
-            put(w, BEACON, cell // w.width, cell % w.width, colors[chosen[0]])
+            put(w, BEACON, y, x, colors[chosen[0]])
         else:
-            color = colors[chosen[number - num_beacons]]
-            put(w, EXIT, cell // w.width, cell % w.width, color)
+            put(w, EXIT, y, x, colors[chosen[number - num_beacons]])
 
 
 def _memory_problem(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
@@ -159,7 +176,7 @@ def _memory_problem(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
 
 
 @system(RESET, check=_memory_problem)
-def memory(w: Any, agent: int, shape: Any, colors: Any) -> None:
+def memory(w: World, shape: Sequence[int], colors: Sequence[int]) -> None:
     """A corridor with two exits at one end and, at the other, beacons that tell the good one."""
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
@@ -178,19 +195,20 @@ def memory(w: Any, agent: int, shape: Any, colors: Any) -> None:
                 put(w, EXIT, y, x, colors[good_bad[0 if good else 1]])
             elif not hall and not corridor:
                 put(w, WALL, y, x)
-    put_agent(w, agent, height // 2, middle, FORWARD)
+    put_agent(w, AGENT, height // 2, middle, FORWARD)
 
 
 @system(RESET, check=lambda shape: _smaller_than(shape, 4, 4))
-def teleport(w: Any, agent: int, shape: Any) -> None:
+def teleport(w: World, shape: Sequence[int]) -> None:
     """A room with two telepods."""
-    empty(w, agent, shape, False, False)
+    empty(w, shape, False, False)
     w.rng.choice(2)  # drawn and overruled below, as ever since the reference
     cells = floor_cells(w)
     cells = cells[cells != w.width + 1]
     for picked in w.rng.choice(len(cells), size=2, replace=False):
-        put(w, TELEPOD, cells[picked] // w.width, cells[picked] % w.width, RED)
-    put_agent(w, agent, 1, 1, RIGHT if w.rng.choice(2) == 0 else BACKWARD)
+        y, x = cell_of(w, cells[picked])
+        put(w, TELEPOD, y, x, RED)
+    put_agent(w, AGENT, 1, 1, RIGHT if w.rng.choice(2) == 0 else BACKWARD)
 
 
 def _crossing_problem(shape: tuple[int, int], num_rivers: int) -> str:
@@ -202,9 +220,9 @@ def _crossing_problem(shape: tuple[int, int], num_rivers: int) -> str:
 
 
 @system(RESET, check=_crossing_problem)
-def crossing(w: Any, agent: int, shape: Any, num_rivers: int, object_type: int) -> None:
+def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) -> None:
     """Rivers of an object across the room, and one way from the agent to the exit."""
-    empty(w, agent, shape, False, False)
+    empty(w, shape, False, False)
     height, width = shape[0], shape[1]
     horizontal = (height - 3) // 2
     rivers = np.arange(horizontal + (width - 3) // 2)
@@ -238,7 +256,9 @@ def crossing(w: Any, agent: int, shape: Any, num_rivers: int, object_type: int) 
 
 
 @system(RESET)
-def from_map(w: Any, agent: int, shape: Any, cells: Any, start: Any) -> None:
+def from_map(
+    w: World, shape: Sequence[int], cells: NDArray[np.int64], start: Sequence[int]
+) -> None:
     """The level that a scenario file draws.
 
     Args:
@@ -252,4 +272,4 @@ def from_map(w: Any, agent: int, shape: Any, cells: Any, start: Any) -> None:
             if cells[y, x, 0] != FLOOR:
                 e = put(w, cells[y, x, 0], y, x, cells[y, x, 2])
                 w.set_state(e, cells[y, x, 1])
-    put_agent(w, agent, start[0], start[1], start[2])
+    put_agent(w, AGENT, start[0], start[1], start[2])

@@ -1,19 +1,21 @@
 """Rewards: what a step was worth (GridVerse specification, section 4)."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from components.doors import OPEN
 from components.objects import BEACON
 from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import ACTUATE, manhattan, step_x, step_y
+from gv_engine.language.geometry import ACTUATE, manhattan
 from gv_engine.language.system import REWARD, system
+from gv_engine.language.world import World
+from systems.building import cell_of
 from systems.queries import (
     ahead,
-    blocks_movement,
+    beside,
     bumps,
+    can_enter,
     distance_to,
     here,
     matches_beacon,
@@ -22,43 +24,43 @@ from systems.queries import (
 
 
 @system(REWARD)
-def living_reward(w: Any, agent: int, reward: float = -1.0) -> float:
+def living_reward(w: World, agent: int, reward: float = -1.0) -> float:
     """The same for every step."""
     return reward
 
 
 @system(REWARD)
 def overlap(
-    w: Any, agent: int, object_type: int, reward_on: float = 1.0, reward_off: float = 0.0
+    w: World, agent: int, object_type: int, reward_on: float = 1.0, reward_off: float = 0.0
 ) -> float:
     """Whether the agent stands on an object of a type."""
     return reward_on if stands_on(w, agent, object_type) else reward_off
 
 
 @system(REWARD)
-def bump_moving_obstacle(w: Any, agent: int, reward: float = -1.0) -> float:
+def bump_moving_obstacle(w: World, agent: int, reward: float = -1.0) -> float:
     """For standing where a moving obstacle is."""
     return reward if w.moving_obstacle.has[here(w, agent)] else 0.0
 
 
 @system(REWARD, remember=bumps)
-def bump_into_wall(w: Any, agent: int, was: float, reward: float = -1.0) -> float:
+def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> float:
     """For trying to walk into a wall."""
     return reward if was else 0.0
 
 
 @system(REWARD)
-def reach_exit(w: Any, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
+def reach_exit(w: World, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
     """Whether the agent stands on an exit."""
     return reward_on if w.exit.has[here(w, agent)] else reward_off
 
 
 @system(REWARD)
 def proportional_to_distance(
-    w: Any,
+    w: World,
     agent: int,
     object_type: int,
-    distance_function: Any = manhattan,
+    distance_function: Callable[[int, int], float] = manhattan,
     reward_per_unit_distance: float = -1.0,
 ) -> float:
     """In proportion to the distance to the one object of a type."""
@@ -67,11 +69,11 @@ def proportional_to_distance(
 
 @system(REWARD, remember=distance_to)
 def getting_closer(
-    w: Any,
+    w: World,
     agent: int,
     was: float,
     object_type: int,
-    distance_function: Any = manhattan,
+    distance_function: Callable[[int, int], float] = manhattan,
     reward_closer: float = 1.0,
     reward_further: float = -1.0,
 ) -> float:
@@ -85,7 +87,7 @@ def for_change(was: float, now: float, reward_less: float, reward_more: float) -
     return reward_less if now < was else reward_more if now > was else 0.0
 
 
-def path_length_to(w: Any, agent: int, object_type: int) -> float:
+def path_length_to(w: World, agent: int, object_type: int) -> float:
     """Steps from the one object of a type to the agent, around what blocks; infinity if cut off."""
     e = w.unique(object_type)
     if e == NOTHING:
@@ -98,12 +100,11 @@ def path_length_to(w: Any, agent: int, object_type: int) -> float:
     count = 1
     at = 0
     while at < count:
-        y, x = cells[at] // w.width, cells[at] % w.width
+        y, x = cell_of(w, cells[at])
         at += 1
         for way in range(4):
-            to_y, to_x = y + step_y(way), x + step_x(way)
-            free = w.inside(to_y, to_x) and not blocks_movement(w, w.at[to_y, to_x])
-            if free and steps[to_y, to_x] < 0:
+            to_y, to_x = beside(y, x, way)
+            if can_enter(w, to_y, to_x) and steps[to_y, to_x] < 0:
                 steps[to_y, to_x] = steps[y, x] + 1
                 cells[count] = to_y * w.width + to_x
                 count += 1
@@ -113,7 +114,7 @@ def path_length_to(w: Any, agent: int, object_type: int) -> float:
 
 @system(REWARD, remember=path_length_to)
 def getting_closer_shortest_path(
-    w: Any,
+    w: World,
     agent: int,
     was: float,
     object_type: int,
@@ -125,45 +126,41 @@ def getting_closer_shortest_path(
     return for_change(was, now, reward_closer, reward_further)
 
 
-def door_ahead(w: Any, agent: int) -> float:
-    """Where the door is that the agent is about to actuate: 1 + cell number, negative if shut."""
-    if w.action != ACTUATE:
-        return 0
+def door_ahead(w: World, agent: int) -> tuple[int, int, bool]:
+    """The cell (y, x) of the door that the agent is about to actuate, and whether it is open."""
     e = ahead(w, agent)
-    if not w.door.has[e]:
-        return 0
-    place = 1 + w.position.y[e] * w.width + w.position.x[e]
-    return place if w.door.status[e] == OPEN else -place  # type: ignore[no-any-return]
+    if w.action != ACTUATE or not w.door.has[e]:
+        return -1, -1, False
+    return w.position.y[e], w.position.x[e], w.door.status[e] == OPEN
 
 
 @system(REWARD, remember=door_ahead)
 def actuate_door(
-    w: Any, agent: int, was: float, reward_open: float = 1.0, reward_close: float = -1.0
+    w: World,
+    agent: int,
+    was: tuple[int, int, bool],
+    reward_open: float = 1.0,
+    reward_close: float = -1.0,
 ) -> float:
     """Whether the step opened the door ahead, or closed it."""
-    if was == 0:
+    y, x, was_open = was
+    if not w.inside(y, x) or not w.door.has[w.at[y, x]]:
         return 0.0
-    cell = abs(int(was)) - 1
-    e = w.at[cell // w.width, cell % w.width]
-    if not w.door.has[e]:
+    is_open = w.door.status[w.at[y, x]] == OPEN
+    if is_open == was_open:
         return 0.0
-    now = w.door.status[e] == OPEN
-    if now and was < 0:
-        return reward_open
-    if was > 0 and not now:
-        return reward_close
-    return 0.0
+    return reward_open if is_open else reward_close
 
 
-def holds(w: Any, agent: int, object_type: int) -> float:
+def holds(w: World, agent: int, object_type: int) -> bool:
     """Whether the agent holds an object of a type."""
     held = w.agent.holding[agent]
-    return held != NOTHING and w.kind.value[held] == object_type  # type: ignore[no-any-return]
+    return held != NOTHING and w.kind.value[held] == object_type
 
 
 @system(REWARD, remember=holds)
 def pickndrop(
-    w: Any,
+    w: World,
     agent: int,
     was: float,
     object_type: int,
@@ -181,7 +178,7 @@ def pickndrop(
 
 @system(REWARD)
 def reach_exit_memory(
-    w: Any, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
+    w: World, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
 ) -> float:
     """Whether the agent stands on the exit of the beacon's colour, or on another one."""
     if w.placed[BEACON] == 0:
@@ -194,7 +191,7 @@ def reach_exit_memory(
 
 
 @system(REWARD)
-def reduce_sum(w: Any, agent: int, reward_functions: Any) -> float:
+def reduce_sum(w: World, agent: int, reward_functions: Sequence[float]) -> float:
     """The sum of several rewards, from left to right."""
     total = 0.0
     for reward in reward_functions:
@@ -202,7 +199,7 @@ def reduce_sum(w: Any, agent: int, reward_functions: Any) -> float:
     return total
 
 
-def nothing_to_reduce(reward_functions: Any, reduction: Any) -> str:
+def nothing_to_reduce(reward_functions: Sequence[float], reduction: Callable[..., float]) -> str:
     """What is wrong if there is no largest or least of nothing."""
     if reward_functions or reduction not in (max, min):
         return ""
@@ -210,6 +207,8 @@ def nothing_to_reduce(reward_functions: Any, reduction: Any) -> str:
 
 
 @system(REWARD, check=nothing_to_reduce)
-def reduce(w: Any, agent: int, reward_functions: Any, reduction: Callable[..., float]) -> float:
+def reduce(
+    w: World, agent: int, reward_functions: Sequence[float], reduction: Callable[..., float]
+) -> float:
     """Several rewards made one by a function of all of them, such as `builtins:max`."""
     return reduction(reward_functions)

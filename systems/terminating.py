@@ -1,45 +1,45 @@
 """Terminating functions: when an episode is over (GridVerse specification, section 5)."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from gv_engine.language.system import TERMINATING, system
+from gv_engine.language.world import World
 from systems.queries import bumps, here, matches_beacon, stands_on
 
 
 @system(TERMINATING)
-def overlap(w: Any, agent: int, object_type: int) -> bool:
+def overlap(w: World, agent: int, object_type: int) -> bool:
     """The agent stands on an object of a type."""
     return stands_on(w, agent, object_type)
 
 
 @system(TERMINATING, says="You reached the exit")
-def reach_exit(w: Any, agent: int) -> bool:
+def reach_exit(w: World, agent: int) -> bool:
     """The agent stands on an exit."""
-    return w.exit.has[here(w, agent)]  # type: ignore[no-any-return]
+    return w.exit.has[here(w, agent)]
 
 
 @system(TERMINATING)
-def reach_exit_memory(w: Any, agent: int) -> bool:
+def reach_exit_memory(w: World, agent: int) -> bool:
     """The agent stands on the exit of the beacon's colour."""
     e = here(w, agent)
     return w.exit.has[e] and matches_beacon(w, e)
 
 
 @system(TERMINATING, says="You bumped into an obstacle")
-def bump_moving_obstacle(w: Any, agent: int) -> bool:
+def bump_moving_obstacle(w: World, agent: int) -> bool:
     """The agent stands where a moving obstacle is."""
-    return w.moving_obstacle.has[here(w, agent)]  # type: ignore[no-any-return]
+    return w.moving_obstacle.has[here(w, agent)]
 
 
 @system(TERMINATING, remember=bumps, says="You walked into a wall")
-def bump_into_wall(w: Any, agent: int, was: float) -> bool:
+def bump_into_wall(w: World, agent: int, was: float) -> bool:
     """The agent tried to walk into a wall."""
     return was != 0
 
 
 @system(TERMINATING)
-def reduce_any(w: Any, agent: int, terminating_functions: Any) -> bool:
+def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
     """Any of several."""
     for over in terminating_functions:
         if over:
@@ -48,7 +48,7 @@ def reduce_any(w: Any, agent: int, terminating_functions: Any) -> bool:
 
 
 @system(TERMINATING)
-def reduce_all(w: Any, agent: int, terminating_functions: Any) -> bool:
+def reduce_all(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
     """All of several."""
     for over in terminating_functions:
         if not over:
@@ -56,7 +56,7 @@ def reduce_all(w: Any, agent: int, terminating_functions: Any) -> bool:
     return True
 
 
-def nothing_to_reduce(terminating_functions: Any, reduction: Any) -> str:
+def nothing_to_reduce(terminating_functions: Sequence[bool], reduction: Callable[..., bool]) -> str:
     """What is wrong if there is no largest or least of nothing."""
     if terminating_functions or reduction not in (max, min):
         return ""
@@ -64,6 +64,8 @@ def nothing_to_reduce(terminating_functions: Any, reduction: Any) -> str:
 
 
 @system(TERMINATING, check=nothing_to_reduce)
-def reduce(w: Any, agent: int, terminating_functions: Any, reduction: Callable[..., bool]) -> bool:
+def reduce(
+    w: World, agent: int, terminating_functions: Sequence[bool], reduction: Callable[..., bool]
+) -> bool:
     """Several made one by a function of all of them, such as `builtins:any`."""
     return reduction(terminating_functions)

@@ -1,14 +1,11 @@
 """Transitions: what an action does to the world (GridVerse specification, section 3)."""
 
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
 
 from components.doors import CLOSED, LOCKED, OPEN
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import (
     ACTUATE,
-    BACKWARD,
     FORWARD,
     LEFT,
     MOVE_RIGHT,
@@ -16,66 +13,60 @@ from gv_engine.language.geometry import (
     RIGHT,
     TURN_LEFT,
     TURN_RIGHT,
-    step_x,
-    step_y,
     turned,
 )
 from gv_engine.language.system import TRANSITION, system
-from systems.queries import ahead, blocks_movement, here, towards
+from gv_engine.language.world import World
+from systems.building import random_free_of
+from systems.queries import ahead, all_with, can_enter, here, neighbours, same_color, towards
 
 
-def can_move(w: Any, agent: int, action: int) -> bool:
+def can_move(w: World, agent: int, action: int) -> bool:
     """Whether a MOVE action leads to a cell that can be entered."""
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
-    return w.inside(y, x) and not blocks_movement(w, w.at[y, x])
+    return can_enter(w, y, x)
 
 
-@system(TRANSITION, valid=can_move)
-def move_agent(w: Any, agent: int) -> None:
+@system(TRANSITION, when=can_move)
+def move_agent(w: World, agent: int) -> None:
     """Go one cell forward, backward, left or right, without turning, unless something blocks."""
-    if can_move(w, agent, w.action):
-        y, x = towards(w, agent, w.action)
-        w.position.y[agent] = y
-        w.position.x[agent] = x
+    y, x = towards(w, agent, w.action)
+    w.position.y[agent] = y
+    w.position.x[agent] = x
 
 
-def can_turn(w: Any, agent: int, action: int) -> bool:
+def can_turn(w: World, agent: int, action: int) -> bool:
     """Turning is always possible."""
     return action in (TURN_LEFT, TURN_RIGHT)
 
 
-@system(TRANSITION, valid=can_turn)
-def turn_agent(w: Any, agent: int) -> None:
+@system(TRANSITION, when=can_turn)
+def turn_agent(w: World, agent: int) -> None:
     """Turn by a quarter."""
-    if w.action == TURN_LEFT:
-        w.agent.facing[agent] = turned(w.agent.facing[agent], LEFT)
-    elif w.action == TURN_RIGHT:
-        w.agent.facing[agent] = turned(w.agent.facing[agent], RIGHT)
+    way = LEFT if w.action == TURN_LEFT else RIGHT
+    w.agent.facing[agent] = turned(w.agent.facing[agent], way)
 
 
-def can_open(w: Any, agent: int, action: int) -> bool:
+def can_open(w: World, agent: int, action: int) -> bool:
     """Whether the door ahead is closed, or locked and the agent holds a key of its colour."""
     if action != ACTUATE:
         return False
     door = ahead(w, agent)
     held = w.agent.holding[agent]
-    return w.door.status[door] == CLOSED or (  # type: ignore[no-any-return]
-        w.door.status[door] == LOCKED
-        and w.key.has[held]
-        and w.color.value[held] == w.color.value[door]
+    return w.door.status[door] == CLOSED or (
+        w.door.status[door] == LOCKED and w.key.has[held] and same_color(w, held, door)
     )
 
 
-@system(TRANSITION, valid=can_open)
-def actuate_door(w: Any, agent: int) -> None:
+@system(TRANSITION, when=can_open)
+def actuate_door(w: World, agent: int) -> None:
     """Open the door ahead; a locked one needs a key of its colour in hand, which is kept."""
-    if can_open(w, agent, w.action):
-        w.door.status[ahead(w, agent)] = OPEN
+    w.door.status[ahead(w, agent)] = OPEN
 
 
-def can_pick_or_drop(w: Any, agent: int, action: int) -> bool:
+def can_pick_or_drop(w: World, agent: int, action: int) -> bool:
     """Whether there is something to pick up ahead, or room to drop what the agent holds."""
     if action != PICK_N_DROP:
         return False
@@ -84,15 +75,13 @@ def can_pick_or_drop(w: Any, agent: int, action: int) -> bool:
         return False
     thing = w.at[y, x]
     if thing == NOTHING:
-        return w.agent.holding[agent] != NOTHING  # type: ignore[no-any-return]
-    return w.portable.has[thing]  # type: ignore[no-any-return]
+        return w.agent.holding[agent] != NOTHING
+    return w.portable.has[thing]
 
 
-@system(TRANSITION, valid=can_pick_or_drop)
-def pickndrop(w: Any, agent: int) -> None:
+@system(TRANSITION, when=can_pick_or_drop)
+def pickndrop(w: World, agent: int) -> None:
     """Pick up what is ahead, drop what is held, or swap the two."""
-    if not can_pick_or_drop(w, agent, w.action):
-        return
     y, x = towards(w, agent, FORWARD)
     thing = w.at[y, x]
     held = w.agent.holding[agent]
@@ -102,73 +91,52 @@ def pickndrop(w: Any, agent: int) -> None:
     w.agent.holding[agent] = thing
 
 
-def can_unbox(w: Any, agent: int, action: int) -> bool:
+def can_unbox(w: World, agent: int, action: int) -> bool:
     """Whether there is a box ahead."""
     return action == ACTUATE and w.box.has[ahead(w, agent)]
 
 
-@system(TRANSITION, valid=can_unbox)
-def actuate_box(w: Any, agent: int) -> None:
+@system(TRANSITION, when=can_unbox)
+def actuate_box(w: World, agent: int) -> None:
     """Open the box ahead: its content takes its place."""
-    if can_unbox(w, agent, w.action):
-        box = ahead(w, agent)
-        content = w.box.content[box]
-        y, x = w.position.y[box], w.position.x[box]
-        w.remove(box)
-        if content != NOTHING:
-            w.place(content, y, x)
+    box = ahead(w, agent)
+    content = w.box.content[box]
+    y, x = w.position.y[box], w.position.x[box]
+    w.remove(box)
+    if content != NOTHING:
+        w.place(content, y, x)
 
 
-def never(w: Any, agent: int, action: int) -> bool:
-    """What happens by itself makes no action valid."""
-    return False
-
-
-@system(TRANSITION, valid=never)
-def move_obstacles(w: Any, agent: int) -> None:
+@system(TRANSITION)
+def move_obstacles(w: World) -> None:
     """Every moving obstacle wanders to a free floor cell beside it."""
-    obstacles = np.empty(w.height * w.width, np.int64)
-    count = 0
-    for y in range(w.height):
-        for x in range(w.width):
-            if w.moving_obstacle.has[w.at[y, x]]:
-                obstacles[count] = w.at[y, x]
-                count += 1
-    ways = np.empty(4, np.int64)
-    for obstacle in obstacles[:count]:
-        y, x = w.position.y[obstacle], w.position.x[obstacle]
-        free = 0
-        for way in (FORWARD, RIGHT, BACKWARD, LEFT):
-            to_y, to_x = y + step_y(way), x + step_x(way)
-            if w.inside(to_y, to_x) and w.at[to_y, to_x] == NOTHING:
-                ways[free] = way
-                free += 1
-        if free > 0:
-            way = ways[w.rng.choice(free)]
-            w.place(obstacle, y + step_y(way), x + step_x(way))
+    for obstacle in all_with(w, w.moving_obstacle):
+        beside = neighbours(w.position.y[obstacle], w.position.x[obstacle])
+        y, x = random_free_of(w, beside)
+        if w.inside(y, x):
+            w.place(obstacle, y, x)
 
 
-@system(TRANSITION, valid=never)
-def teleport(w: Any, agent: int) -> None:
+def on_a_telepod(w: World, agent: int) -> bool:
+    """Whether the agent stands on a telepod."""
+    return w.telepod.has[here(w, agent)]
+
+
+@system(TRANSITION, when=on_a_telepod)
+def teleport(w: World, agent: int) -> None:
     """An agent on a telepod goes to another one of its colour; with no other it stays."""
     telepod = here(w, agent)
-    if not w.telepod.has[telepod]:
-        return
-    others = np.empty(w.height * w.width, np.int64)
-    count = 0
-    for y in range(w.height):
-        for x in range(w.width):
-            other = w.at[y, x]
-            alike = w.telepod.has[other] and w.color.value[other] == w.color.value[telepod]
-            if alike and other != telepod:
-                others[count] = other
-                count += 1
-    if count > 0:
-        other = others[w.rng.choice(count)]
+    others = [
+        other
+        for other in all_with(w, w.telepod)
+        if other != telepod and same_color(w, other, telepod)
+    ]
+    if len(others) > 0:
+        other = others[w.rng.choice(len(others))]
         w.position.y[agent] = w.position.y[other]
         w.position.x[agent] = w.position.x[other]
 
 
-@system(TRANSITION, valid=never)
-def chain(w: Any, agent: int, transition_functions: Any) -> None:
+@system(TRANSITION)
+def chain(w: World, transition_functions: Sequence[None]) -> None:
     """Several transitions in a row; they have run when it is this one's turn."""

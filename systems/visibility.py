@@ -2,20 +2,20 @@
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.area import Area
 from gv_engine.language.system import VISIBILITY, system
+from gv_engine.language.world import View, World
 
 WIDEST = 97
 """Rows and columns that rays are traced over; the time to find them grows with the third power."""
 
 
 @system(VISIBILITY)
-def fully_transparent(w: Any, agent: int, view: Any) -> None:
+def fully_transparent(w: World, agent: int, view: View) -> None:
     """Everything is seen, through walls too."""
     view.seen.fill(1)
 
@@ -27,7 +27,7 @@ def _agent_not_at_the_bottom(area: Area) -> str:
 
 
 @system(VISIBILITY, check=_agent_not_at_the_bottom, rows=True)
-def partially_occluded(w: Any, agent: int, view: Any) -> None:
+def partially_occluded(w: World, agent: int, view: View) -> None:
     """Sight spreads forward and to either side through whatever does not block it."""
     # Row by row from the agent, as bits: the cells that the spread to either side has reached.
     width = view.entity.shape[1]
@@ -105,7 +105,7 @@ def crossings(area: Area) -> NDArray[np.integer]:
     return np.bincount(table[table >= 0], minlength=height * width).reshape(area.shape)
 
 
-def shine(view: Any, rays: Any) -> Any:
+def shine(view: View, rays: NDArray[np.int32]) -> NDArray[np.int32]:
     """(h, w) by how many rays light reaches every cell."""
     height, width = view.seen.shape
     lit = np.zeros((height, width), np.int32)
@@ -122,11 +122,11 @@ def shine(view: Any, rays: Any) -> Any:
 
 @system(VISIBILITY, tables={"rays": rays, "crossings": crossings})
 def raytracing(
-    w: Any,
+    w: World,
     agent: int,
-    view: Any,
-    rays: Any,
-    crossings: Any,
+    view: View,
+    rays: NDArray[np.int32],
+    crossings: NDArray[np.int64],
     absolute_counts: bool = True,
     threshold: float = 1.0,
 ) -> None:
@@ -142,7 +142,9 @@ def raytracing(
 
 
 @system(VISIBILITY, tables={"rays": rays, "crossings": crossings})
-def stochastic_raytracing(w: Any, agent: int, view: Any, rays: Any, crossings: Any) -> None:
+def stochastic_raytracing(
+    w: World, agent: int, view: View, rays: NDArray[np.int32], crossings: NDArray[np.int64]
+) -> None:
     """Each cell is seen by chance, as likely as the share of its rays that carry light."""
     lit = shine(view, rays)
     for i in range(view.height):

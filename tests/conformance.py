@@ -33,7 +33,7 @@ from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import REGISTRIES, Phase
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
-from gv_engine.worlds.view import View
+from gv_engine.worlds.view import ObjectView
 from tests import DATA
 from tests.boards import agent_of, cells_of, content_of, item_of
 
@@ -418,7 +418,7 @@ def _judges(simulation: Simulation, rewards: list[str], endings: list[str]) -> d
 def _looker(area: Area, sight: str, simulation: Simulation) -> Callable[[], NDArray[np.uint8]]:
     """Sees a world in a way of its own."""
     call = BoundCall(_seeing(area, sight).visibility, simulation.world)
-    view, grid, item = View(area), np.empty((*area.shape, 3), np.uint8), np.empty(3, np.uint8)
+    view, grid, item = ObjectView(area), np.empty((*area.shape, 3), np.uint8), np.empty(3, np.uint8)
 
     def look() -> NDArray[np.uint8]:
         view.look(simulation.world, AGENT)

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.envs.environment import Observation
-from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.reading.scenario import Scenario
-from gv_engine.worlds.world import AGENT
 
 
 def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:

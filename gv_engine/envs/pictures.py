@@ -6,13 +6,13 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from gv_engine.batches.batch import Batch, ObjectBatch
+from gv_engine.language.component import AGENT
 from gv_engine.language.system import RENDERING
 from gv_engine.reading.text import describe
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
-from gv_engine.worlds.view import View
-from gv_engine.worlds.world import AGENT
+from gv_engine.worlds.view import ObjectView
 
 if TYPE_CHECKING:
     from gv_engine.playing.episode import Playable
@@ -67,7 +67,7 @@ class Renderer:
     def __init__(self, mode: str, batch: Batch | ObjectBatch) -> None:
         self._batch = batch
         self._picture = picture(RENDER_MODES[mode], batch.scenario)
-        self._view = View(batch.scenario.area)
+        self._view = ObjectView(batch.scenario.area)
         self._mirror: Simulation | None = None
 
     def draw(self, i: int) -> Any:

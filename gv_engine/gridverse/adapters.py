@@ -47,8 +47,8 @@ def system_from(function: Callable[..., Any], phase: Phase, name: str = "") -> S
         named = {name: to_objects(name, value, function_of) for name, value in given}
         return call(function, first, named, rng)
 
-    def adapted(*first: Any) -> Any:
-        return _ADAPTERS[phase](system, ask, *first)
+    def adapted(w: Any, agent: int, *further: Any) -> Any:
+        return _ADAPTERS[phase](system, ask, w, agent, *further)
 
     remember = _before if phase in (REWARD, TERMINATING) else None
     called = name or name_of(function)

@@ -8,8 +8,8 @@ import components
 from gv_engine.gridverse.geometry import Orientation, Position, Transform
 from gv_engine.gridverse.grid_object import Floor, GridObject, NoneGridObject
 from gv_engine.gridverse.household import Household, household
-from gv_engine.language.component import NOTHING
-from gv_engine.worlds.world import AGENT, World
+from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.worlds.world import ObjectWorld
 
 
 class Agent:
@@ -43,13 +43,13 @@ class Agent:
             self.grid_object = grid_object
 
     @classmethod
-    def of(cls, world: World) -> Agent:
+    def of(cls, world: ObjectWorld) -> Agent:
         """The agent of a world."""
         agent = cls((0, 0), Orientation.F)
         agent._household = household(world)
         return agent
 
-    def enter(self, world: World) -> Agent:
+    def enter(self, world: ObjectWorld) -> Agent:
         """Become the agent of a world, or let a copy become it, if this is one's already."""
         if self._household is not None:
             return self.copy().enter(world)

@@ -20,7 +20,7 @@ from gv_engine.gridverse.household import household, new_world
 from gv_engine.gridverse.protocols import Rng, call, leading
 from gv_engine.gridverse.state import State, become, state_of
 from gv_engine.language.area import Area
-from gv_engine.language.component import OUTSIDE
+from gv_engine.language.component import AGENT, OUTSIDE
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
     RESET,
@@ -31,10 +31,12 @@ from gv_engine.language.system import (
     Call,
     Phase,
     System,
+    measured,
+    subject,
 )
 from gv_engine.worlds.layout import Layout
-from gv_engine.worlds.view import View
-from gv_engine.worlds.world import AGENT, World
+from gv_engine.worlds.view import ObjectView
+from gv_engine.worlds.world import ObjectWorld
 from systems.queries import blocks_vision
 
 _LARGEST = 64, 64
@@ -151,7 +153,7 @@ def housed(state: State, layout: Layout, rng: np.random.Generator) -> State:
     """The state in a world of a layout; itself if it is in one."""
     if state.world.layout is layout:
         return state
-    world = World(layout)
+    world = ObjectWorld(layout)
     become(world, state)
     world.rng = rng
     return state_of(world)
@@ -196,7 +198,7 @@ def run(
 
 
 @contextmanager
-def _drawing(world: World, rng: Rng) -> Iterator[None]:
+def _drawing(world: ObjectWorld, rng: Rng) -> Iterator[None]:
     """Let a world draw from a generator for a while, its own if that is None."""
     own = world.rng
     world.rng = own if rng is None else rng
@@ -208,7 +210,7 @@ def _drawing(world: World, rng: Rng) -> Iterator[None]:
 
 
 @contextmanager
-def _acting(world: World, action: int) -> Iterator[None]:
+def _acting(world: ObjectWorld, action: int) -> Iterator[None]:
     """Let an action be the current one for a while."""
     before, world.action = world.action, int(action)
     try:
@@ -234,8 +236,10 @@ def _run_transition(
     world = state.world
     with _drawing(world, rng), _acting(world, action):
         source = world.rng
-        found = _results(system, arguments, lambda f: call(f, (state, Action(action)), {}, source))
-        system.function(world, AGENT, *Call(system, found).bound())
+        if Call(system, arguments).holds(world, AGENT)(int(action)):
+            first = state, Action(action)
+            found = _results(system, arguments, lambda f: call(f, first, {}, source))
+            system.function(*subject(system.function, world, AGENT), *Call(system, found).bound())
 
 
 def _run_reward(
@@ -248,12 +252,14 @@ def _run_reward(
 ) -> Any:
     first = (state, Action(action), next_state)
     found = Call(system, _results(system, arguments, lambda f: call(f, first, {}, rng)))
-    was: tuple[float, ...] = ()
+    was: tuple[Any, ...] = ()
     if system.remember is not None:
         with _drawing(state.world, None), _acting(state.world, action):
-            was = (float(system.remember(state.world, AGENT, *found.bound(system.remember))),)
+            begun = subject(system.remember, state.world, AGENT)
+            was = (measured(system.remember(*begun, *found.bound(system.remember))),)
     with _drawing(next_state.world, None), _acting(next_state.world, action):
-        value = system.function(next_state.world, AGENT, *was, *found.bound())
+        begun = subject(system.function, next_state.world, AGENT)
+        value = system.function(*begun, *was, *found.bound())
     return float(value) if system.phase is REWARD else bool(value)
 
 
@@ -265,12 +271,12 @@ def _run_reset(
         world = new_world(*arguments.get("shape", _LARGEST))
         world.clear()
     else:
-        world = World(layout)
+        world = ObjectWorld(layout)
     # nobody else draws from a fresh one
     with _drawing(world, np.random.default_rng() if rng is None else rng):
         source = world.rng
         found = _results(system, arguments, lambda f: become(world, call(f, (), {}, source)))
-        system.function(world, AGENT, *Call(system, found).bound())
+        system.function(*subject(system.function, world, AGENT), *Call(system, found).bound())
     return state_of(world)
 
 
@@ -287,7 +293,7 @@ def _run_visibility(
 ) -> NDArray[np.bool_]:
     height, width = grid.shape
     y, x = position
-    view = View(Area(-y, height - 1 - y, -x, width - 1 - x))
+    view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))
     view.entity = grid.world.at[:height, :width].copy()
     for cell, e in np.ndenumerate(view.entity):
         view.opaque[cell] = blocks_vision(grid.world, e)
@@ -295,7 +301,9 @@ def _run_visibility(
     return view.seen.astype(np.bool_)
 
 
-def see(system: System, world: World, view: View, arguments: dict[str, Any], rng: Rng) -> None:
+def see(
+    system: System, world: ObjectWorld, view: ObjectView, arguments: dict[str, Any], rng: Rng
+) -> None:
     """Let a system say what is seen of a view."""
     area = Area(view.area.ymin, view.area.ymax, view.area.xmin, view.area.xmax)
     _complain(system, {"area": area, **arguments})
@@ -321,7 +329,7 @@ _RUNNERS: dict[Phase, Callable[..., Any]] = {
 # ---- looking -------------------------------------------------------------------------------------
 
 
-def look_with(visibility: Any, world: World, view: View, rng: Rng) -> None:
+def look_with(visibility: Any, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
     """Let a visibility function of grids say what is seen of a view.
 
     Raises:
@@ -346,7 +354,7 @@ def look_with(visibility: Any, world: World, view: View, rng: Rng) -> None:
     view.seen[...] = seen
 
 
-def cut(world: World, view: View) -> Grid:
+def cut(world: ObjectWorld, view: ObjectView) -> Grid:
     """What a view shows as a grid of its own, with copies of the objects."""
     home = household(world)
     return Grid(

@@ -12,7 +12,7 @@ from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, as_
 from gv_engine.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
 from gv_engine.gridverse.household import household, new_world
 from gv_engine.language.component import NOTHING
-from gv_engine.worlds.world import World
+from gv_engine.worlds.world import ObjectWorld
 
 
 class Grid:
@@ -41,13 +41,13 @@ class Grid:
             for x, thing in enumerate(row):
                 self[y, x] = thing
 
-    def _begin(self, world: World) -> None:
+    def _begin(self, world: ObjectWorld) -> None:
         self._world = world
         self._household = household(world)
         self._in_state = False
 
     @classmethod
-    def of(cls, world: World) -> Grid:
+    def of(cls, world: ObjectWorld) -> Grid:
         """The grid of a world."""
         grid = object.__new__(cls)
         grid._begin(world)
@@ -60,7 +60,7 @@ class Grid:
         return cls([[factory() for _ in range(width)] for _ in range(height)])
 
     @property
-    def world(self) -> World:
+    def world(self) -> ObjectWorld:
         """The world that it shows."""
         return self._world
 

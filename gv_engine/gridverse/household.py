@@ -12,7 +12,7 @@ from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.errors import RuleError
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType
 from gv_engine.worlds.layout import Layout, rounded
-from gv_engine.worlds.world import World
+from gv_engine.worlds.world import ObjectWorld
 
 _SPARE = 8
 """Entities beyond those of two for each cell, an object and what is in it."""
@@ -27,7 +27,7 @@ class Household:
         before: a copy of it from before the current step, once it is asked for.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: ObjectWorld) -> None:
         self.world = world
         self.state: Any = None
         self.before: Any = None
@@ -116,16 +116,16 @@ class Household:
             )
 
 
-def household(world: World) -> Household:
+def household(world: ObjectWorld) -> Household:
     """The household of a world."""
     if world.objects is None:
         world.objects = Household(world)
     return world.objects  # type: ignore[no-any-return]  # worlds do not know what they keep
 
 
-def new_world(height: int, width: int) -> World:
+def new_world(height: int, width: int) -> ObjectWorld:
     """A world for a grid of this size with all types there are, two objects in every cell."""
-    world = World(_layout(rounded(height), rounded(width), _types()))
+    world = ObjectWorld(_layout(rounded(height), rounded(width), _types()))
     world.set_shape(height, width)
     return world
 

@@ -12,10 +12,10 @@ from gv_engine.gridverse.geometry import as_area
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, VisibilityFunction
 from gv_engine.gridverse.state import State
+from gv_engine.language.component import AGENT
 from gv_engine.language.geometry import FORWARD
 from gv_engine.language.system import REGISTRIES, VISIBILITY
-from gv_engine.worlds.view import View
-from gv_engine.worlds.world import AGENT
+from gv_engine.worlds.view import ObjectView
 
 
 def from_visibility(
@@ -32,7 +32,7 @@ def from_visibility(
         RuleError: the visibility function returns something else than (h, w) bool.
     """
     part = as_area(area)
-    view = View(part)
+    view = ObjectView(part)
     view.look(state.world, AGENT)
     look_with(visibility_function, state.world, view, rng)
     cells, item = np.zeros((*part.shape, 3), np.uint8), np.zeros(3, np.uint8)

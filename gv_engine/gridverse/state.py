@@ -14,14 +14,15 @@ from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Hidden
 from gv_engine.gridverse.household import household
 from gv_engine.language.component import NOTHING
-from gv_engine.worlds.world import World
+from gv_engine.worlds.world import ObjectWorld
 
 
 class State:
     """All that there is: a grid, and an agent in it.
 
-    `state.world` is the `World` behind it, whose columns rules read. States are equal when type,
-    state and colour of every cell, position and orientation of the agent, and what it holds are.
+    `state.world` is the `ObjectWorld` behind it, whose columns rules read. States are equal when
+    type, state and colour of every cell, position and orientation of the agent, and what it holds
+    are.
 
     Args:
         grid: copied if it is another state's already.
@@ -46,7 +47,7 @@ class State:
         self.agent = agent.enter(self.grid.world)
 
     @classmethod
-    def of(cls, world: World) -> State:
+    def of(cls, world: ObjectWorld) -> State:
         """The state of a world, as a view."""
         state = object.__new__(cls)
         state.grid = Grid.of(world)
@@ -55,7 +56,7 @@ class State:
         return state
 
     @property
-    def world(self) -> World:
+    def world(self) -> ObjectWorld:
         """The world that it shows."""
         return self.grid.world
 
@@ -133,7 +134,7 @@ def _agent_array(agent: Agent) -> NDArray[np.int64]:
     return np.array([*agent.position, agent.orientation], np.int64)
 
 
-def state_of(world: World) -> State:
+def state_of(world: ObjectWorld) -> State:
     """The state of a world; always the same one."""
     home = household(world)
     if home.state is None:
@@ -141,7 +142,7 @@ def state_of(world: World) -> State:
     return home.state  # type: ignore[no-any-return]  # a household does not know what a state is
 
 
-def become(world: World, state: State) -> None:
+def become(world: ObjectWorld, state: State) -> None:
     """Let a world be like a state, with copies of its objects; its generator stays.
 
     Raises:

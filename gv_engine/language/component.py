@@ -26,6 +26,8 @@ import numpy as np
 
 NOTHING = 0
 """The entity that is not there: every column reads its default at this index."""
+AGENT = 1
+"""The agent's entity: the first one of every world."""
 OUTSIDE = -1
 """Stands for the entity of a cell beyond the grid, where an agent looks over the edge."""
 

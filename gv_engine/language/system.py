@@ -1,8 +1,11 @@
 """Systems: the rules of a game, one small function each, marked with the phase they belong to.
 
-A system takes the world, the agent and its own parameters:
+A system takes the world, the agent and its own parameters, and acts. When it does, a condition
+beside it says, of which the action mask is made too:
 
->>> @system(TRANSITION)
+>>> def is_tired(w, agent, action):
+...     return action == MOVE_FORWARD
+>>> @system(TRANSITION, when=is_tired)
 ... def sleep(w, agent, hours: int = 8):
 ...     '''Doing nothing is a rule too.'''
 >>> sleep.system.phase.name, [p.name for p in sleep.system.parameters]
@@ -72,12 +75,14 @@ class System:
     """A marked function.
 
     Attributes:
-        function: `(w, agent, …)`; see `system` for what each phase adds.
+        function: `(w, agent, …)`, or `(w, …)` if it runs once a step, whoever acts; see `system`
+            for what each phase adds.
         phase: when it runs.
         name: as scenario files write it.
         parameters: what a scenario may set, in order of the signature.
         remember: measured before the transitions and handed to the reward as `was`.
-        valid: `(w, agent, action, …)`: would the transition do something, were this the action?
+        when: the condition of a transition: `(w, agent, action, …)`, would it do something, were
+            this the action? Without `action`, it is that of something that happens by itself.
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
         tables: parameters that are made from the observation area, by the functions given here.
         rows: a visibility function that takes the view by rows of bits; a rendering system that
@@ -91,8 +96,8 @@ class System:
     phase: Phase
     name: str
     parameters: tuple[Parameter, ...]
-    remember: Callable[..., float] | None = None
-    valid: Callable[..., bool] | None = None
+    remember: Callable[..., Measured] | None = None
+    when: Callable[..., bool] | None = None
     check: Callable[..., str] | None = None
     tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
     rows: bool = False
@@ -123,6 +128,24 @@ class System:
         """Whether it is an author's `esper.Processor` instead of a function."""
         return isinstance(self.function, type)
 
+    @property
+    def by_itself(self) -> bool:
+        """Whether what it does is no answer to an action, so that it makes none valid."""
+        if self.when is not None:
+            return not takes(self.when, "action")
+        return not (self.is_processor or takes(self.function, "agent"))
+
+
+@functools.lru_cache(maxsize=1024)
+def takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a rule, or one of its helpers, asks for `agent` or for `action`."""
+    return name in inspect.signature(function).parameters
+
+
+def measured(value: Measured) -> Measured:
+    """What `remember` has found as the rule gets it: a number is a float, a tuple stays."""
+    return value if isinstance(value, tuple) else float(value)
+
 
 def unwrapped(function: Any) -> Any:
     """The plain function behind partials."""
@@ -140,30 +163,35 @@ class Marked(Protocol):
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+Measured = float | tuple[float, ...]
 
 
 def system(
     phase: Phase,
     *,
-    remember: Callable[..., float] | None = None,
-    valid: Callable[..., bool] | None = None,
+    remember: Callable[..., Measured] | None = None,
+    when: Callable[..., bool] | None = None,
     check: Callable[..., str] | None = None,
     tables: Mapping[str, Callable[[Area], Any]] | None = None,
     rows: bool = False,
     says: str = "",
+    valid: None = None,
 ) -> Callable[[_F], _F]:
     """Mark a function as a system of a phase; the function itself stays as it is.
 
-    The first arguments are `(w, agent)`. A REWARD with `remember` takes `was` next, what
-    `remember(w, agent)` measured before the transitions. VISIBILITY takes `view`, an OBSERVATION
-    `view` and `out`, RENDERING `canvas`. All further arguments are parameters for scenarios to
-    set; `remember` and `valid` may ask for parameters of the system by the same names.
+    The first arguments are `(w, agent)`; a rule that is nobody's takes `w` alone, runs once a step
+    and makes no action valid. A REWARD with `remember` takes `was` next, what `remember(w, agent)`
+    measured before the transitions. VISIBILITY takes `view`, an OBSERVATION `view` and `out`,
+    RENDERING `canvas`; these three are always an agent's. All further arguments are parameters for
+    scenarios to set; `remember` and `when` may ask for parameters of the system by the same names.
 
     Args:
         phase: when the system runs.
-        remember: for rewards that compare before and after.
-        valid: for transitions, makes the action mask: a transition without it may act on any
-            action, so that nothing can be masked.
+        remember: for rewards that compare before and after: a number, or a tuple of numbers.
+        when: for transitions, the condition under which the function is called, with what is
+            nested in it: `(w, agent, action, …)`. The action mask asks it too; a transition of an
+            agent's without it may act on any action, so that nothing can be masked. `(w, agent, …)`
+            is the condition of what happens by itself, and makes no action valid.
         check: asks for parameters by name (and for `area`, in a VISIBILITY) when a scenario is
             loaded and returns what is wrong with them, or "".
         tables: for visibility functions, parameters that no scenario sets: each is made once,
@@ -173,30 +201,34 @@ def system(
             asks the world for values, `cells` and `appearance` alone: no world is made for it.
         says: for terminating functions, what the player is told about the end, a sentence without
             its full stop: "You walked into a wall".
+        valid: the former name of `when`, refused.
 
     Raises:
         TypeError: the signature does not fit the phase; the message shows both.
     """
-    leading = ("w", "agent", *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
+    if valid is not None:
+        raise TypeError(
+            "valid= is when=: the rule runs only where its condition holds; write "
+            f"when={getattr(valid, '__name__', valid)} and take the question out of the rule"
+        )
+    if when is not None and phase is not TRANSITION:
+        raise TypeError(f"when= is the condition of a TRANSITION, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
+        own = ("agent",) if phase in _EXTRA or takes(function, "agent") else ()
+        leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
         parameters = _parameters(function, leading)
         names = [p.name for p in parameters]
-        for helper, needs in ((remember, 2), (valid, 3)):
-            if helper:
-                for asked in list(inspect.signature(helper).parameters)[needs:]:
-                    if asked not in names:
-                        raise TypeError(
-                            f"{function.__name__}: its helper {helper.__name__} asks for "
-                            f"{asked!r}, no parameter of the system {nearest(asked, names)}"
-                        )
+        for helper, further in ((remember, ()), (when, ("action",) if own else ())):
+            if helper is not None:
+                _check_helper(function, helper, (*own, *further), names)
         function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
             function,
             phase,
             function.__name__,
             parameters,
             remember,
-            valid,
+            when,
             check,
             tables or {},
             rows,
@@ -205,6 +237,28 @@ def system(
         return function
 
     return mark
+
+
+def _check_helper(
+    function: Callable[..., Any],
+    helper: Callable[..., Any],
+    leading: tuple[str, ...],
+    names: list[str],
+) -> None:
+    """Refuse a helper that asks for what its system cannot give, or in another order."""
+    asked = list(inspect.signature(helper).parameters)[1:]
+    first = [name for name in leading if name in asked]
+    for position, name in enumerate(asked):
+        if position < len(first) and name != first[position]:
+            raise TypeError(
+                f"{function.__name__}: its helper {helper.__name__}{inspect.signature(helper)} "
+                f"must begin with ({', '.join(('w', *first))})"
+            )
+        if name not in first and name not in names:
+            raise TypeError(
+                f"{function.__name__}: its helper {helper.__name__} asks for "
+                f"{name!r}, no parameter of the system {nearest(name, names)}"
+            )
 
 
 def _parameters(function: Callable[..., Any], leading: tuple[str, ...]) -> tuple[Parameter, ...]:
@@ -264,6 +318,16 @@ class Call:
         """The trailing arguments for the system's function, or for one of its helpers."""
         return tuple(self.arguments[name] for name in self.names(helper))
 
+    def holds(self, w: Any, agent: int) -> Callable[[int], bool]:
+        """`(action)` → whether its condition is true of a world; always, if it has none."""
+        when = self.system.when
+        if when is None:
+            return lambda action: True
+        first, given = subject(when, w, agent), self.bound(when)
+        if takes(when, "action"):
+            return lambda action: when(*first, action, *given)
+        return lambda action: when(*first, *given)
+
     def parts(self) -> Iterator[Call]:
         """The call itself and all that are nested in its arguments."""
         return (path[-1] for path in self.paths())
@@ -275,6 +339,11 @@ class Call:
             if is_nested(argument):
                 for part in argument if isinstance(argument, tuple) else (argument,):
                     yield from ((self, *path) for path in part.paths())
+
+
+def subject(function: Callable[..., Any], w: Any, agent: int) -> tuple[Any, ...]:
+    """What a rule, or one of its helpers, is called with first: the world, and whose turn it is."""
+    return (w, agent) if takes(function, "agent") else (w,)
 
 
 def is_nested(argument: Any) -> bool:

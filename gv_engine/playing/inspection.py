@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import NAMES, Arrays, Representation, observer
-from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import Stopped
 from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
@@ -32,7 +32,6 @@ from gv_engine.reading.text import words
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
-from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gv_engine.language.system import TERMINATING, Call, System, is_nested
-from gv_engine.worlds.world import AGENT, World
+from gv_engine.language.component import AGENT
+from gv_engine.language.system import (
+    TERMINATING,
+    TRANSITION,
+    Call,
+    System,
+    is_nested,
+    measured,
+    subject,
+)
+from gv_engine.worlds.world import ObjectWorld
 
 
 class BoundCall:
@@ -17,15 +26,19 @@ class BoundCall:
         world: where it runs.
     """
 
-    def __init__(self, call: Call, world: World) -> None:
+    def __init__(self, call: Call, world: ObjectWorld) -> None:
         self._world = world
         self.call = call
         self._result: Any = None
         self._system = call.system
         self._function = call.system.function
         self._remember = call.system.remember
-        self._number = float if call.system.objects is None else _as_it_is
-        self._remembered = call.bound(self._remember) if self._remember else ()
+        self._number = measured if call.system.objects is None else _as_it_is
+        self._remembered: tuple[Any, ...] = ()
+        if self._remember:
+            self._remembered = subject(self._remember, world, AGENT) + call.bound(self._remember)
+        self._first = subject(self._function, world, AGENT)
+        self._holds = call.holds(world, AGENT)
         self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
         self._nested: dict[int, Nested] = {
@@ -42,7 +55,7 @@ class BoundCall:
                 call.measure()
         if self._remember:
             try:
-                was = self._remember(self._world, AGENT, *self._remembered)
+                was = self._remember(*self._remembered)
             except Exception as error:
                 self._system.blame(error)
                 raise
@@ -55,8 +68,29 @@ class BoundCall:
             for call in _each(nested):
                 call.watch(wrap)
 
-    def run(self, *leading: Any) -> Any:
-        """Call the function; `leading` comes before its parameters, a view for instance."""
+    def holds(self, action: int) -> bool:
+        """Whether the system's condition is true, were this the action."""
+        try:
+            return self._holds(action)
+        except Exception as error:
+            self._system.blame(error)
+            raise
+
+    def acts(self, action: int) -> bool:
+        """Whether the transition, or one that is nested in it, would answer this action."""
+        if not self.holds(action):
+            return False
+        return not self._system.by_itself or any(
+            call.acts(action)
+            for nested in self._nested.values()
+            for call in _each(nested)
+            if call._system.phase is TRANSITION
+        )
+
+    def run(self, *between: Any) -> Any:
+        """Call the function if its condition holds; `between` precedes its parameters: a view."""
+        if not self.holds(self._world.action):
+            return None
         arguments = self._arguments
         if self._nested:
             results = list(arguments)
@@ -65,7 +99,7 @@ class BoundCall:
                 results[position] = several if isinstance(nested, tuple) else several[0]
             arguments = tuple(results)
         try:
-            self._result = self._function(self._world, AGENT, *self._was, *leading, *arguments)
+            self._result = self._function(*self._first, *self._was, *between, *arguments)
         except Exception as error:
             self._system.blame(error)
             raise
@@ -87,7 +121,7 @@ def _as_it_is(value: Any) -> Any:
 Nested = BoundCall | tuple[BoundCall, ...]
 
 
-def _bind(argument: Any, world: World) -> Nested:
+def _bind(argument: Any, world: ObjectWorld) -> Nested:
     if isinstance(argument, Call):
         return BoundCall(argument, world)
     return tuple(BoundCall(part, world) for part in argument)

@@ -21,7 +21,7 @@ from gv_engine.language.system import (
 )
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.canvas import Canvas
-from gv_engine.worlds.world import World
+from gv_engine.worlds.world import ObjectWorld
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -32,7 +32,7 @@ class SystemProcessor(esper.Processor):
 
     phase: Phase
 
-    def __init__(self, world: World, call: Call) -> None:
+    def __init__(self, world: ObjectWorld, call: Call) -> None:
         self.world = world
         self.system = call.system
         self.bound = BoundCall(call, world)
@@ -64,7 +64,7 @@ class RewardProcessor(SystemProcessor):
 class TerminatingProcessor(SystemProcessor):
     """Ends the episode when its test is true."""
 
-    def __init__(self, world: World, call: Call) -> None:
+    def __init__(self, world: ObjectWorld, call: Call) -> None:
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
 
@@ -91,7 +91,7 @@ _PROCESSORS = {
 }
 
 
-def _processor(world: World, call: Call, phase: Phase) -> esper.Processor:
+def _processor(world: ObjectWorld, call: Call, phase: Phase) -> esper.Processor:
     function: Any = call.system.function
     if not call.system.is_processor:
         base = _PROCESSORS.get(phase, SystemProcessor)
@@ -125,27 +125,18 @@ class BoundScenario:
         measuring: what remembers something from before the transitions.
         slots: the position of each reward among all of the mixture.
         success: what is true where an episode ends well; None if the scenario does not say.
-        valid: for each transition, the system, whether an action would do something, and its
-            arguments.
+        transitions: asked for the action mask.
     """
 
     def __init__(
-        self, scenario: Scenario, world: World, share: float, reward_names: tuple[str, ...]
+        self, scenario: Scenario, world: ObjectWorld, share: float, reward_names: tuple[str, ...]
     ) -> None:
         self.scenario = scenario
         self.share = share
         self.resets = [BoundCall(call, world) for call in scenario.calls(RESET)]
         self.visibility = BoundCall(scenario.visibility, world)
         self.observations = [BoundCall(call, world) for call in scenario.calls(OBSERVATION)]
-        self.valid = [
-            (
-                part.system,
-                part.system.valid,
-                part.bound(part.system.valid) if part.system.valid else (),
-            )
-            for call in scenario.calls(TRANSITION)
-            for part in call.parts()
-        ]
+        self.transitions = [BoundCall(call, world) for call in scenario.calls(TRANSITION)]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
         self.rendering: list[RenderingProcessor] = []

@@ -13,7 +13,7 @@ from gv_engine.language.frame import Frame
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
-    from gv_engine.worlds.view import View
+    from gv_engine.worlds.view import ObjectView
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Canvas:
 
     show: Callable[[Frame], None]
     scenario: Scenario
-    view: View
+    view: ObjectView
     observation: NDArray[np.uint8]
     terms: Sequence[float]
     message: str = ""

@@ -16,7 +16,14 @@ import numpy as np
 
 from components.appearance import Kind
 from components.space import Position
-from gv_engine.language.component import NOTHING, Field, column_name, fields_of, is_read_often
+from gv_engine.language.component import (
+    AGENT,
+    NOTHING,
+    Field,
+    column_name,
+    fields_of,
+    is_read_often,
+)
 from gv_engine.language.geometry import ORIENTATIONS
 from gv_engine.language.objects import ObjectType
 
@@ -34,8 +41,6 @@ def prefab(kind: ObjectType) -> Prefab:
     """What a new object of the type starts with: its type, no place yet, and its own parts."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
-
-_AGENT = 1  # as in `gv_engine.worlds.world`, which imports this module
 
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
@@ -192,10 +197,10 @@ class Layout:
         worlds = np.atleast_1d(rows)
         begun = worlds["height"] > 0  # where there is a level
         height, width = (worlds[side][begun] for side in ("height", "width"))
-        y, x = (worlds["position"][axis][begun, _AGENT] for axis in ("y", "x"))
+        y, x = (worlds["position"][axis][begun, AGENT] for axis in ("y", "x"))
         values["the agent's y"] = y, 0, height - 1
         values["the agent's x"] = x, 0, width - 1
-        facing = worlds["agent"]["facing"][begun, _AGENT]
+        facing = worlds["agent"]["facing"][begun, AGENT]
         values["the agent's facing"] = facing, 0, len(ORIENTATIONS) - 1
         values["position.y"] = rows["position"]["y"], -1, self.height
         values["position.x"] = rows["position"]["x"], -1, self.width

@@ -9,14 +9,15 @@ import esper
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, System
 from gv_engine.language.verbs import stands_somewhere
 from gv_engine.worlds.bound_scenario import BoundScenario
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.rng import draw_member
-from gv_engine.worlds.view import View
-from gv_engine.worlds.world import AGENT, World
+from gv_engine.worlds.view import ObjectView
+from gv_engine.worlds.world import ObjectWorld
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -27,14 +28,14 @@ class Simulation:
 
     Attributes:
         scenario: what is played; see `member` for a mixture.
-        world: its state; see `World` for reward, flags and components.
+        world: its state; see `ObjectWorld` for reward, flags and components.
         view: what the agent sees at the moment, filled by `observe`.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.world = World(scenario.layout)
-        self.view = View(scenario.area)
+        self.world = ObjectWorld(scenario.layout)
+        self.view = ObjectView(scenario.area)
         self.world.context.belong_to(self)
         self._members = [
             BoundScenario(member, self.world, share, scenario.reward_names)
@@ -126,7 +127,7 @@ class Simulation:
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             reward.term = given[slot]
 
-    def look(self) -> View:
+    def look(self) -> ObjectView:
         """Look around: fill and return the view."""
         self.view.look(self.world, AGENT)
         self._playing.visibility.run(self.view)
@@ -165,17 +166,8 @@ class Simulation:
 
     def valid_actions(self, mask: NDArray[np.int8]) -> None:
         """Write 1 for every action that some transition would act on, else 0, into (actions,)."""
-        transitions = self._playing.valid
         for position, action in enumerate(self.scenario.actions):
-            mask[position] = 0
-            for system, valid, arguments in transitions:
-                try:
-                    if valid is None or valid(self.world, AGENT, action, *arguments):
-                        mask[position] = 1
-                        break
-                except Exception as error:
-                    system.blame(error)
-                    raise
+            mask[position] = any(call.acts(action) for call in self._playing.transitions)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _thaw, (self.scenario, self.world.snapshot(), self.terms)

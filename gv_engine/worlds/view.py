@@ -17,7 +17,8 @@ from gv_engine.language.errors import RuleError
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 
 if TYPE_CHECKING:
-    from gv_engine.worlds.world import World
+    from gv_engine.language.world import World
+    from gv_engine.worlds.world import ObjectWorld
 
 _FLOOR = bytes((FLOOR, 0, 0))
 _HIDDEN = bytes((HIDDEN, 0, 0))
@@ -36,13 +37,13 @@ FIXED = "a rule writes view.{}, which every look of every world has in common"
 def _fixed(name: str) -> Any:
     """A value of all looks, which rules may not write."""
 
-    def refuse(view: View, value: object) -> None:
+    def refuse(view: ObjectView, value: object) -> None:
         raise RuleError(FIXED.format(name))
 
     return property(attrgetter(f"_{name}"), refuse)
 
 
-class View:
+class ObjectView:
     """One look, in the object world; compiled rows share a record with the same fields.
 
     `look` and `show` are the object world's twins of those in compiled code, three times as
@@ -67,7 +68,7 @@ class View:
         self.opaque = np.zeros(area.shape, object)
         self.seen = np.zeros(area.shape, object)
 
-    def look(self, w: World, agent: int) -> None:
+    def look(self, w: ObjectWorld, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
         self.entity = self._cut(w, agent, w.at)
         blocks_vision = w.blocks_vision
@@ -111,7 +112,9 @@ class View:
         lit[cells[cells != OUTSIDE]] = True
         return lit.reshape(w.height, w.width)
 
-    def show(self, w: World, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+    def show(
+        self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
+    ) -> None:
         """Write what is seen as (type, state, colour) into (h, w, 3) and the held object."""
         cells = zip(self.entity.ravel().tolist(), self.seen.ravel().tolist(), strict=True)
         flat = np.frombuffer(
@@ -139,7 +142,7 @@ def _cells(bits: int, width: int) -> NDArray[Any]:
 
 
 def view_dtype(area: Area, rows: bool) -> np.dtype[Any]:
-    """dtype of the record that stands for a `View` in compiled code.
+    """dtype of the record that stands for an `ObjectView` in compiled code.
 
     Args:
         area: what is seen of the grid.

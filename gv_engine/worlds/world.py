@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 
 from components.agent import Agent
 from components.space import Position
-from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import CapacityError, OutOfBoundsError, RuleError, nearest
 from gv_engine.language.geometry import FORWARD
 from gv_engine.language.verbs import VERBS
+from gv_engine.language.world import World
 from gv_engine.worlds.esper_context import EsperContext
 from gv_engine.worlds.layout import Layout, Prefab
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
-
-AGENT = 1
-"""The agent's entity: the first one of every world."""
 
 
 class Values(list[Any]):
@@ -123,28 +121,23 @@ def _absent(cls: type) -> Any:
     return type(f"No{cls.__name__}", (cls,), namespace)()
 
 
-class World:
-    """The state of one world.
+class ObjectWorld(World):
+    """The state of one world; what rules see of it says `World`.
 
     Attributes:
-        at: (y, x) → entity in that cell or NOTHING; one spare row and column behind the grid.
-        height, width: of the grid, in cells.
-        action: the current step's, as a number of `gv_engine.language.geometry.ACTIONS`.
-        member: which of its `members` the world plays, if its scenario is a mixture.
-        reward, total: of the current step and since the reset.
-        steps: since the reset.
-        terminated, truncated, success: whether the episode has ended, and whether well.
-        ended_by: the number of the terminating function that has ended it, 0 for none.
-        rng: the world's one source of chance, a `numpy.random.Generator` over PCG64.
+        layout: which components, types and sizes it has room for.
+        context: where its entities live in esper.
+        alive: (entities,) which are in use.
+        free: no entity below this one is free.
+        error: 0; in rows, the number of what has gone wrong in the step.
         objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
-        <component>: its columns, by the component's name in snake_case.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.context = EsperContext()
         self.capacity = layout.capacity
-        self.rng = np.random.default_rng(0)
+        self.rng: Any = np.random.default_rng(0)
         self.action = 0
         self.member = 0
         self.objects: Any = None
@@ -161,7 +154,7 @@ class World:
     # Columns are set by name above, and verbs become methods when the first world uses them.
     def __getattr__(self, name: str) -> Any:
         if name in VERBS:
-            setattr(World, name, VERBS[name])
+            setattr(ObjectWorld, name, VERBS[name])
             return getattr(self, name)
         raise AttributeError(
             f"this world has no {name!r}; its components are "
@@ -403,24 +396,24 @@ class World:
                 for e in np.flatnonzero(fields["has"]).tolist():
                     self.attach(e, columns.cls(*(column[e] for column in values)))
 
-    def fork(self) -> World:
+    def fork(self) -> ObjectWorld:
         """An independent world with the same state and the same future."""
-        other = World(self.layout)
+        other = ObjectWorld(self.layout)
         other.restore(self.snapshot())
         return other
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+    def __deepcopy__(self, memo: dict[int, Any]) -> ObjectWorld:
         return self.fork()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _thaw, (self.layout, self.snapshot())
 
-    def __copy__(self) -> World:
+    def __copy__(self) -> ObjectWorld:
         return self.fork()
 
 
-def _thaw(layout: Layout, row: NDArray[Any]) -> World:
-    world = World(layout)
+def _thaw(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
+    world = ObjectWorld(layout)
     world.restore(row)
     return world
 

@@ -87,12 +87,8 @@ def does(w, how, e, y, x):
         w.steps += w.door.status[-1]
 
 
-def never(w, agent, action):
-    return False
-
-
-@system(TRANSITION, valid=never)
-def stray(w, agent, how: int = 0, e: int = 0, y: int = 0, x: int = 0):
+@system(TRANSITION)
+def stray(w, how: int = 0, e: int = 0, y: int = 0, x: int = 0):
     if w.action == ACTUATE:
         does(w, how, e, y, x)
 
@@ -101,7 +97,7 @@ def door_status(w, agent, action, e):
     return action == ACTUATE and w.door.status[e] == 0
 
 
-@system(TRANSITION, valid=door_status)
+@system(TRANSITION, when=door_status)
 def masked(w, agent, e: int = 0):
     pass
 

@@ -1,29 +1,27 @@
 """Rules that the tests add to the built-in ones."""
 
-from typing import Any
-
 from components.doors import CLOSED, OPEN
 from gv_engine.language.geometry import ACTUATE
 from gv_engine.language.system import TERMINATING, TRANSITION, system
+from gv_engine.language.world import World
 from systems.building import put_agent
 from systems.queries import ahead
 
 
-def can_slam(w: Any, agent: int, action: int, on: bool) -> bool:
+def can_slam(w: World, agent: int, action: int, on: bool) -> bool:
     """Whether there is an open door ahead."""
     e = ahead(w, agent)
     return on and action == ACTUATE and w.door.has[e] and w.door.status[e] == OPEN
 
 
-@system(TRANSITION, valid=can_slam)
-def slam_door(w: Any, agent: int, on: bool = True) -> None:
+@system(TRANSITION, when=can_slam)
+def slam_door(w: World, agent: int, on: bool = True) -> None:
     """Close the open door ahead."""
-    if can_slam(w, agent, w.action, on):
-        w.door.status[ahead(w, agent)] = CLOSED
+    w.door.status[ahead(w, agent)] = CLOSED
 
 
 @system(TRANSITION)
-def leap(w: Any, agent: int, dy: int = 0, dx: int = 0) -> None:
+def leap(w: World, agent: int, dy: int = 0, dx: int = 0) -> None:
     """On ACTUATE, jump over whatever lies between."""
     if w.action == ACTUATE:
         y, x = w.position.y[agent] + dy, w.position.x[agent] + dx
@@ -31,18 +29,18 @@ def leap(w: Any, agent: int, dy: int = 0, dx: int = 0) -> None:
 
 
 @system(TERMINATING)
-def nobody_is_left(w: Any, agent: int) -> bool:
+def nobody_is_left(w: World, agent: int) -> bool:
     """An end without words of its own."""
     return True
 
 
 @system(TERMINATING, says="Your luck has run out")
-def out_of_luck(w: Any, agent: int) -> bool:
+def out_of_luck(w: World, agent: int) -> bool:
     """An end with words of its own."""
     return True
 
 
 @system(TERMINATING)
-def far_along(w: Any, agent: int) -> bool:
+def far_along(w: World, agent: int) -> bool:
     """True, but for numbers of 64 bits."""
-    return w.steps << 62 >= 0  # type: ignore[no-any-return]
+    return w.steps << 62 >= 0

@@ -12,7 +12,7 @@ from benchmarks import arena, claims, contestants, floor, report, roster
 from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
-from gv_engine.worlds.world import AGENT
+from gv_engine.language.component import AGENT
 
 pytestmark = pytest.mark.slow
 

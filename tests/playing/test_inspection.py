@@ -12,12 +12,12 @@ from gv_engine.envs.representations import Representation
 from gv_engine.families.grid.stage import GridStage
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.language.component import AGENT
 from gv_engine.language.system import REGISTRIES, marked
 from gv_engine.playing.game import Game
 from gv_engine.playing.inspection import REPRESENTATIONS, Entity, Inspection
 from gv_engine.reading.library import names
 from gv_engine.worlds.simulation import Simulation
-from gv_engine.worlds.world import AGENT
 
 
 def a_look(

@@ -301,8 +301,8 @@ def test_parameters_by_annotation(folder):
         ("raise SystemExit", "rules.py:1: SystemExit"),
         ("raise ValueError('a\\nb')", "rules.py:1: ValueError: a b"),
         (
-            "from gv_engine.language.system import *; system(TRANSITION)(lambda w: 1)",
-            "rules.py:1: TypeError: <lambda>(w) is no system",
+            "from gv_engine.language.system import *; system(TRANSITION)(lambda: 1)",
+            "rules.py:1: TypeError: <lambda>() is no system",
         ),
         (
             "from gv_engine.language.objects import object_type; object_type('Key')",

@@ -14,7 +14,7 @@ from components.appearance import BLUE, FLOOR, NONE, RED, YELLOW
 from components.doors import CLOSED, LOCKED, OPEN
 from components.objects import BOX, DOOR, EXIT, KEY, TELEPOD, WALL
 from gv_engine.language.area import Area
-from gv_engine.language.component import column_name
+from gv_engine.language.component import AGENT, column_name
 from gv_engine.language.errors import ScenarioError
 from gv_engine.language.geometry import (
     ACTUATE,
@@ -38,7 +38,6 @@ from gv_engine.language.system import (
 from gv_engine.reading.library import gym_id, names
 from gv_engine.reading.scenario import Scenario
 from gv_engine.worlds.simulation import Simulation
-from gv_engine.worlds.world import AGENT
 from tests import DATA
 
 CONFIGS = json.loads((DATA / "scenario_configs.json").read_text())

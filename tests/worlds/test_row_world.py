@@ -8,13 +8,13 @@ import pytest
 from components.appearance import FLOOR, YELLOW
 from components.objects import EXIT, KEY, WALL
 from gv_engine import Scenario
+from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
 from gv_engine.reading.library import names
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
-from gv_engine.worlds.world import AGENT
 from systems.rendering import draw_state_and_observation
 from tests import boards
 

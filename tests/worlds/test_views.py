@@ -13,7 +13,7 @@ from gv_engine.batches.compiled import sight
 from gv_engine.checking import lockstep
 from gv_engine.checking.lockstep import examine
 from gv_engine.language.geometry import TURN_LEFT, TURN_RIGHT
-from gv_engine.worlds.view import View
+from gv_engine.worlds.view import ObjectView
 
 RULES = '''
 import numpy as np
@@ -157,9 +157,9 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
             view.entity[i, j] = w.in_line()[np.uint32(first + view.across[j])]
             view.opaque[i, j] = 0
 
-    own = View.look
+    own = ObjectView.look
     if kind == "object":
-        monkeypatch.setattr(View, "look", look)
+        monkeypatch.setattr(ObjectView, "look", look)
     else:
         monkeypatch.setattr(sight, "cut_cells", cut_cells)
         monkeypatch.setitem(sight.BY_CELLS, "cut_row", cut_cells)

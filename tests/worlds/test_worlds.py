@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from components.doors import Door
 from components.objects import KEY, WALL
-from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation, World
+from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batches.batch import make_batch
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.language.component import _WORLD_ATTRIBUTES, column_name
+from gv_engine.worlds.world import ObjectWorld
 from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds
 
@@ -171,7 +172,7 @@ def test_copies_of_worlds(copied):
     simulation.reset(np.random.default_rng(4))
     simulation.step(3)
     world = copied(simulation.world)
-    assert isinstance(world, World)
+    assert isinstance(world, ObjectWorld)
     assert_same_rows(world.snapshot(), simulation.world.snapshot())
     world.agent.facing[AGENT] = 2
     world.rng.random()
@@ -303,7 +304,9 @@ def test_an_absent_component_reads_its_defaults_and_cannot_be_written(by_hand):
 
 def test_no_component_can_take_the_name_of_what_a_world_has(by_hand):
     columns = {column_name(cls) for cls in by_hand.layout.components}
-    own = {name for name in {*vars(by_hand), *dir(World)} if not name.startswith("_")} - columns
+    own = {
+        name for name in {*vars(by_hand), *dir(ObjectWorld)} if not name.startswith("_")
+    } - columns
     assert own <= _WORLD_ATTRIBUTES
 
 
@@ -404,7 +407,7 @@ def test_espers_own_world_stays_the_users():
 
 @pytest.mark.slow
 def test_worlds_that_are_gone_leave_nothing_behind():
-    World(meadow().layout)
+    ObjectWorld(meadow().layout)
     gc.collect()
     names = len(esper.list_worlds())
     for _ in range(5):
@@ -413,7 +416,7 @@ def test_worlds_that_are_gone_leave_nothing_behind():
         env.render()
         del env
         gc.collect()
-        World(meadow().layout)  # where what is gone is let go
+        ObjectWorld(meadow().layout)  # where what is gone is let go
         gc.collect()
     assert len(esper.list_worlds()) <= names
 

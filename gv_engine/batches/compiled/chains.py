@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.batches.compiled.sight import look, show
-from gv_engine.language.component import NOTHING
+from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -28,25 +28,32 @@ from gv_engine.language.system import (
     VISIBILITY,
     Call,
     is_nested,
+    measured,
+    takes,
 )
 from gv_engine.language.verbs import stands_somewhere
 from gv_engine.reading import rules
 from gv_engine.worlds.rng import draw_member
-from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
 
+def _inner(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
+    """The calls among the arguments of a call, by the prefix of their fields in the record."""
+    for name, value in call.arguments.items():
+        if isinstance(value, Call):
+            yield f"{prefix}_{name}", value
+        elif is_nested(value):
+            for number, part in enumerate(value):
+                yield f"{prefix}_{name}_{number}", part
+
+
 def _parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
     """The call and all nested in its arguments, by the prefix of their fields in the record."""
     yield prefix, call
-    for name, value in call.arguments.items():
-        if isinstance(value, Call):
-            yield from _parts(f"{prefix}_{name}", value)
-        elif is_nested(value):
-            for number, part in enumerate(value):
-                yield from _parts(f"{prefix}_{name}_{number}", part)
+    for inner in _inner(prefix, call):
+        yield from _parts(*inner)
 
 
 def all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
@@ -61,7 +68,7 @@ def is_own(scenario: Scenario) -> bool:
     return all(
         rules.is_own(getattr(function, "__module__", None) or "")
         for _, call in all_parts(scenario)
-        for function in (call.system.function, call.system.remember, call.system.valid)
+        for function in (call.system.function, call.system.remember, call.system.when)
         + tuple(call.arguments.values())
         if callable(function)
     )
@@ -114,8 +121,9 @@ AHEAD = 4
 
 # ---- calls -----------------------------------------------------------------------------------
 # Everything is a closure over what comes before it. `p` is the parameter record; `was` holds all
-# that was measured before the transitions, as one tuple of numbers. A closure costs Numba some
-# 40 ms, so that there are as few as can be.
+# that was measured before the transitions, as one tuple; a condition finds the action there, a
+# visibility function its view. `values` are all that follows `w` in a call. A closure costs Numba
+# some 40 ms, so that there are as few as can be.
 
 
 def _constant(before: Any, value: Any) -> Any:
@@ -145,7 +153,7 @@ def _unmeasured(w: Any, p: Any) -> Any:
 
 def _remembering(before: Any, remember: Any, values: Any) -> Any:
     def measure(w: Any, p: Any) -> Any:
-        return (*before(w, p), 1.0 * remember(w, AGENT, *values(w, p, ())))
+        return (*before(w, p), measured(remember(w, *values(w, p, ()))))
 
     return measure
 
@@ -155,7 +163,7 @@ class _Past:
 
     Attributes:
         measure: `(w, p)` → all of it.
-        length: how many numbers that is.
+        length: how many measurements that is.
         ends: numbers of the tests that can end an episode, by their prefix.
     """
 
@@ -173,21 +181,21 @@ class _Past:
 
 def _as_it_is(function: Any, values: Any) -> Any:
     def run(w: Any, p: Any, was: Any) -> Any:
-        return function(w, AGENT, *values(w, p, was))
+        return function(w, *values(w, p, was))
 
     return run
 
 
 def _as_number(function: Any, values: Any) -> Any:
     def number(w: Any, p: Any, was: Any) -> Any:
-        return 1.0 * function(w, AGENT, *values(w, p, was))
+        return 1.0 * function(w, *values(w, p, was))
 
     return number
 
 
 def _as_truth(function: Any, values: Any) -> Any:
     def truth(w: Any, p: Any, was: Any) -> Any:
-        return bool(function(w, AGENT, *values(w, p, was)))
+        return bool(function(w, *values(w, p, was)))
 
     return truth
 
@@ -196,7 +204,7 @@ def _as_end(function: Any, values: Any, number: int) -> Any:
     """A test that leaves its number where it is the first true one."""
 
     def truth(w: Any, p: Any, was: Any) -> bool:
-        over = bool(function(w, AGENT, *values(w, p, was)))
+        over = bool(function(w, *values(w, p, was)))
         if over and w.ended_by == 0:
             w.ended_by = number
         return over
@@ -217,6 +225,16 @@ def _of_ends(truth: Any) -> Any:
     return whole
 
 
+def _under(when: Any, asked: Any, function: Any, values: Any) -> Any:
+    """A transition that runs where its condition holds."""
+
+    def transition(w: Any, p: Any, was: Any) -> None:
+        if when(w, *asked(w, p, (np.int64(w.action),))):
+            function(w, *values(w, p, was))
+
+    return transition
+
+
 _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
 """What nested functions of a phase return, whatever kind of number they make it from."""
 
@@ -224,17 +242,20 @@ _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
 def _arguments(
     prefix: str, call: Call, past: _Past, helper: Callable[..., Any] | None = None
 ) -> Any:
-    """`(w, p, was)` → what follows `w` and the agent in a call of the function, or of a helper."""
+    """`(w, p, was)` → what follows `w` in a call of the function, or of a helper."""
     values: Any = None
     number = None
+    agent = AGENT if takes(helper or call.system.function, "agent") else None
     back = fields([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.remember(remember, _arguments(prefix, call, past, remember))
+    elif call.system.phase is VISIBILITY or (helper is not None and takes(helper, "action")):
+        number = 0
     names = list(call.names(helper))
     while names or values is None:
         data = list(takewhile(lambda name: _is_data(call.arguments[name]), names))
-        picked = fields([f"{prefix}_{name}" for name in data], number, prefix)
-        number = None
+        picked = fields([f"{prefix}_{name}" for name in data], number, prefix, agent)
+        number = agent = None
         if values is None:
             values = picked
         elif data:
@@ -265,8 +286,10 @@ def _nested(prefix: str, call: Call, past: _Past) -> Any:
         number = past.ends[prefix]
         end = _as_end(call.system.function, _arguments(prefix, call, past), number)
         return _of_ends(end) if any(map(is_nested, call.arguments.values())) else end
-    result = _RESULTS.get(call.system.phase, _as_it_is)
-    return result(call.system.function, _arguments(prefix, call, past))
+    function, values, when = call.system.function, _arguments(prefix, call, past), call.system.when
+    if when is not None:
+        return _under(when, _arguments(prefix, call, past, when), function, values)
+    return _RESULTS.get(call.system.phase, _as_it_is)(function, values)
 
 
 # ---- chains ----------------------------------------------------------------------------------
@@ -276,12 +299,12 @@ def _nothing(w: Any, p: Any) -> None:
     pass
 
 
-def _then(before: Any, measure: Any, function: Any, values: Any) -> Any:
+def _then(before: Any, measure: Any, run: Any) -> Any:
     """RESET and TRANSITION: one system after the other."""
 
     def both(w: Any, p: Any) -> None:
         before(w, p)
-        function(w, AGENT, *values(w, p, measure(w, p)))
+        run(w, p, measure(w, p))
 
     return both
 
@@ -295,7 +318,7 @@ def _add(before: Any, number: int, function: Any, values: Any) -> Any:
 
     def total(w: Any, p: Any, was: Any, terms: Any) -> float:
         reward = before(w, p, was, terms)
-        term = 1.0 * function(w, AGENT, *values(w, p, was))
+        term = 1.0 * function(w, *values(w, p, was))
         terms[number] = term
         return reward + term  # type: ignore[no-any-return]
 
@@ -310,25 +333,38 @@ def _no_action(w: Any, p: Any, action: int) -> bool:
     return False
 
 
-def _or_valid(before: Any, valid: Any, values: Any) -> Any:
-    """Action mask: whether any transition would act."""
-    if valid is None:
+def _any_action(w: Any, p: Any, action: int) -> bool:
+    return True
 
-        def would_act(w: Any, p: Any, action: int) -> bool:
+
+def _or_acts(before: Any, when: Any, asked: Any, inside: Any) -> Any:
+    def acts(w: Any, p: Any, action: int) -> bool:
+        if before(w, p, action):
             return True
+        return bool(when(w, *asked(w, p, (action,)))) and inside(w, p, action)
 
-    else:
+    return acts
 
-        def would_act(w: Any, p: Any, action: int) -> bool:
-            return before(w, p, action) or bool(valid(w, AGENT, action, *values(w, p, ())))
 
-    return would_act
+def _answers(before: Any, prefix: str, call: Call) -> Any:
+    """Action mask: whether an action is answered before, or by a transition or one inside it."""
+    when, inside = call.system.when, _any_action
+    if call.system.by_itself:
+        inside = before if when is None else _no_action
+        for field, part in _inner(prefix, call):
+            if part.system.phase is TRANSITION:
+                inside = _answers(inside, field, part)
+    if when is None:
+        return inside
+    if inside is _no_action:
+        return before
+    return _or_acts(before, when, _arguments(prefix, call, _Past(), when), inside)
 
 
 def _see(function: Any, values: Any) -> Any:
     def see(w: Any, p: Any, view: Any) -> None:
         look(w, AGENT, view)
-        function(w, AGENT, view, *values(w, p, ()))
+        function(w, *values(w, p, (view,)))
 
     return see
 
@@ -347,17 +383,15 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     begin: Any = _nothing
     for number, call in enumerate(scenario.calls(RESET)):
         past = _Past()
-        values = _arguments(f"RESET_{number}", call, past)
-        begin = _then(begin, past.measure, call.system.function, values)
+        run = _nested(f"RESET_{number}", call, past)
+        begin = _then(begin, past.measure, run)
     move: Any = _nothing
     valid: Any = _no_action
     for number, call in enumerate(scenario.calls(TRANSITION)):
         past = _Past()
-        values = _arguments(f"TRANSITION_{number}", call, past)
-        move = _then(move, past.measure, call.system.function, values)
-        for prefix, part in _parts(f"TRANSITION_{number}", call):
-            helper = part.system.valid
-            valid = _or_valid(valid, helper, helper and _arguments(prefix, part, _Past(), helper))
+        run = _nested(f"TRANSITION_{number}", call, past)
+        move = _then(move, past.measure, run)
+        valid = _answers(valid, f"TRANSITION_{number}", call)
     past = _Past()
     score: Any = _no_reward
     for number, call in enumerate(scenario.calls(REWARD)):

@@ -135,11 +135,14 @@ def mark(rule: str) -> int:
 
 
 def fields(
-    names: Sequence[str], past: int | None = None, rule: str | None = None
+    names: Sequence[str],
+    past: int | None = None,
+    rule: str | None = None,
+    agent: int | None = None,
 ) -> Callable[[Any, Any, Any], Any]:
-    """`(w, p, was)`: the number `past` of a tuple `was`, if one is asked for, and these fields of a
-    record `p`, all as one tuple. Arrays can only be read: all worlds share them. If `p` says which
-    rule runs, it is this one from now on."""
+    """`(w, p, was)`: the agent and the part `past` of a tuple `was`, if they are asked for, and
+    these fields of a record `p`, all as one tuple. Arrays can only be read: all worlds share them.
+    If `p` says which rule runs, it is this one from now on."""
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
         before = [] if past is None else [was[past]]
@@ -150,14 +153,16 @@ def fields(
             else part
             for part in inside
         ]
-        kind = _types.Tuple([*before, *shared])
+        kind = _types.Tuple([_types.intp] * (agent is not None) + [*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             if rule is not None and "running" in p.fields:
                 context.get_setattr("running", types.void(p, types.uint32))(
                     builder, (arguments[1], ir.IntType(32)(mark(rule)))
                 )
-            values = [] if past is None else [builder.extract_value(arguments[2], past)]
+            values = [] if agent is None else [_INDEX(agent)]
+            if past is not None:
+                values.append(builder.extract_value(arguments[2], past))
             for name, part, given in zip(names, inside, shared, strict=True):
                 value = context.get_getattr(p, name)(context, builder, p, arguments[1], name)
                 values.append(context.cast(builder, value, part, given))
@@ -165,7 +170,8 @@ def fields(
 
         return kind(w, p, was), generate
 
-    pick.__name__ = f"fields {rule} {past} {' '.join(names)}"  # so that programs can be told apart
+    # so that programs can be told apart
+    pick.__name__ = f"fields {rule} {agent} {past} {' '.join(names)}"
     return intrinsic(pick)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import cache, reduce
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 import numpy as np
@@ -28,6 +28,7 @@ from gv_engine.batches.compiled.records import (
     ours,
 )
 from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.layout import Layout
 from gv_engine.worlds.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
@@ -44,7 +45,8 @@ UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
 INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 """How functions of compiled code are compiled: as parts of the one that is called from outside."""
 
-overload_method: Any = extending.overload_method  # its own types know no `jit_options`
+# their own types know no such `jit_options`
+overload, overload_method = cast(Any, (extending.overload, extending.overload_method))
 
 _LAYOUTS: dict[OurRecord, Layout] = {}
 
@@ -114,6 +116,17 @@ def _teach_view(name: str) -> None:
 
 for _name in sight.BY_BITS:
     _teach_view(_name)
+
+
+@overload(measured, jit_options=INLINED)  # type: ignore[untyped-decorator]  # see above
+def _measured(value: Any) -> Any:
+    def impl(value: Any) -> Any:
+        return 1.0 * value
+
+    def as_it_is(value: Any) -> Any:
+        return value
+
+    return as_it_is if isinstance(value, types.BaseTuple) else impl
 
 
 # ---- chance ----------------------------------------------------------------------------------

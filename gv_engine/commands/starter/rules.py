@@ -3,12 +3,10 @@
 These functions run as they stand in the window, and compiled where many worlds are stepped at once.
 """
 
-from typing import Any
-
 from components import Opaque, Solid
-from gv_engine import REWARD, TRANSITION, Int8, component, object_type, system
+from gv_engine import REWARD, TRANSITION, Int8, World, component, object_type, system
 from gv_engine.language.geometry import ACTUATE
-from systems.queries import ahead
+from systems.queries import ahead, all_with
 
 WHOLE, CRACKED = range(2)
 
@@ -29,17 +27,15 @@ RUBBLE = object_type(
 )
 
 
-def rubble_ahead(w: Any, agent: int, action: int) -> bool:
+def rubble_ahead(w: World, agent: int, action: int) -> bool:
     """Whether the action hits rubble."""
     return action == ACTUATE and w.rubble.has[ahead(w, agent)]
 
 
-# `valid` tells agents ahead of time for which actions the rule would do something.
-@system(TRANSITION, valid=rubble_ahead)
-def hit_rubble(w: Any, agent: int) -> None:
+# The rule runs `when` this is so, and agents are told ahead of time for which actions it is.
+@system(TRANSITION, when=rubble_ahead)
+def hit_rubble(w: World, agent: int) -> None:
     """Hit the rubble ahead: it cracks, and is gone the second time."""
-    if not rubble_ahead(w, agent, w.action):
-        return
     e = ahead(w, agent)
     if w.rubble.damage[e] == WHOLE:
         w.rubble.damage[e] = CRACKED
@@ -47,18 +43,14 @@ def hit_rubble(w: Any, agent: int) -> None:
         w.remove(e)
 
 
-def rubble_left(w: Any, agent: int) -> float:
+def rubble_left(w: World, agent: int) -> int:
     """How much rubble there is."""
-    count = 0
-    for e in range(w.capacity):
-        if w.rubble.has[e]:
-            count += 1
-    return count
+    return len(all_with(w, w.rubble))
 
 
 # What `remember` measures before the transitions, the reward gets as `was`. The arguments after it
 # are parameters, for scenarios to set.
 @system(REWARD, remember=rubble_left)
-def clear_rubble(w: Any, agent: int, was: float, reward: float = 1.0) -> float:
+def clear_rubble(w: World, agent: int, was: float, reward: float = 1.0) -> float:
     """So much for every piece of rubble that is gone."""
     return reward * (was - rubble_left(w, agent))

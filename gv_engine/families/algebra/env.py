@@ -27,9 +27,9 @@ from gv_engine.families.algebra.types import (
     source_of,
 )
 from gv_engine.families.algebra.value import same_value
+from gv_engine.language.component import AGENT
 from gv_engine.language.errors import GVEngineError
 from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Call, Phase, marked
-from gv_engine.worlds.world import AGENT
 from systems import algebra
 
 SCHEDULE: dict[Phase, tuple[Call, ...]] = {

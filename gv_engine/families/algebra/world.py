@@ -20,7 +20,7 @@ from gv_engine.families.algebra.move import Move
 from gv_engine.families.algebra.parsing import parse
 from gv_engine.families.algebra.state import START, MathyEnvState
 from gv_engine.families.algebra.types import Action, is_terminal_transition
-from gv_engine.language.component import NOTHING
+from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.language.system import (
@@ -34,7 +34,6 @@ from gv_engine.language.system import (
 )
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.esper_context import EsperContext
-from gv_engine.worlds.world import AGENT
 from systems.algebra import draw_expression
 
 TRUNCATED_AFTER = 3

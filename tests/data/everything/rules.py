@@ -8,35 +8,36 @@ from typing import Any
 
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine import RESET, REWARD, TRANSITION, VISIBILITY, system
+from gv_engine.language.world import World
 from systems import reset, reward, transition, visibility
 from systems.building import put, put_agent
 from systems.queries import distance_to
 
 
 @system(RESET)
-def any_level(w: Any, agent: int, which: int, shape: Any, layout: Any, colors: Any, number: int):
+def any_level(w: World, agent: int, which: int, shape: Any, layout: Any, colors: Any, number: int):
     """One of the resets, or a soup of everything."""
     if which == 0:
-        reset.empty(w, agent, shape, number % 2 == 1, number > 1)
+        reset.empty(w, shape, number % 2 == 1, number > 1)
     elif which == 1:
-        reset.keydoor(w, agent, shape)
+        reset.keydoor(w, shape)
     elif which == 2:
-        reset.rooms(w, agent, shape, layout)
+        reset.rooms(w, shape, layout)
     elif which == 3:
-        reset.dynamic_obstacles(w, agent, shape, number, number % 2 == 1)
+        reset.dynamic_obstacles(w, shape, number, number % 2 == 1)
     elif which == 4:
-        reset.crossing(w, agent, shape, number + 1, WALL)
+        reset.crossing(w, shape, number + 1, WALL)
     elif which == 5:
-        reset.teleport(w, agent, shape)
+        reset.teleport(w, shape)
     elif which == 6:
-        reset.memory(w, agent, shape, colors)
+        reset.memory(w, shape, colors)
     elif which == 7:
-        reset.memory_rooms(w, agent, shape, layout, colors, 1 + number % 2, 2)
+        reset.memory_rooms(w, shape, layout, colors, 1 + number % 2, 2)
     else:
         soup(w, agent, shape)
 
 
-def soup(w: Any, agent: int, shape: Any) -> None:
+def soup(w: World, agent: int, shape: Any) -> None:
     """Anything anywhere, without walls around, boxes in boxes."""
     w.set_shape(shape[0], shape[1])
     for y in range(w.height):
@@ -59,58 +60,58 @@ def soup(w: Any, agent: int, shape: Any) -> None:
 
 
 @system(TRANSITION)
-def any_transitions(w: Any, agent: int, order: Any) -> None:
+def any_transitions(w: World, agent: int, order: Any) -> None:
     """The transitions of these numbers, one after the other."""
     for number in order:
-        if number == 0:
+        if number == 0 and transition.can_move(w, agent, w.action):
             transition.move_agent(w, agent)
-        elif number == 1:
+        elif number == 1 and transition.can_turn(w, agent, w.action):
             transition.turn_agent(w, agent)
-        elif number == 2:
+        elif number == 2 and transition.can_open(w, agent, w.action):
             transition.actuate_door(w, agent)
-        elif number == 3:
+        elif number == 3 and transition.can_unbox(w, agent, w.action):
             transition.actuate_box(w, agent)
-        elif number == 4:
+        elif number == 4 and transition.can_pick_or_drop(w, agent, w.action):
             transition.pickndrop(w, agent)
         elif number == 5:
-            transition.move_obstacles(w, agent)
-        elif number == 6:
+            transition.move_obstacles(w)
+        elif number == 6 and transition.on_a_telepod(w, agent):
             transition.teleport(w, agent)
 
 
-def near(w: Any, agent: int, object_type: int, distance_function: Any) -> float:
+def near(w: World, agent: int, object_type: int, distance_function: Any) -> float:
     """The distance to the one object of a type, -1 without such a one."""
     if w.placed[object_type] != 1:
         return -1.0
     return distance_to(w, agent, object_type, distance_function)
 
 
-def way(w: Any, agent: int, object_type: int) -> float:
+def way(w: World, agent: int, object_type: int) -> float:
     """The same along a path."""
     return reward.path_length_to(w, agent, object_type) if w.placed[object_type] == 1 else -1.0
 
 
 @system(REWARD, remember=near)
-def nearer(w: Any, agent: int, was: float, object_type: int, distance_function: Any) -> float:
+def nearer(w: World, agent: int, was: float, object_type: int, distance_function: Any) -> float:
     """What `getting_closer` and `proportional_to_distance` measure."""
     return near(w, agent, object_type, distance_function) - was
 
 
 @system(REWARD, remember=way)
-def shorter(w: Any, agent: int, was: float, object_type: int) -> float:
+def shorter(w: World, agent: int, was: float, object_type: int) -> float:
     """What `getting_closer_shortest_path` measures."""
     now = way(w, agent, object_type)
     return 1.0 if now < was else -1.0 if now > was else 0.0
 
 
 @system(REWARD)
-def remembered_exit(w: Any, agent: int) -> float:
+def remembered_exit(w: World, agent: int) -> float:
     """`reach_exit_memory` where it is defined."""
     return reward.reach_exit_memory(w, agent, 2.0, -3.0) if w.placed[BEACON] > 0 else 0.0
 
 
 @system(REWARD)
-def signals(w: Any, agent: int, terminating_functions: Any) -> float:
+def signals(w: World, agent: int, terminating_functions: Any) -> float:
     """Which of several functions would end the episode: bit k for function k."""
     total, bit = 0, 1
     for over in terminating_functions:
@@ -121,7 +122,7 @@ def signals(w: Any, agent: int, terminating_functions: Any) -> float:
 
 @system(VISIBILITY, tables={"rays": visibility.rays, "crossings": visibility.crossings})
 def any_visibility(
-    w: Any,
+    w: World,
     agent: int,
     view: Any,
     rays: Any,

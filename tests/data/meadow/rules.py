@@ -14,6 +14,7 @@ from gv_engine import (
     Float64,
     Int8,
     Int16,
+    World,
     component,
     object_type,
     system,
@@ -38,7 +39,7 @@ FLOWER = object_type(
 
 
 @system(TRANSITION)
-def sow(w: Any, agent: int, seeds: int = 1) -> None:
+def sow(w: World, agent: int, seeds: int = 1) -> None:
     """Flowers come up on free floor, each the child of the one before."""
     mother = NOTHING
     for _ in range(seeds):
@@ -53,7 +54,7 @@ def sow(w: Any, agent: int, seeds: int = 1) -> None:
 
 
 @system(TRANSITION)
-def wither(w: Any, agent: int, opens: int = 2, withers: int = 5) -> None:
+def wither(w: World, agent: int, opens: int = 2, withers: int = 5) -> None:
     """Flowers open, gain scent, and go, unless they are held."""
     for e in range(1, w.capacity):
         if w.flower.has[e]:
@@ -66,7 +67,7 @@ def wither(w: Any, agent: int, opens: int = 2, withers: int = 5) -> None:
 
 
 @system(TRANSITION)
-def gust(w: Any, agent: int, strength: float = 0.5) -> None:
+def gust(w: World, agent: int, strength: float = 0.5) -> None:
     """The wind blows the agent one cell away, to whichever side is open."""
     if w.rng.random() < strength:
         sides: Any = np.arange(4)
@@ -80,7 +81,7 @@ def gust(w: Any, agent: int, strength: float = 0.5) -> None:
 
 
 @system(TRANSITION)
-def rattle(w: Any, agent: int, every: int = 3) -> None:
+def rattle(w: World, agent: int, every: int = 3) -> None:
     """Now and then a few doors change by themselves."""
     if w.steps % every == 0:
         for e in w.rng.choice(w.capacity, size=w.capacity // 2, replace=False):
@@ -89,7 +90,7 @@ def rattle(w: Any, agent: int, every: int = 3) -> None:
 
 
 @system(TRANSITION)
-def misbehave(w: Any, agent: int, how: int = 0) -> None:
+def misbehave(w: World, agent: int, how: int = 0) -> None:
     """Break one of the promises that rules make."""
     if how == 1:
         w.place(w.spawn(FLOWER), -1, 0)
@@ -111,7 +112,7 @@ def misbehave(w: Any, agent: int, how: int = 0) -> None:
             w.spawn(FLOWER)
 
 
-def scent_ahead(w: Any, agent: int) -> float:
+def scent_ahead(w: World, agent: int) -> float:
     """What is to be smelled on the grid."""
     total = 0.0
     for e in range(1, w.capacity):
@@ -121,6 +122,6 @@ def scent_ahead(w: Any, agent: int) -> float:
 
 
 @system(REWARD, remember=scent_ahead)
-def fragrance(w: Any, agent: int, was: float, worth: float = 1.0) -> float:
+def fragrance(w: World, agent: int, was: float, worth: float = 1.0) -> float:
     """How much more there is to be smelled than before."""
     return worth * (scent_ahead(w, agent) - was)

@@ -1,0 +1,223 @@
+"""What rules may read, change and ask: the world, and what an agent sees of it.
+
+Rules say `w: World`, so that editors know what `w` has and type checkers find what it has not. The
+same text runs over esper's objects (`gv_engine.worlds.world.ObjectWorld`) and, compiled, over the
+rows of a batch.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.language.component import NOTHING
+from gv_engine.language.verbs import verb
+
+
+class Column(Protocol):
+    """One number for each entity: `w.door.status`; the default of its field where there is none.
+
+    Most are int. Those of a field that is annotated `float` hold floats.
+    """
+
+    def __getitem__(self, e: int) -> int: ...
+    def __setitem__(self, e: int, value: float) -> None: ...
+
+
+class Presence(Protocol):
+    """Which entities have a component: `w.door.has`. Rules change it by `w.add` and `w.take`."""
+
+    def __getitem__(self, e: int) -> bool: ...
+
+
+class Columns(Protocol):
+    """All columns of a component: `has`, and one for each field."""
+
+    @property
+    def has(self) -> Presence:
+        """Whether an entity has the component."""
+
+    def __getattr__(self, field: str) -> Column:
+        """The column of a field."""
+
+
+class Cells(Protocol):
+    """(H + 1, W + 1) the entity in each cell, NOTHING on free floor and in the spare ones."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns of the largest grid, and a spare one of each."""
+
+    def __getitem__(self, cell: tuple[int, int]) -> int: ...
+    def __setitem__(self, cell: tuple[int, int], e: int) -> None: ...
+
+
+class Chance(Protocol):
+    """What rules may draw: some methods of `numpy.random.Generator`, bit for bit where compiled."""
+
+    @overload
+    def random(self) -> float: ...
+    @overload
+    def random(self, size: int | tuple[int, ...]) -> NDArray[np.float64]: ...
+    def integers(self, low: int, high: int | None = None) -> int:
+        """Any of low, …, high - 1; of 0, …, low - 1 without high."""
+
+    @overload
+    def choice(self, a: int) -> int: ...
+    @overload
+    def choice(self, a: int, size: int, replace: bool = True) -> NDArray[np.int64]: ...
+    def shuffle(self, x: NDArray[np.int64]) -> None:
+        """Bring what is in an array into any order."""
+
+
+class World(Protocol):
+    """One world, as its rules have it.
+
+    Attributes:
+        at: (y, x) → the object in a cell or NOTHING; one spare row and column behind the grid, so
+            that neighbours of a cell can be read without asking.
+        height, width: of the grid, in cells.
+        capacity: entities are numbered from 1 up to this, which is no entity.
+        placed: (types,) how many objects of each type are on the grid.
+        recent: (types,) the object of each type that was placed last.
+        rng: the world's one source of chance, a `numpy.random.Generator` over PCG64.
+        action: the current step's, as a number of `gv_engine.language.geometry.ACTIONS`.
+        member: which of its `members` the world plays, if its scenario is a mixture.
+        steps: since the reset.
+        reward, total: of the current step and since the reset.
+        terminated, truncated, success: whether the episode has ended, and whether well.
+        ended_by: the number of the terminating function that has ended it, 0 for none.
+        <component>: its columns, by the component's name in snake_case: `w.position.y[agent]`,
+            `w.agent.facing[agent]`, `w.agent.holding[agent]`, `w.kind.value[e]`,
+            `w.color.value[e]`, `w.door.status[e]`, and those of an author's own components.
+    """
+
+    at: Cells
+    height: int
+    width: int
+    capacity: int
+    placed: list[int]
+    recent: list[int]
+    rng: Chance
+    action: int
+    member: int
+    steps: int
+    reward: float
+    total: float
+    terminated: bool
+    truncated: bool
+    success: bool
+    ended_by: int
+
+    def __getattr__(self, component: str) -> Columns:
+        """The columns of a component."""
+
+    def spawn(self, kind: int) -> int:
+        """A new object of a type, without a place yet: the lowest free entity."""
+
+    def remove(self, e: int) -> None:
+        """Take an entity out of the world; its index is free again."""
+
+    def add(self, e: int, column: str) -> None:
+        """Give an entity a component, by the name of its columns, in place of one it may have."""
+
+    def take(self, e: int, column: str) -> None:
+        """Take a component off an entity, by the name of its columns."""
+
+    def state_of(self, e: int) -> int:
+        """Index of the state of an entity, 0 for types with one state."""
+
+    def set_state(self, e: int, state: int) -> None:
+        """Bring an entity into a state; types with one state have none to set."""
+
+    def fail(self, message: str) -> None:
+        """Give up: a rule is not defined on this world."""
+
+    def cells(self) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: type, state and colour of every cell; for rendering alone."""
+
+    def appearance(self, e: int) -> tuple[int, int, int]:
+        """(type, state, colour) of an entity as an observer sees it; for rendering alone."""
+
+    @verb
+    def inside(self, y: int, x: int) -> bool:
+        """Whether the grid has a cell (y, x)."""
+        return 0 <= y < self.height and 0 <= x < self.width
+
+    @verb
+    def set_shape(self, height: int, width: int) -> None:
+        """Give the grid its size, at the beginning of a reset; all cells are free floor."""
+        if not (0 < height < self.at.shape[0] and 0 < width < self.at.shape[1]):
+            self.fail("w.set_shape: larger than the scenario's max_shape (or not positive)")
+            return
+        self.height = height
+        self.width = width
+
+    @verb
+    def place(self, e: int, y: int, x: int) -> None:
+        """Put an entity into a free cell, out of the cell where it stood."""
+        if not self.inside(y, x):
+            self.fail("w.place: the cell is outside the grid; ask w.inside(y, x) first")
+            return
+        if self.at[y, x] != NOTHING:
+            self.fail("w.place: the cell holds another object; w.lift or w.remove that first")
+            return
+        self.lift(e)
+        self.at[y, x] = e
+        self.position.y[e] = y
+        self.position.x[e] = x
+        kind = self.kind.value[e]
+        self.placed[kind] += 1
+        self.recent[kind] = e
+
+    @verb
+    def lift(self, e: int) -> None:
+        """Take an entity off the grid; it stays alive, without a place."""
+        y = self.position.y[e]
+        if e == NOTHING or y < 0:
+            return
+        self.at[y, self.position.x[e]] = NOTHING
+        self.position.y[e] = -1
+        self.position.x[e] = -1
+        self.placed[self.kind.value[e]] -= 1
+
+    @verb
+    def unique(self, kind: int) -> int:
+        """The one object of a type on the grid, or NOTHING if there is none or more than one."""
+        if self.placed[kind] != 1:
+            return NOTHING
+        e = self.recent[kind]
+        if self.kind.value[e] == kind and self.position.y[e] >= 0:
+            return e
+        for other in range(1, self.capacity):
+            if self.kind.value[other] == kind and self.position.y[other] >= 0:
+                return other
+        return NOTHING
+
+
+class View(Protocol):
+    """One look of an agent, turned so that it looks up: what visibility functions fill in.
+
+    Attributes:
+        height, width: of the area, in cells.
+        y, x: the agent's cell in it.
+        entity: (h, w) the entity in each cell, NOTHING on free floor, OUTSIDE beyond the grid.
+        opaque: (h, w) whether the cell blocks vision.
+        seen: (h, w) whether the agent sees the cell; before these functions nothing is seen.
+    """
+
+    height: int
+    width: int
+    y: int
+    x: int
+    entity: NDArray[np.int32]
+    opaque: NDArray[np.uint8]
+    seen: NDArray[np.uint8]
+
+    def clear_row(self, i: int) -> int:
+        """Bits of the cells of a row that let sight through; bit j is column j."""
+
+    def see_row(self, i: int, seen: int) -> None:
+        """Let the agent see the cells of a row whose bits are set."""
