@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from components.appearance import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
-from gv_engine.batches.batch import make_batch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES

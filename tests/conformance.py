@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
 from gv_engine.batches.autoreset import DISABLED, RESTART
-from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.objects import ObjectBatch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.representations import NAMES, Representation, observer
 from gv_engine.language.area import Area
 from gv_engine.language.component import NOTHING
@@ -356,7 +358,7 @@ _MOST_STATES = 241
 
 
 @cache
-def _batch(scenario: Scenario, world: str, size: int) -> Batch | ObjectBatch:
+def _batch(scenario: Scenario, world: str, size: int) -> CompiledBatch | ObjectBatch:
     return make_batch(scenario, size, "compiled" if world == "batch" else "object")
 
 

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
-from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.objects import ObjectBatch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.invariants import fault_of_observation, fault_of_row
 from gv_engine.envs.environment import GridEnv
 from gv_engine.language.errors import RuleError
@@ -32,7 +34,7 @@ from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts.policy import Uniform
 from gv_engine.worlds.rng import generator_from_row
 
-Worlds = Batch | ObjectBatch
+Worlds = CompiledBatch | ObjectBatch
 
 _AGAIN = "a second time"
 _LONGEST = 200  # steps of an episode; most of what goes wrong does so soon

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import DISABLED, RESTART
-from gv_engine.batches.batch import Batch, make_batch
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.envs.spaces import action_space, with_room
@@ -87,7 +88,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world, checked=checked)
-        if isinstance(self._batch, Batch):
+        if isinstance(self._batch, CompiledBatch):
             self._representation.compile()
         self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
         self._action = np.zeros(1, np.int64)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from gv_engine.batches.batch import Batch, ObjectBatch
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.objects import ObjectBatch
 from gv_engine.language.system import RENDERING
 from gv_engine.reading.text import describe
 from gv_engine.worlds.canvas import Canvas
@@ -64,7 +65,7 @@ def picture(place: str, scenario: Playable) -> Picture:
 class Renderer:
     """Draws worlds of a batch in a render mode, through the rendering systems."""
 
-    def __init__(self, mode: str, batch: Batch | ObjectBatch) -> None:
+    def __init__(self, mode: str, batch: CompiledBatch | ObjectBatch) -> None:
         self._batch = batch
         self._picture = picture(RENDER_MODES[mode], batch.scenario)
         self._view = View(batch.scenario.area)
@@ -87,7 +88,7 @@ class Renderer:
             call.system.function(world, AGENT, canvas, *call.bound())
         return self._picture.result
 
-    def _copy(self, batch: Batch, i: int) -> Simulation:
+    def _copy(self, batch: CompiledBatch, i: int) -> Simulation:
         """World i as an object world."""
         if self._mirror is None:
             self._mirror = Simulation(batch.scenario)

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
 from gv_engine.batches.autoreset import KEEP, RESTART
-from gv_engine.batches.batch import Batch, make_batch
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.environment import GridEnv, Observation, at_least, known_options, load
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Representation, agent_id_grid, observer
@@ -103,7 +104,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         )
         self.single_observation_space = with_room(self._representation)
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
-        if isinstance(self._batch, Batch):
+        if isinstance(self._batch, CompiledBatch):
             self._representation.compile()
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy

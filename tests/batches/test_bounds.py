@@ -13,7 +13,9 @@ import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
 from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
-from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.objects import ObjectBatch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.lockstep import examine
 from gv_engine.families.grid import hooks as grid_family
 from gv_engine.playing.game import Game
@@ -186,7 +188,9 @@ def place_of(folder: Path, rule: str) -> str:
     return f"{rule} ({folder / 'rules.py'}:{line})"
 
 
-def started(scenario: Scenario, number: int, kind: str, threads: int = 1) -> Batch | ObjectBatch:
+def started(
+    scenario: Scenario, number: int, kind: str, threads: int = 1
+) -> CompiledBatch | ObjectBatch:
     batch = make_batch(scenario, number, kind, threads)
     batch.run(np.full(number, RESTART), DISABLED)
     return batch
@@ -387,14 +391,14 @@ def test_check_and_the_game_tell_of_it(folder):
 def test_what_has_no_bounds_does_not_compile(folder):
     scenario = Scenario.load({**LEVEL, "transition_functions": ["./rules.py:flat"]}, folder)
     with pytest.raises(DoesNotCompileError, match=r"rules\.py, line \d+\): flat asks for \.flat"):
-        Batch(scenario, 1)
+        CompiledBatch(scenario, 1)
 
 
 def test_whose_rules_are_checked(folder):
     own = Scenario.load(LEVEL)
-    assert Batch(level(folder), 1).checked
-    assert not Batch(own, 1).checked
-    batch = pickle.loads(pickle.dumps(Batch(own, 2, checked=True)))
+    assert CompiledBatch(level(folder), 1).checked
+    assert not CompiledBatch(own, 1).checked
+    batch = pickle.loads(pickle.dumps(CompiledBatch(own, 2, checked=True)))
     assert batch.checked
     batch.run(np.full(2, RESTART), DISABLED)
     batch.rows["agent"]["holding"][1, 1] = 200

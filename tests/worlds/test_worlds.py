@@ -17,7 +17,7 @@ from components.doors import Door
 from components.objects import KEY, WALL
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation, World
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
-from gv_engine.batches.batch import make_batch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.language.component import _WORLD_ATTRIBUTES, column_name
 from tests.boards import RULES, distances, scenario

@@ -31,8 +31,8 @@ from gv_engine.batches.compiled import (
     rng_kernels,
     sight,
 )
-from gv_engine.batches.compiled.chains import link
 from gv_engine.batches.compiled.program_cache import ProgramCache
+from gv_engine.batches.compiled.step import link
 from gv_engine.language.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
@@ -180,7 +180,7 @@ def compile_scenario(
     Args:
         scenario: whose systems it runs.
         slots: where the terms of its rewards go.
-        dtypes: of the arrays that hold the worlds and what they show, as `Batch` orders them.
+        dtypes: of the arrays that hold the worlds and what they show, in their order.
 
     Raises:
         DoesNotCompileError: the view is too wide for its visibility function; all else is found

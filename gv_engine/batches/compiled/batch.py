@@ -1,36 +1,26 @@
-"""Many worlds at once: compiled rows, or object worlds where a rule does not compile.
-
-Both kinds show the same thing in the same arrays (`Outputs`), so that environments do not know
-which one they drive.
-"""
+"""Many worlds at once as rows of one array, run by compiled code."""
 
 from __future__ import annotations
 
-import copy
-import warnings
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.batches.autoreset import BUSY, KEEP, NEXT_STEP, Which, looking
+from gv_engine.batches.compiled.team import Team
 from gv_engine.batches.outputs import Outputs
-from gv_engine.batches.team import Team
-from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
+from gv_engine.language.errors import RuleError
 from gv_engine.language.system import System
 from gv_engine.reading.rules import in_words
-from gv_engine.worlds.rng import generator_from_row, generator_to_row
-from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.rng import generator_to_row
 from gv_engine.worlds.view import view_record
 
 if TYPE_CHECKING:
     from gv_engine.batches.compiled.compiler import Program
     from gv_engine.reading.scenario import Scenario
 
-
-Worlds = int | NDArray[np.int64]
-"""The number of one, or (K,) numbers."""
 
 _LEAST = 512
 """Worlds that are done sooner than another thread wakes up."""
@@ -54,7 +44,7 @@ class _Lane(NamedTuple):
     arrays: tuple[NDArray[Any], ...]
 
 
-class Batch:
+class CompiledBatch:
     """N worlds as rows of one array, run by compiled code.
 
     Programs of rules that do not come with the engine refuse an index beyond its array, in the
@@ -85,7 +75,7 @@ class Batch:
         checked: bool = False,
     ) -> None:
         from gv_engine.batches.compiled import (
-            chains,
+            calls,
             compiler,  # the one place that brings in numba
         )
         from gv_engine.batches.compiled.intrinsics import mark
@@ -105,9 +95,9 @@ class Batch:
             return self.rows, records, view, self._actions, *shown
 
         # a world is played by one member's rules after the other's
-        self.checked = checked or not all(chains.is_own(member) for member in scenario.members)
+        self.checked = checked or not all(calls.is_own(member) for member in scenario.members)
         for number, member in enumerate(scenario.members):
-            records = chains.parameters(scenario, number, masks, self.checked)
+            records = calls.parameters(scenario, number, masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
             dtypes = [array.dtype for array in arrays(member, records)]
             program = compiler.compile_scenario(member, slots, dtypes)
@@ -117,7 +107,7 @@ class Batch:
         for _ in range(num_threads):
             lanes = []
             for program, (member, records) in tables.items():
-                systems = {mark(prefix): call.system for prefix, call in chains.all_parts(member)}
+                systems = {mark(prefix): call.system for prefix, call in calls.all_parts(member)}
                 own = arrays(member, records.copy())
                 addresses = np.array([array.ctypes.data for array in own], np.int64)
                 program.prepare(addresses)
@@ -210,12 +200,12 @@ class Batch:
         error = next(each[code] for each in errors if code in each)
         raise type(error)(f"world {failed}: {error}")
 
-    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
+    def snapshot(self, worlds: Which) -> NDArray[Any]:
         """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
         rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
         return rows.reshape(np.shape(worlds))
 
-    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
+    def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
         """Make these worlds, all different, the worlds of rows, or all of them that of one row.
 
         Raises:
@@ -245,143 +235,3 @@ def _as_records(array: NDArray[Any]) -> NDArray[Any]:
         return array
     record = np.dtype([("row", array.dtype, array.shape[1:])])
     return np.ndarray(len(array), record, array.data if array.size else None)
-
-
-def looking(num_worlds: int, worlds: Worlds) -> NDArray[np.int64]:
-    """(N,) for `run`: these worlds are looked at, the others left alone."""
-    actions = np.full(num_worlds, KEEP)
-    actions[worlds] = LOOK
-    return actions
-
-
-class ObjectBatch:
-    """N object worlds behind the interface of `Batch`: any Python, at the speed of Python."""
-
-    world = "object"
-
-    def __init__(self, scenario: Scenario, num_worlds: int, masks: bool = True) -> None:
-        self.scenario = scenario
-        self._masks = masks
-        self.outputs = Outputs.of(scenario, num_worlds)
-        self.simulations = [Simulation(scenario) for _ in range(num_worlds)]
-
-    def __len__(self) -> int:
-        return len(self.simulations)
-
-    def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Give world i the state of a generator, from which its next level is drawn."""
-        self.simulations[i].world.rng = copy.deepcopy(generator)
-
-    def run(self, actions: NDArray[np.int64], mode: int) -> None:
-        """As `Batch.run`."""
-        failed = None
-        for i, action in enumerate(actions.tolist()):
-            if action != KEEP:
-                try:
-                    self._run(i, action, mode)
-                except RuleError as error:
-                    failed = failed or error
-        if failed:
-            raise failed
-
-    def _run(self, i: int, action: int, mode: int) -> None:
-        out, simulation = self.outputs, self.simulations[i]
-        world = simulation.world
-        try:
-            if action == RESTART or (
-                action >= 0 and mode == NEXT_STEP and (world.terminated or world.truncated)
-            ):
-                simulation.reset()
-                out.rewards[i] = out.terms[i] = 0.0
-                out.terminated[i] = out.truncated[i] = out.success[i] = False
-                out.returns[i] = out.lengths[i] = 0
-            elif action >= 0:
-                simulation.step(self.scenario.actions[action])
-                out.rewards[i] = world.reward
-                out.terms[i] = simulation.terms
-                out.terminated[i], out.truncated[i] = world.terminated, world.truncated
-                out.success[i] = world.success
-                out.returns[i], out.lengths[i] = world.total, world.steps
-                if mode == SAME_STEP and (world.terminated or world.truncated):
-                    simulation.observe(out.final_grid[i], out.final_item[i])
-                    if self._masks:
-                        simulation.valid_actions(out.final_mask[i])
-                    out.final_terms[i] = out.terms[i]
-                    out.final_member[i] = world.member
-                    simulation.reset()
-                    out.terms[i] = 0.0
-            simulation.observe(out.grid[i], out.item[i])
-            if self._masks:
-                simulation.valid_actions(out.mask[i])
-            out.member[i] = world.member
-        except RuleError as error:
-            raise type(error)(f"world {i}: {error}") from error
-        except Exception as error:  # whatever comes out of a rule
-            raise RuleError(f"world {i}: {in_words(error)}") from error
-
-    def snapshot(self, worlds: Worlds) -> NDArray[Any]:
-        """As `Batch.snapshot`."""
-        chosen = np.atleast_1d(worlds).tolist()
-        rows = np.empty(len(chosen), self.scenario.layout.dtype)
-        for k, i in enumerate(chosen):
-            rows[k] = self.simulations[i].world.snapshot()
-        return rows.reshape(np.shape(worlds))
-
-    def restore(self, worlds: Worlds, rows: NDArray[Any]) -> None:
-        """As `Batch.restore`."""
-        self.scenario.check(rows)
-        chosen = np.atleast_1d(worlds).tolist()
-        each = [
-            row.reshape(()) for row in np.split(np.broadcast_to(rows, len(chosen)), len(chosen))
-        ]
-        for i, row in zip(chosen, each, strict=True):
-            self.simulations[i].world.restore(row)
-        self.outputs.terms[worlds] = 0.0
-        self.run(looking(len(self), worlds), NEXT_STEP)
-        for i, row in zip(chosen, each, strict=True):
-            self.simulations[i].world.rng = generator_from_row(row["rng"])
-        self.outputs.success[worlds] = rows["success"]
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, self.snapshot(np.arange(len(self))), self.outputs, self._masks
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        scenario, rows, outputs, masks = state
-        self.__init__(scenario, len(rows), masks)  # type: ignore[misc]  # esper keeps worlds in a context
-        for i, simulation in enumerate(self.simulations):
-            simulation.world.restore(rows[i : i + 1].reshape(()))
-            simulation.terms = outputs.terms[i].tolist()
-        self.outputs.become(outputs)
-
-
-def make_batch(
-    scenario: Scenario,
-    num_worlds: int,
-    world: str = "auto",
-    num_threads: int = 1,
-    masks: bool = True,
-    checked: bool = False,
-) -> Batch | ObjectBatch:
-    """Compiled worlds; object ones where that is asked for or an author's rule does not compile.
-
-    Args:
-        world: "compiled", "object", or "auto": compiled if possible, with a warning if not.
-        num_threads: for compiled worlds; objects take turns in one.
-        masks: whether to find out which actions would do something.
-        checked: as for `Batch`; objects refuse an index beyond their columns anyway.
-
-    Raises:
-        DoesNotCompileError: "compiled" was asked for and a rule cannot be compiled, or "auto" and
-            none of the rules is an author's.
-        ValueError: `world` is none of the three.
-    """
-    if world not in ("auto", "compiled", "object"):
-        raise ValueError(f"world={world!r}: allowed are 'auto', 'compiled' and 'object'")
-    if world != "object":
-        try:
-            return Batch(scenario, num_worlds, num_threads, masks, checked)
-        except DoesNotCompileError as error:
-            if world == "compiled" or isinstance(error, BuiltInDoesNotCompileError):
-                raise
-            warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
-    return ObjectBatch(scenario, num_worlds, masks)

@@ -7,30 +7,19 @@ for a new compilation, never other parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.batches.compiled.calls import Past, arguments, nested, parts
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
 from gv_engine.batches.compiled.sight import look, show
 from gv_engine.language.component import NOTHING
-from gv_engine.language.system import (
-    RESET,
-    REWARD,
-    SUCCESS,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Call,
-    is_nested,
-)
+from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION
 from gv_engine.language.verbs import stands_somewhere
-from gv_engine.reading import rules
 from gv_engine.worlds.rng import draw_member
 from gv_engine.worlds.world import AGENT
 
@@ -38,235 +27,8 @@ if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
 
-def _parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """The call and all nested in its arguments, by the prefix of their fields in the record."""
-    yield prefix, call
-    for name, value in call.arguments.items():
-        if isinstance(value, Call):
-            yield from _parts(f"{prefix}_{name}", value)
-        elif is_nested(value):
-            for number, part in enumerate(value):
-                yield from _parts(f"{prefix}_{name}_{number}", part)
-
-
-def all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
-    """Every call of a scenario that is compiled, by the prefix of its fields in the record."""
-    for phase in (RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY):
-        for number, call in enumerate(scenario.calls(phase)):
-            yield from _parts(f"{phase.name}_{number}", call)
-
-
-def is_own(scenario: Scenario) -> bool:
-    """Whether all rules that a scenario compiles come with the engine."""
-    return all(
-        rules.is_own(getattr(function, "__module__", None) or "")
-        for _, call in all_parts(scenario)
-        for function in (call.system.function, call.system.remember, call.system.valid)
-        + tuple(call.arguments.values())
-        if callable(function)
-    )
-
-
-def _is_data(value: Any) -> bool:
-    return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
-
-
-def parameters(
-    scenario: Scenario, number: int = 0, masks: bool = True, checked: bool = False
-) -> NDArray[Any]:
-    """(members,) records of everything about a scenario that is data.
-
-    That of the given member has the arguments of its systems, its actions and its step limit; in
-    the others all is 0 but their share of a mixture. Without masks it is told to have no actions
-    to look through. What is checked says there which of its rules runs.
-    """
-    member = scenario.members[number]
-    actions = np.zeros(8, np.int64)
-    actions[: len(member.actions)] = member.actions
-    values: dict[str, NDArray[Any]] = {
-        "actions": actions,
-        "num_actions": np.asarray(len(member.actions) if masks else 0),
-        "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
-        "mine": np.asarray(1, np.uint8),
-    }
-    if len(scenario.members) > 1:
-        values["share"] = np.asarray(0.0)
-        values["members"] = np.asarray(0)
-    if checked:
-        values["running"] = np.asarray(0, np.uint32)
-    for prefix, call in all_parts(member):
-        for name, value in call.arguments.items():
-            if _is_data(value):
-                values[f"{prefix}_{name}"] = np.asarray(value)
-    dtype = np.dtype([(name, v.dtype, v.shape) for name, v in values.items()], align=True)
-    records = np.zeros(len(scenario.members), dtype)
-    for name, value in values.items():
-        records[number][name] = value
-    if len(scenario.members) > 1:
-        records["share"] = scenario.shares
-        records["members"] = len(scenario.members)
-    return records
-
-
 AHEAD = 4
 """So many worlds before its turn a row is asked for, and half as many its cells if it is large."""
-
-
-# ---- calls -----------------------------------------------------------------------------------
-# Everything is a closure over what comes before it. `p` is the parameter record; `was` holds all
-# that was measured before the transitions, as one tuple of numbers. A closure costs Numba some
-# 40 ms, so that there are as few as can be.
-
-
-def _constant(before: Any, value: Any) -> Any:
-    def values(w: Any, p: Any, was: Any) -> Any:
-        return (*before(w, p, was), value)
-
-    return values
-
-
-def _result(before: Any, nested: Any, back: Any) -> Any:
-    def values(w: Any, p: Any, was: Any) -> Any:
-        return (*before(w, p, was), nested(w, p, was), *back(w, p, was))
-
-    return values
-
-
-def _both(before: Any, after: Any) -> Any:
-    def values(w: Any, p: Any, was: Any) -> Any:
-        return before(w, p, was) + after(w, p, was)
-
-    return values
-
-
-def _unmeasured(w: Any, p: Any) -> Any:
-    return ()
-
-
-def _remembering(before: Any, remember: Any, values: Any) -> Any:
-    def measure(w: Any, p: Any) -> Any:
-        return (*before(w, p), 1.0 * remember(w, AGENT, *values(w, p, ())))
-
-    return measure
-
-
-class _Past:
-    """What is to be measured before the transitions.
-
-    Attributes:
-        measure: `(w, p)` → all of it.
-        length: how many numbers that is.
-        ends: numbers of the tests that can end an episode, by their prefix.
-    """
-
-    def __init__(self) -> None:
-        self.measure: Any = _unmeasured
-        self.length = 0
-        self.ends: dict[str, int] = {}
-
-    def remember(self, helper: Any, values: Any) -> int:
-        """Measure one more; returns its number."""
-        self.measure = _remembering(self.measure, helper, values)
-        self.length += 1
-        return self.length - 1
-
-
-def _as_it_is(function: Any, values: Any) -> Any:
-    def run(w: Any, p: Any, was: Any) -> Any:
-        return function(w, AGENT, *values(w, p, was))
-
-    return run
-
-
-def _as_number(function: Any, values: Any) -> Any:
-    def number(w: Any, p: Any, was: Any) -> Any:
-        return 1.0 * function(w, AGENT, *values(w, p, was))
-
-    return number
-
-
-def _as_truth(function: Any, values: Any) -> Any:
-    def truth(w: Any, p: Any, was: Any) -> Any:
-        return bool(function(w, AGENT, *values(w, p, was)))
-
-    return truth
-
-
-def _as_end(function: Any, values: Any, number: int) -> Any:
-    """A test that leaves its number where it is the first true one."""
-
-    def truth(w: Any, p: Any, was: Any) -> bool:
-        over = bool(function(w, AGENT, *values(w, p, was)))
-        if over and w.ended_by == 0:
-            w.ended_by = number
-        return over
-
-    return truth
-
-
-def _of_ends(truth: Any) -> Any:
-    """A test of tests: where it is not true, those nested in it have ended nothing."""
-
-    def whole(w: Any, p: Any, was: Any) -> bool:
-        before = w.ended_by
-        over = truth(w, p, was)
-        if not over:
-            w.ended_by = before
-        return over  # type: ignore[no-any-return]
-
-    return whole
-
-
-_RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
-"""What nested functions of a phase return, whatever kind of number they make it from."""
-
-
-def _arguments(
-    prefix: str, call: Call, past: _Past, helper: Callable[..., Any] | None = None
-) -> Any:
-    """`(w, p, was)` → what follows `w` and the agent in a call of the function, or of a helper."""
-    values: Any = None
-    number = None
-    back = fields([], rule=prefix)
-    if helper is None and (remember := call.system.remember) is not None:
-        number = past.remember(remember, _arguments(prefix, call, past, remember))
-    names = list(call.names(helper))
-    while names or values is None:
-        data = list(takewhile(lambda name: _is_data(call.arguments[name]), names))
-        picked = fields([f"{prefix}_{name}" for name in data], number, prefix)
-        number = None
-        if values is None:
-            values = picked
-        elif data:
-            values = _both(values, picked)
-        names = names[len(data) :]
-        if names:
-            value, field = call.arguments[names[0]], f"{prefix}_{names.pop(0)}"
-            if isinstance(value, tuple):
-                values = _result(values, _several(field, value, past), back)
-            elif is_nested(value):
-                values = _result(values, _nested(field, value, past), back)
-            else:
-                values = _constant(values, value)
-    return values
-
-
-def _several(prefix: str, calls: tuple[Call, ...], past: _Past) -> Any:
-    """A list of nested calls: a tuple of results."""
-    values: Any = fields([])
-    for number, call in enumerate(calls):
-        values = _result(values, _nested(f"{prefix}_{number}", call, past), fields([]))
-    return values
-
-
-def _nested(prefix: str, call: Call, past: _Past) -> Any:
-    """`(w, p, was)` → result of a call."""
-    if prefix in past.ends:
-        number = past.ends[prefix]
-        end = _as_end(call.system.function, _arguments(prefix, call, past), number)
-        return _of_ends(end) if any(map(is_nested, call.arguments.values())) else end
-    result = _RESULTS.get(call.system.phase, _as_it_is)
-    return result(call.system.function, _arguments(prefix, call, past))
 
 
 # ---- chains ----------------------------------------------------------------------------------
@@ -346,36 +108,36 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     """
     begin: Any = _nothing
     for number, call in enumerate(scenario.calls(RESET)):
-        past = _Past()
-        values = _arguments(f"RESET_{number}", call, past)
+        past = Past()
+        values = arguments(f"RESET_{number}", call, past)
         begin = _then(begin, past.measure, call.system.function, values)
     move: Any = _nothing
     valid: Any = _no_action
     for number, call in enumerate(scenario.calls(TRANSITION)):
-        past = _Past()
-        values = _arguments(f"TRANSITION_{number}", call, past)
+        past = Past()
+        values = arguments(f"TRANSITION_{number}", call, past)
         move = _then(move, past.measure, call.system.function, values)
-        for prefix, part in _parts(f"TRANSITION_{number}", call):
+        for prefix, part in parts(f"TRANSITION_{number}", call):
             helper = part.system.valid
-            valid = _or_valid(valid, helper, helper and _arguments(prefix, part, _Past(), helper))
-    past = _Past()
+            valid = _or_valid(valid, helper, helper and arguments(prefix, part, Past(), helper))
+    past = Past()
     score: Any = _no_reward
     for number, call in enumerate(scenario.calls(REWARD)):
-        values = _arguments(f"REWARD_{number}", call, past)
+        values = arguments(f"REWARD_{number}", call, past)
         score = _add(score, slots[number], call.system.function, values)
     (call,) = scenario.calls(TERMINATING)
     past.ends = {
         prefix: number
         for number, ((prefix, _), path) in enumerate(
-            zip(_parts("TERMINATING_0", call), call.paths(), strict=True), 1
+            zip(parts("TERMINATING_0", call), call.paths(), strict=True), 1
         )
         if all(part.system.phase is TERMINATING for part in path)
     }
-    over = _nested("TERMINATING_0", call, past)
-    well = _nested("SUCCESS_0", scenario.success, past) if scenario.success else _never
+    over = nested("TERMINATING_0", call, past)
+    well = nested("SUCCESS_0", scenario.success, past) if scenario.success else _never
     measure = past.measure
     visibility = scenario.visibility
-    see = _see(visibility.system.function, _arguments("VISIBILITY_0", visibility, _Past()))
+    see = _see(visibility.system.function, arguments("VISIBILITY_0", visibility, Past()))
 
     def restart(w: Any, p: Any) -> None:
         w.capacity = len(w.alive)
