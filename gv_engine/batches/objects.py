@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP, Which, looking
+from gv_engine.batches.autoreset import KEEP, NEXT_STEP, Which, begins, begins_at_once, looking
 from gv_engine.batches.outputs import Outputs
 from gv_engine.language.errors import RuleError
 from gv_engine.reading.rules import in_words
@@ -53,9 +53,7 @@ class ObjectBatch:
         out, simulation = self.outputs, self.simulations[i]
         world = simulation.world
         try:
-            if action == RESTART or (
-                action >= 0 and mode == NEXT_STEP and (world.terminated or world.truncated)
-            ):
+            if begins(action, mode, world.terminated or world.truncated):
                 simulation.reset()
                 out.rewards[i] = out.terms[i] = 0.0
                 out.terminated[i] = out.truncated[i] = out.success[i] = False
@@ -67,7 +65,7 @@ class ObjectBatch:
                 out.terminated[i], out.truncated[i] = world.terminated, world.truncated
                 out.success[i] = world.success
                 out.returns[i], out.lengths[i] = world.total, world.steps
-                if mode == SAME_STEP and (world.terminated or world.truncated):
+                if begins_at_once(mode, world.terminated or world.truncated):
                     simulation.observe(out.final_grid[i], out.final_item[i])
                     if self._masks:
                         simulation.valid_actions(out.final_mask[i])

@@ -33,15 +33,15 @@ class _Lane(NamedTuple):
         program: compiled from the systems of some members of the scenario.
         systems: by the marks that say in `records` which one runs.
         records: its parameters, for this thread alone.
-        addresses: of the arrays that it works on.
-        arrays: these, kept where they are.
+        address: of the record of places of the arrays that it works on.
+        kept: these, where they are.
     """
 
     program: Program
     systems: dict[int, System]
     records: NDArray[Any]
-    addresses: NDArray[np.int64]
-    arrays: tuple[NDArray[Any], ...]
+    address: int
+    kept: tuple[NDArray[Any], ...]
 
 
 class CompiledBatch:
@@ -75,6 +75,7 @@ class CompiledBatch:
         checked: bool = False,
     ) -> None:
         from gv_engine.batches.compiled import (
+            addresses,
             calls,
             compiler,  # the one place that brings in numba
         )
@@ -87,21 +88,23 @@ class CompiledBatch:
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self.outputs = Outputs.of(scenario, num_worlds)
         self._actions = np.zeros(num_worlds, np.int64)
-        shown = [_as_records(array) for array in vars(self.outputs).values()]
         tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
 
-        def arrays(member: Scenario, records: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-            view = view_record(member.area, member.visibility.system.rows)
-            return self.rows, records, view, self._actions, *shown
+        def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
+            views = view_record(member.area, member.visibility.system.rows)
+            own = {"rows": self.rows, "parameters": records, "views": views}
+            return {**own, "actions": self._actions, **vars(self.outputs)}
 
         # a world is played by one member's rules after the other's
         self.checked = checked or not all(calls.is_own(member) for member in scenario.members)
         for number, member in enumerate(scenario.members):
             records = calls.parameters(scenario, number, masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
-            dtypes = [array.dtype for array in arrays(member, records)]
-            program = compiler.compile_scenario(member, slots, dtypes)
+            elements = addresses.elements_of(arrays(member, records))
+            program = compiler.compile_scenario(member, slots, elements)
             tables.setdefault(program, (member, records))[1][number] = records[number]
+        for program in tables:
+            program.prepare()
         # for each thread, which looks into views of its own
         self._lanes: list[list[_Lane]] = []
         for _ in range(num_threads):
@@ -109,9 +112,9 @@ class CompiledBatch:
             for program, (member, records) in tables.items():
                 systems = {mark(prefix): call.system for prefix, call in calls.all_parts(member)}
                 own = arrays(member, records.copy())
-                addresses = np.array([array.ctypes.data for array in own], np.int64)
-                program.prepare(addresses)
-                lanes.append(_Lane(program, systems, own[1], addresses, own))
+                places = addresses.places_of(own)
+                kept = places, *own.values()
+                lanes.append(_Lane(program, systems, own["parameters"], places.ctypes.data, kept))
             # a program draws what its worlds play next, and leaves that to the member's program
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
@@ -153,7 +156,7 @@ class CompiledBatch:
         broken = 0
         while True:
             try:
-                failed: int = lane.program.run(lane.addresses, start, stop, mode)
+                failed: int = lane.program.run(lane.address, start, stop, mode)
                 return failed + broken
             except Exception as error:  # whatever comes out of a rule
                 start = self._break_off(lane, start, stop, error)
@@ -227,11 +230,3 @@ class CompiledBatch:
         self.__init__(scenario, len(rows), *more)  # type: ignore[misc]  # its addresses are those of now
         self.rows[:] = rows
         self.outputs.become(outputs)
-
-
-def _as_records(array: NDArray[Any]) -> NDArray[Any]:
-    """(N,) records with one field `row` over an (N, …) array; arrays of numbers as they are."""
-    if array.ndim == 1:
-        return array
-    record = np.dtype([("row", array.dtype, array.shape[1:])])
-    return np.ndarray(len(array), record, array.data if array.size else None)

@@ -80,7 +80,6 @@ def parameters(
     }
     if len(scenario.members) > 1:
         values["share"] = np.asarray(0.0)
-        values["members"] = np.asarray(0)
     if checked:
         values["running"] = np.asarray(0, np.uint32)
     for prefix, call in all_parts(member):
@@ -93,7 +92,6 @@ def parameters(
         records[number][name] = value
     if len(scenario.members) > 1:
         records["share"] = scenario.shares
-        records["members"] = len(scenario.members)
     return records
 
 

@@ -1,4 +1,4 @@
-"""A scenario's systems as one function over the rows of a batch, ready to be compiled.
+"""A scenario's systems as functions of one world, ready to be compiled.
 
 Nothing is generated as text. Chains of closures call one system after the other, with its
 parameters read from a record; so only another list of systems, another layout or another view asks
@@ -8,27 +8,18 @@ for a new compilation, never other parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.batches.compiled.calls import Past, arguments, nested, parts
-from gv_engine.batches.compiled.intrinsics import SMALL_ROW, fields, prefetch, prefetch_cell, table
+from gv_engine.batches.compiled.intrinsics import fields
 from gv_engine.batches.compiled.sight import look, show
 from gv_engine.language.component import NOTHING
 from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION
 from gv_engine.language.verbs import stands_somewhere
-from gv_engine.worlds.rng import draw_member
 from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
-
-
-AHEAD = 4
-"""So many worlds before its turn a row is asked for, and half as many its cells if it is large."""
 
 
 # ---- chains ----------------------------------------------------------------------------------
@@ -95,22 +86,38 @@ def _see(function: Any, values: Any) -> Any:
     return see
 
 
-# ---- the program -----------------------------------------------------------------------------
+# ---- one world ---------------------------------------------------------------------------------
 
 
-def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any]]) -> FunctionType:
-    """The kernel, not compiled yet.
+class Rules(NamedTuple):
+    """A scenario's systems, those of a phase as one function.
 
-    Args:
-        scenario: whose systems it runs.
-        slots: where the terms of its rewards go.
-        dtypes: of the arrays whose addresses the kernel will be given, in its order.
+    Attributes:
+        reset, move: `(w, p)`: RESET; TRANSITION.
+        measure: `(w, p)` → `was`, all that is measured before `move`.
+        score: `(w, p, was, terms)` → the sum of the `terms` of REWARD.
+        over, well: `(w, p, was)` → whether the episode ends, and has ended well.
+        valid: `(w, p, action)` → whether a transition would act.
+        see: `(w, p, view)`: VISIBILITY.
     """
-    begin: Any = _nothing
+
+    reset: Any
+    measure: Any
+    move: Any
+    score: Any
+    over: Any
+    well: Any
+    valid: Any
+    see: Any
+
+
+def bind(scenario: Scenario, slots: Sequence[int]) -> Rules:
+    """The systems of a scenario; `slots` says where the terms of its rewards go."""
+    reset: Any = _nothing
     for number, call in enumerate(scenario.calls(RESET)):
         past = Past()
         values = arguments(f"RESET_{number}", call, past)
-        begin = _then(begin, past.measure, call.system.function, values)
+        reset = _then(reset, past.measure, call.system.function, values)
     move: Any = _nothing
     valid: Any = _no_action
     for number, call in enumerate(scenario.calls(TRANSITION)):
@@ -135,11 +142,16 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
     }
     over = nested("TERMINATING_0", call, past)
     well = nested("SUCCESS_0", scenario.success, past) if scenario.success else _never
-    measure = past.measure
     visibility = scenario.visibility
     see = _see(visibility.system.function, arguments("VISIBILITY_0", visibility, Past()))
+    return Rules(reset, past.measure, move, score, over, well, valid, see)
 
-    def restart(w: Any, p: Any) -> None:
+
+def beginning(rules: Rules) -> Any:
+    """`(w, p, terms)`: draw a new level."""
+    reset = rules.reset
+
+    def begin(w: Any, p: Any, terms: Any) -> None:
         w.capacity = len(w.alive)
         for e in range(1, w.capacity):
             if w.alive[e]:
@@ -162,133 +174,51 @@ def link(scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any
         w.truncated = 0
         w.success = 0
         w.ended_by = 0
-        begin(w, p)
+        for k in range(len(terms)):
+            terms[k] = 0.0
+        reset(w, p)
 
-    row, parameter, view, action, grid, item, masked, term, count, reward, flag = dtypes[:11]
+    return begin
 
-    large = row.itemsize > SMALL_ROW
-    mixed = "share" in (parameter.names or ())
-    nobody = fields([], rule="")
 
-    def foresee(w: Any, view: Any) -> None:
-        y, x = w.position.y[AGENT], w.position.x[AGENT]
-        reach = view.entity.shape[0]
-        for k in range(-reach, reach + 1):
-            prefetch_cell(w, y + k, x)
+def acting(rules: Rules) -> Any:
+    """`(w, p, action, terms)`: let the agent act, and everything else happen."""
+    _, measure, move, score, over, well, *_ = rules
 
-    def kernel(addresses: Any, start: int, stop: int, mode: int) -> int:
-        rows = table(addresses[0], stop, row)
-        parameters = table(addresses[1], 1, parameter)
-        if mixed:
-            parameters = table(addresses[1], parameters[0].members, parameter)
-        look_at = table(addresses[2], 1, view)[0]
-        actions = table(addresses[3], stop, action)
-        grids = table(addresses[4], stop, grid)
-        items = table(addresses[5], stop, item)
-        masks = table(addresses[6], stop, masked)
-        terms = table(addresses[7], stop, term)
-        members = table(addresses[8], stop, count)
-        rewards = table(addresses[9], stop, reward)
-        terminated = table(addresses[10], stop, flag)
-        truncated = table(addresses[11], stop, flag)
-        returns = table(addresses[12], stop, reward)
-        lengths = table(addresses[13], stop, count)
-        final_grids = table(addresses[14], stop, grid)
-        final_items = table(addresses[15], stop, item)
-        final_masks = table(addresses[16], stop, masked)
-        final_terms = table(addresses[17], stop, term)
-        final_members = table(addresses[18], stop, count)
-        success = table(addresses[19], stop, flag)
-        failed = 0
-        for i in range(start, stop):
-            w = rows[i]
-            if i + AHEAD < stop:
-                prefetch(rows, i + AHEAD)
-            if large and i + AHEAD // 2 < stop:
-                foresee(rows[i + AHEAD // 2], look_at)
-            chosen = actions[i]
-            if chosen == KEEP:
-                continue
-            actions[i] = BUSY
-            p = parameters[w.member]
-            if mixed and not p.mine:
-                actions[i] = chosen
-                continue
-            nobody(w, p, ())
-            w.error = 0
-            if chosen >= 0 and mode == NEXT_STEP and (w.terminated or w.truncated):
-                chosen = RESTART
-            if chosen == RESTART:
-                rewards[i] = 0.0
-                terminated[i] = False
-                truncated[i] = False
-                success[i] = False
-                returns[i] = 0.0
-                lengths[i] = 0
-            # twice where an episode ends in a SAME_STEP reset: its end is shown, then a new start
-            shown = False
-            while not shown:
-                shown = True
-                if chosen == RESTART:
-                    chosen = BEGIN
-                    if mixed:
-                        w.member = draw_member(w.rng, parameters)
-                        p = parameters[w.member]
-                        if not p.mine:
-                            break
-                if chosen == BEGIN:
-                    restart(w, p)
-                    for k in range(len(terms[i].row)):
-                        terms[i].row[k] = 0.0
-                elif chosen >= 0:
-                    w.action = p.actions[chosen]
-                    w.terminated = 0
-                    w.truncated = 0
-                    w.success = 0
-                    w.ended_by = 0
-                    was = measure(w, p)
-                    move(w, p)
-                    if stands_somewhere(w, AGENT):
-                        w.reward = score(w, p, was, terms[i].row)
-                        w.terminated = over(w, p, was)
-                        if w.terminated and w.error == 0:
-                            w.success = well(w, p, was)
-                    w.steps += 1
-                    w.total += w.reward
-                    w.truncated = w.steps >= p.max_steps and not w.terminated
-                    rewards[i] = w.reward
-                    terminated[i] = w.terminated != 0
-                    truncated[i] = w.truncated != 0
-                    success[i] = w.success != 0
-                    returns[i] = w.total
-                    lengths[i] = w.steps
-                    ended = (w.terminated or w.truncated) and w.error == 0
-                    shown = not (mode == SAME_STEP and ended)
-                chosen = RESTART
-                if w.error != 0:
-                    break
-                nobody(w, p, ())
-                see(w, p, look_at)
-                nobody(w, p, ())
-                show(
-                    w,
-                    AGENT,
-                    look_at,
-                    grids[i].row if shown else final_grids[i].row,
-                    items[i].row if shown else final_items[i].row,
-                )
-                mask = masks[i].row if shown else final_masks[i].row
-                for k in range(p.num_actions):
-                    mask[k] = valid(w, p, p.actions[k])
-                members[i] = w.member
-                if not shown:
-                    final_members[i] = w.member
-                    for k in range(len(terms[i].row)):
-                        final_terms[i].row[k] = terms[i].row[k]
-            actions[i] = KEEP
-            if mixed and not p.mine:
-                actions[i] = BEGIN  # for the program of the member that has been drawn
-            failed += w.error != 0
-        return failed
+    def act(w: Any, p: Any, action: int, terms: Any) -> None:
+        w.action = action
+        w.terminated = 0
+        w.truncated = 0
+        w.success = 0
+        w.ended_by = 0
+        was = measure(w, p)
+        move(w, p)
+        if stands_somewhere(w, AGENT):
+            w.reward = score(w, p, was, terms)
+            w.terminated = over(w, p, was)
+            if w.terminated and w.error == 0:
+                w.success = well(w, p, was)
+        w.steps += 1
+        w.total += w.reward
+        w.truncated = w.steps >= p.max_steps and not w.terminated
 
-    return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
+    return act
+
+
+def showing(rules: Rules) -> Any:
+    """`(w, p, view, grid, item, mask)`: write what the agent sees, and what it could do."""
+    see, valid = rules.see, rules.valid
+
+    def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
+        nobody(w, p, ())
+        see(w, p, view)
+        nobody(w, p, ())
+        show(w, AGENT, view, grid, item)
+        for k in range(p.num_actions):
+            mask[k] = valid(w, p, p.actions[k])
+
+    return reveal
+
+
+nobody: Any = fields([], rule="")
+"""`(w, p, ())`: from here on no rule runs."""
