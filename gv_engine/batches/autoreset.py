@@ -39,7 +39,7 @@ Which = int | NDArray[np.int64]
 
 
 def looking(num_worlds: int, worlds: Which) -> NDArray[np.int64]:
-    """(N,) for `run`: these worlds are looked at, the others left alone."""
+    """(N,) for `Worlds.step`: these worlds are looked at, the others left alone."""
     actions = np.full(num_worlds, KEEP)
     actions[worlds] = LOOK
     return actions

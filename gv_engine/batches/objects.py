@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import KEEP, NEXT_STEP, Which, begins, begins_at_once, looking
 from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.worlds import Worlds
 from gv_engine.language.errors import RuleError
+from gv_engine.language.frame import Frame
 from gv_engine.reading.rules import in_words
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
@@ -19,12 +22,22 @@ if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
 
-class ObjectBatch:
-    """N object worlds: any Python, at the speed of Python."""
+class ObjectBatch(Worlds):
+    """N object worlds: any Python, at the speed of Python.
+
+    They take turns in one thread, and refuse an index beyond their columns in any rule.
+    """
 
     world = "object"
 
-    def __init__(self, scenario: Scenario, num_worlds: int, masks: bool = True) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        num_worlds: int,
+        num_threads: int = 1,
+        masks: bool = True,
+        checked: bool = False,
+    ) -> None:
         self.scenario = scenario
         self._masks = masks
         self.outputs = Outputs.of(scenario, num_worlds)
@@ -34,22 +47,20 @@ class ObjectBatch:
         return len(self.simulations)
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Give world i the state of a generator, from which its next level is drawn."""
         self.simulations[i].world.rng = copy.deepcopy(generator)
 
-    def run(self, actions: NDArray[np.int64], mode: int) -> None:
-        """As `CompiledBatch.run`."""
+    def step(self, actions: NDArray[np.int64], mode: int) -> None:
         failed = None
         for i, action in enumerate(actions.tolist()):
             if action != KEEP:
                 try:
-                    self._run(i, action, mode)
+                    self._turn(i, action, mode)
                 except RuleError as error:
                     failed = failed or error
         if failed:
             raise failed
 
-    def _run(self, i: int, action: int, mode: int) -> None:
+    def _turn(self, i: int, action: int, mode: int) -> None:
         out, simulation = self.outputs, self.simulations[i]
         world = simulation.world
         try:
@@ -83,7 +94,6 @@ class ObjectBatch:
             raise RuleError(f"world {i}: {in_words(error)}") from error
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
-        """As `CompiledBatch.snapshot`."""
         chosen = np.atleast_1d(worlds).tolist()
         rows = np.empty(len(chosen), self.scenario.layout.dtype)
         for k, i in enumerate(chosen):
@@ -91,7 +101,6 @@ class ObjectBatch:
         return rows.reshape(np.shape(worlds))
 
     def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
-        """As `CompiledBatch.restore`."""
         self.scenario.check(rows)
         chosen = np.atleast_1d(worlds).tolist()
         each = [
@@ -100,17 +109,20 @@ class ObjectBatch:
         for i, row in zip(chosen, each, strict=True):
             self.simulations[i].world.restore(row)
         self.outputs.terms[worlds] = 0.0
-        self.run(looking(len(self), worlds), NEXT_STEP)
+        self.step(looking(len(self), worlds), NEXT_STEP)
         for i, row in zip(chosen, each, strict=True):
             self.simulations[i].world.rng = generator_from_row(row["rng"])
         self.outputs.success[worlds] = rows["success"]
+
+    def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        self.simulations[i].render(show, self.outputs.grid[i])
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.scenario, self.snapshot(np.arange(len(self))), self.outputs, self._masks
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         scenario, rows, outputs, masks = state
-        self.__init__(scenario, len(rows), masks)  # type: ignore[misc]  # esper keeps worlds in a context
+        self.__init__(scenario, len(rows), masks=masks)  # type: ignore[misc]  # esper keeps worlds in a context
         for i, simulation in enumerate(self.simulations):
             simulation.world.restore(rows[i : i + 1].reshape(()))
             simulation.terms = outputs.terms[i].tolist()

@@ -129,10 +129,10 @@ def test_no_world_depends_on_those_around_it(
     actions = np.full(WORLDS, RESTART)
     for turn in [*turns, 0]:
         try:
-            every.run(actions, mode)
+            every.step(actions, mode)
         except RuleError:
             return
-        some.run(actions[chosen], mode)
+        some.step(actions[chosen], mode)
         for name, shown in vars(every.outputs).items():
             if not name.startswith("final_"):
                 np.testing.assert_array_equal(getattr(some.outputs, name), shown[chosen], name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +12,17 @@ from numpy.typing import NDArray
 from gv_engine.batches.autoreset import BUSY, KEEP, NEXT_STEP, Which, looking
 from gv_engine.batches.compiled.team import Team
 from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.worlds import Worlds
 from gv_engine.language.errors import RuleError
-from gv_engine.language.system import System
+from gv_engine.language.frame import Frame
+from gv_engine.language.system import RENDERING, System
 from gv_engine.reading.rules import in_words
+from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.rng import generator_to_row
-from gv_engine.worlds.view import view_record
+from gv_engine.worlds.row_world import RowWorld
+from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.view import View, view_record
+from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
     from gv_engine.batches.compiled.compiler import Program
@@ -44,27 +51,21 @@ class _Lane(NamedTuple):
     kept: tuple[NDArray[Any], ...]
 
 
-class CompiledBatch:
+class CompiledBatch(Worlds):
     """N worlds as rows of one array, run by compiled code.
 
     Programs of rules that do not come with the engine refuse an index beyond its array, in the
     engine's own functions too, as these may be called with any number.
 
-    Args:
-        num_threads: how many threads share the work; the results are the same for any number.
-        masks: whether to find out which actions would do something, a tenth of the work.
-        checked: whether programs of the engine's own rules alone refuse such an index too.
+    Results are the same for any number of threads; masks are a tenth of the work.
 
     Attributes:
         checked: whether an index beyond its array is an error.
         rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
-        outputs: what the worlds show.
-
-    Raises:
-        DoesNotCompileError: a rule of the scenario cannot be compiled; it says which and why.
     """
 
     world = "compiled"
+    compiles = True
 
     def __init__(
         self,
@@ -119,6 +120,7 @@ class CompiledBatch:
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
         self._masks = masks
+        self._mirror: Simulation | None = None
         self._team = Team(num_threads)
         # two pieces for each thread, so that a quick one can help out
         self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
@@ -128,20 +130,9 @@ class CompiledBatch:
         return len(self.rows)
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Give world i the state of a PCG64 generator, from which its next level is drawn."""
         generator_to_row(generator, self.rows["rng"][i])
 
-    def run(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Let every world act, or RESTART, LOOK or KEEP where the action says so.
-
-        Args:
-            actions: (N,) int64 positions in the scenario's action space; not checked.
-            mode: one of `gv_engine.batches.autoreset`.
-
-        Raises:
-            RuleError: a rule is not defined on one of the worlds, or broke off with an error of
-                Python's; the others have gone on.
-        """
+    def step(self, actions: NDArray[np.int64], mode: int) -> None:
         self._actions[:] = actions
         if self._at_once:
             failed = self._run(self._lanes[0][0], 0, len(self.rows), mode)
@@ -204,22 +195,32 @@ class CompiledBatch:
         raise type(error)(f"world {failed}: {error}")
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
-        """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
         rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
         return rows.reshape(np.shape(worlds))
 
     def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
-        """Make these worlds, all different, the worlds of rows, or all of them that of one row.
-
-        Raises:
-            ValueError: the rows have another layout.
-        """
         self.scenario.check(rows)
         self.rows[worlds] = rows
         self.outputs.terms[worlds] = 0.0  # those of another member would stay
-        self.run(looking(len(self), worlds), NEXT_STEP)
+        self.step(looking(len(self), worlds), NEXT_STEP)
         self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
         self.outputs.success[worlds] = rows["success"]
+
+    def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        scenario, shown = self.scenario, self.outputs.grid[i]
+        terms = self.outputs.terms[i].tolist()
+        calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)
+        if all(call.system.rows for call in calls):
+            canvas = Canvas(show, scenario, View(scenario.area), shown, terms)
+            world = RowWorld(scenario.layout, self.rows[i : i + 1].reshape(()))
+            for call in calls:
+                call.system.function(world, AGENT, canvas, *call.bound())
+        else:  # one that may want any part of a world
+            if self._mirror is None:
+                self._mirror = Simulation(scenario)
+            self._mirror.world.restore(self.snapshot(i))
+            self._mirror.terms = terms
+            self._mirror.render(show, shown)
 
     def __getstate__(self) -> tuple[Any, ...]:
         kind = self._team.size, self._masks, self.checked
