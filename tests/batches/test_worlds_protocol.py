@@ -132,7 +132,7 @@ def test_a_backend_of_rows_shows_what_objects_show(level, mode):
         if turn % 9 == 8:
             options = {"reset_mask": chance.random(3) < 0.5}
             assert_equal(toy.reset(options=options), objects.reset(options=options))
-        actions = chance.integers(toy.single_action_space.n, size=3)
+        actions = chance.integers(toy.single_action_space.n, size=3)  # type: ignore[attr-defined]  # a Discrete
         assert_equal(toy.step(actions), objects.step(actions), f"turn {turn}")
         assert_same_rows(toy.snapshot(), objects.snapshot())
     assert toy.render() == objects.render()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, RESTART, begins, begins_at_once
 from gv_engine.batches.compiled.addresses import Elements, batch_at
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, prefetch, prefetch_cell
-from gv_engine.batches.compiled.step import acting, beginning, bind, nobody, showing
+from gv_engine.batches.compiled.step import bind, nobody
 from gv_engine.worlds.rng import draw_member
 from gv_engine.worlds.world import AGENT
 
@@ -28,8 +28,8 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
         slots: where the terms of its rewards go.
         elements: of the arrays of the batch.
     """
-    batch, rules = batch_at(elements), bind(scenario, slots)
-    begin, act, reveal = beginning(rules), acting(rules), showing(rules)
+    batch = batch_at(elements)
+    begin, act, reveal = bind(scenario, slots)
     mixed = "share" in (elements["parameters"].names or ())
     large = elements["rows"].itemsize > SMALL_ROW
 

@@ -78,37 +78,21 @@ def _or_valid(before: Any, valid: Any, values: Any) -> Any:
     return would_act
 
 
-def _see(function: Any, values: Any) -> Any:
-    def see(w: Any, p: Any, view: Any) -> None:
-        look(w, AGENT, view)
-        function(w, AGENT, view, *values(w, p, ()))
-
-    return see
-
-
 # ---- one world ---------------------------------------------------------------------------------
 
 
 class Rules(NamedTuple):
-    """A scenario's systems, those of a phase as one function.
+    """A scenario's systems as what is done with one world.
 
     Attributes:
-        reset, move: `(w, p)`: RESET; TRANSITION.
-        measure: `(w, p)` → `was`, all that is measured before `move`.
-        score: `(w, p, was, terms)` → the sum of the `terms` of REWARD.
-        over, well: `(w, p, was)` → whether the episode ends, and has ended well.
-        valid: `(w, p, action)` → whether a transition would act.
-        see: `(w, p, view)`: VISIBILITY.
+        begin: `(w, p, terms)`: draw a new level.
+        act: `(w, p, action, terms)`: let the agent act, and everything else happen.
+        reveal: `(w, p, view, grid, item, mask)`: write what the agent sees, and what it could do.
     """
 
-    reset: Any
-    measure: Any
-    move: Any
-    score: Any
-    over: Any
-    well: Any
-    valid: Any
-    see: Any
+    begin: Any
+    act: Any
+    reveal: Any
 
 
 def bind(scenario: Scenario, slots: Sequence[int]) -> Rules:
@@ -143,14 +127,12 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> Rules:
     over = nested("TERMINATING_0", call, past)
     well = nested("SUCCESS_0", scenario.success, past) if scenario.success else _never
     visibility = scenario.visibility
-    see = _see(visibility.system.function, arguments("VISIBILITY_0", visibility, Past()))
-    return Rules(reset, past.measure, move, score, over, well, valid, see)
+    values = arguments("VISIBILITY_0", visibility, Past())
+    act = _acting(past.measure, move, score, over, well)
+    return Rules(_beginning(reset), act, _showing(visibility.system.function, values, valid))
 
 
-def beginning(rules: Rules) -> Any:
-    """`(w, p, terms)`: draw a new level."""
-    reset = rules.reset
-
+def _beginning(reset: Any) -> Any:
     def begin(w: Any, p: Any, terms: Any) -> None:
         w.capacity = len(w.alive)
         for e in range(1, w.capacity):
@@ -174,17 +156,14 @@ def beginning(rules: Rules) -> Any:
         w.truncated = 0
         w.success = 0
         w.ended_by = 0
+        reset(w, p)
         for k in range(len(terms)):
             terms[k] = 0.0
-        reset(w, p)
 
     return begin
 
 
-def acting(rules: Rules) -> Any:
-    """`(w, p, action, terms)`: let the agent act, and everything else happen."""
-    _, measure, move, score, over, well, *_ = rules
-
+def _acting(measure: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
         w.action = action
         w.terminated = 0
@@ -205,13 +184,11 @@ def acting(rules: Rules) -> Any:
     return act
 
 
-def showing(rules: Rules) -> Any:
-    """`(w, p, view, grid, item, mask)`: write what the agent sees, and what it could do."""
-    see, valid = rules.see, rules.valid
-
+def _showing(function: Any, values: Any, valid: Any) -> Any:
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         nobody(w, p, ())
-        see(w, p, view)
+        look(w, AGENT, view)
+        function(w, AGENT, view, *values(w, p, ()))
         nobody(w, p, ())
         show(w, AGENT, view, grid, item)
         for k in range(p.num_actions):
