@@ -73,7 +73,7 @@ def gv_vector(
     env.reset(seed=0)
     actions = itertools.cycle(_actions(worlds))
     if resets:  # not all episodes at the same step, so that every round has its share of resets
-        env._batch.rows["steps"] = np.arange(worlds) % 500  # type: ignore[union-attr]
+        env._batch.rows["steps"] = np.arange(worlds) % 500  # type: ignore[attr-defined]
 
     def step(times: int) -> None:
         for row in itertools.islice(actions, times):

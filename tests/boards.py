@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from components.appearance import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
-from gv_engine.batches.batch import make_batch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
@@ -78,12 +78,12 @@ class Game:
         self.batch = make_batch(played, 2, "compiled" if world == "batch" else "object")
         for i in range(2):
             self.batch.set_generator(i, np.random.default_rng(seed + i))
-        self.batch.run(np.full(2, RESTART), DISABLED)
+        self.batch.step(np.full(2, RESTART), DISABLED)
 
     def act(self, *actions: int) -> Game:
         """Take actions, by their numbers in `gv_engine.language.geometry.ACTIONS`."""
         for action in actions:
-            self.batch.run(np.array([KEEP, self.scenario.actions.index(action)]), DISABLED)
+            self.batch.step(np.array([KEEP, self.scenario.actions.index(action)]), DISABLED)
         return self
 
     @property

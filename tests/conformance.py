@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
 from gv_engine.batches.autoreset import DISABLED, RESTART
-from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
+from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.representations import NAMES, Representation, observer
 from gv_engine.language.area import Area
 from gv_engine.language.component import NOTHING
@@ -209,7 +209,7 @@ class Replay:
         row = len(batch) // 2
         for i in range(len(batch)):
             batch.set_generator(i, np.random.default_rng(self.entry["seed"] + 17 * ((i - row) % 3)))
-        batch.run(np.full(len(batch), RESTART), DISABLED)
+        batch.step(np.full(len(batch), RESTART), DISABLED)
         self.generator = generator_from_row(batch.snapshot(row)["rng"])
         positions = {number: position for position, number in enumerate(self.scenario.actions)}
         actions = np.array([positions[number] for number in self.recorded["action"].tolist()])
@@ -220,7 +220,7 @@ class Replay:
             if self.own in self.recorded:
                 self._same(self.own, t, batch.outputs.grid[row])
             if t < len(actions):
-                batch.run(turns[t], DISABLED)
+                batch.step(turns[t], DISABLED)
                 self._same("reward", t, batch.outputs.rewards[row])
                 self._same("terminal", t, batch.outputs.terminated[row])
 
@@ -279,7 +279,7 @@ class Replay:
                 break
             undefined = [n for n in rewards if np.isnan(self.recorded[f"reward_{n}"][t])]
             try:
-                batch.run(np.array([action]), DISABLED)
+                batch.step(np.array([action]), DISABLED)
             except RuleError as error:
                 if not undefined:
                     raise Different(f"{', '.join(rewards)}[{t}]: {error}") from None
@@ -356,7 +356,7 @@ _MOST_STATES = 241
 
 
 @cache
-def _batch(scenario: Scenario, world: str, size: int) -> Batch | ObjectBatch:
+def _batch(scenario: Scenario, world: str, size: int) -> Worlds:
     return make_batch(scenario, size, "compiled" if world == "batch" else "object")
 
 

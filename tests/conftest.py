@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from gv_engine.batches.batch import Batch
+from gv_engine.batches.compiled.batch import CompiledBatch
 from tests.boards import Game, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Under --quick, whoever compiles is told to say so."""
     if request.config.getoption("quick"):
-        monkeypatch.setattr(Batch, "__init__", _refuse)
+        monkeypatch.setattr(CompiledBatch, "__init__", _refuse)
 
 
 def _refuse(*_: Any) -> None:

@@ -1,4 +1,9 @@
-"""Numbers that environments, batches and compiled programs agree on."""
+"""When episodes begin anew: numbers and rules that all environments and batches agree on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
 
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
 """When a finished world begins anew, as `gymnasium.vector.AutoresetMode` has it."""
@@ -7,3 +12,34 @@ RESTART, LOOK, KEEP, BEGIN, BUSY = -1, -2, -3, -4, -5
 """In place of an action: begin a new episode, only show the world, or leave it alone. The last two
 are for kernels: BEGIN a new episode of the member of a mixture that has been drawn, and BUSY, the
 world that is being run."""
+
+
+def begins(action: int, mode: int, over: bool) -> bool:
+    """Whether a world begins a new episode: it is told to, or has none left to act in.
+
+    Args:
+        action: what it is told to do.
+        mode: one of the three.
+        over: whether its episode has ended before.
+    """
+    return action == RESTART or (action >= 0 and over and mode == NEXT_STEP)
+
+
+def begins_at_once(mode: int, over: bool) -> bool:
+    """Whether, behind a step, a new episode begins within it; `over` says if the step was the last.
+
+    What the last one showed is kept apart then. Reward, return, length, ends and success stay those
+    of the step.
+    """
+    return over and mode == SAME_STEP
+
+
+Which = int | NDArray[np.int64]
+"""The number of one world, or (K,) numbers."""
+
+
+def looking(num_worlds: int, worlds: Which) -> NDArray[np.int64]:
+    """(N,) for `Worlds.step`: these worlds are looked at, the others left alone."""
+    actions = np.full(num_worlds, KEEP)
+    actions[worlds] = LOOK
+    return actions

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
-from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
+from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.checking.invariants import fault_of_observation, fault_of_row
 from gv_engine.envs.environment import GridEnv
 from gv_engine.language.errors import RuleError
@@ -31,8 +31,6 @@ from gv_engine.playing.runaway import fuse
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts.policy import Uniform
 from gv_engine.worlds.rng import generator_from_row
-
-Worlds = Batch | ObjectBatch
 
 _AGAIN = "a second time"
 _LONGEST = 200  # steps of an episode; most of what goes wrong does so soon
@@ -201,7 +199,7 @@ def _fault_of_turns(scenario: Scenario, kind: str, turns: int, seed: int) -> str
         where = f"turn {turn} of {_WORLDS} {kind} worlds"
         try:
             before = many.snapshot(_ALL)
-            many.run(actions, mode)
+            many.step(actions, mode)
             # in any order, so that one world is not always behind the same other one
             for i in chance.permutation(_WORLDS).tolist():
                 found = _after(many, i, actions[i], mode)
@@ -229,7 +227,7 @@ def _alone(batch: Worlds, row: NDArray[Any], action: int, mode: int) -> dict[str
         batch.set_generator(0, generator_from_row(row["rng"]))
     else:
         batch.restore(0, row)
-    batch.run(np.array([action]), mode)
+    batch.step(np.array([action]), mode)
     return _after(batch, 0, action, mode)
 
 

@@ -13,8 +13,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import DISABLED, RESTART
-from gv_engine.batches.batch import Batch, make_batch
+from gv_engine.batches.autoreset import DISABLED
+from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.envs.spaces import action_space, with_room
@@ -24,6 +24,8 @@ from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
 
 Observation = Arrays
+
+_ALL = np.ones(1, np.bool_)
 
 
 class GridEnv(gymnasium.Env[Observation, np.int64]):
@@ -45,8 +47,9 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         scenario: a `Scenario`, or what `Scenario.load` takes: a name, a file, a mapping.
         render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
         world: "compiled"; "object", for any Python and a debugger; "auto" takes the object world
-            with a window and where an author's rule does not compile, else the compiled one. The
-            attribute of that name says which of the two it is.
+            with a window and where an author's rule does not compile, else the compiled one; or
+            another of `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which
+            one it is.
         max_steps: instead of the scenario's; 0 for no limit.
         observation_representation: one of `gv_engine.envs.representations.NAMES`.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
@@ -87,7 +90,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world, checked=checked)
-        if isinstance(self._batch, Batch):
+        if self._batch.compiles:
             self._representation.compile()
         self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
         self._action = np.zeros(1, np.int64)
@@ -102,7 +105,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
 
     @property
     def world(self) -> str:
-        """ "compiled" or "object": what steps, in the end."""
+        """The name of the backend that steps, in the end: "compiled", "object" or another."""
         return self._batch.world
 
     def __repr__(self) -> str:
@@ -134,7 +137,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             super().reset(seed=seed)
             self._batch.set_generator(0, self.np_random)
             self._started = True
-        self._run(RESTART)
+        self._batch.reset(_ALL)
+        self._follow()
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -156,7 +160,9 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             )
         if not self._started:
             raise ValueError("call reset() before the first step()")
-        self._run(chosen)
+        self._action[0] = chosen
+        self._batch.step(self._action, DISABLED)
+        self._follow()
         out = self._batch.outputs
         return (
             self._observation(),
@@ -166,9 +172,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             self._info(),
         )
 
-    def _run(self, action: int) -> None:
-        self._action[0] = action
-        self._batch.run(self._action, DISABLED)
+    def _follow(self) -> None:
         if self.render_mode == "human":
             self.render()
 

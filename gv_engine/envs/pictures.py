@@ -5,14 +5,8 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from gv_engine.batches.batch import Batch, ObjectBatch
-from gv_engine.language.component import AGENT
-from gv_engine.language.system import RENDERING
+from gv_engine.batches.worlds import Worlds
 from gv_engine.reading.text import describe
-from gv_engine.worlds.canvas import Canvas
-from gv_engine.worlds.row_world import RowWorld
-from gv_engine.worlds.simulation import Simulation
-from gv_engine.worlds.view import ObjectView
 
 if TYPE_CHECKING:
     from gv_engine.playing.episode import Playable
@@ -62,38 +56,16 @@ def picture(place: str, scenario: Playable) -> Picture:
 
 
 class Renderer:
-    """Draws worlds of a batch in a render mode, through the rendering systems."""
+    """Draws worlds in a render mode, through the rendering systems."""
 
-    def __init__(self, mode: str, batch: Batch | ObjectBatch) -> None:
-        self._batch = batch
-        self._picture = picture(RENDER_MODES[mode], batch.scenario)
-        self._view = ObjectView(batch.scenario.area)
-        self._mirror: Simulation | None = None
+    def __init__(self, mode: str, worlds: Worlds) -> None:
+        self._worlds = worlds
+        self._picture = picture(RENDER_MODES[mode], worlds.scenario)
 
     def draw(self, i: int) -> Any:
         """World i as the render mode has it: (H, W, 3) uint8, str or None."""
-        batch, shown = self._batch, self._batch.outputs.grid[i]
-        if isinstance(batch, ObjectBatch):
-            batch.simulations[i].render(self._picture.show, shown)
-            return self._picture.result
-        calls = batch.scenario.members[int(batch.rows["member"][i])].calls(RENDERING)
-        if not all(call.system.rows for call in calls):  # one that may want any part of a world
-            self._copy(batch, i).render(self._picture.show, shown)
-            return self._picture.result
-        terms = batch.outputs.terms[i].tolist()
-        canvas = Canvas(self._picture.show, batch.scenario, self._view, shown, terms)
-        world = RowWorld(batch.scenario.layout, batch.rows[i : i + 1].reshape(()))
-        for call in calls:
-            call.system.function(world, AGENT, canvas, *call.bound())
+        self._worlds.render(i, self._picture.show)
         return self._picture.result
-
-    def _copy(self, batch: Batch, i: int) -> Simulation:
-        """World i as an object world."""
-        if self._mirror is None:
-            self._mirror = Simulation(batch.scenario)
-        self._mirror.world.restore(batch.snapshot(i))
-        self._mirror.terms = batch.outputs.terms[i].tolist()
-        return self._mirror
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -15,8 +15,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
-from gv_engine.batches.autoreset import KEEP, RESTART
-from gv_engine.batches.batch import Batch, make_batch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.environment import GridEnv, Observation, at_least, known_options, load
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Representation, agent_id_grid, observer
@@ -103,7 +102,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         )
         self.single_observation_space = with_room(self._representation)
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
-        if isinstance(self._batch, Batch):
+        if self._batch.compiles:
             self._representation.compile()
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
@@ -142,7 +141,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     @property
     def world(self) -> str:
-        """ "compiled" or "object": what steps, in the end."""
+        """The name of the backend that steps, in the end: "compiled", "object" or another."""
         return self._batch.world
 
     def __repr__(self) -> str:
@@ -186,7 +185,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             if chosen[i] and (own is not None or not self._started):
                 self._batch.set_generator(i, np.random.default_rng(own))
         self._started = True
-        self._batch.run(np.where(chosen, RESTART, KEEP), self._mode)
+        self._batch.reset(chosen)
         return self._observation(), self._info()
 
     def step(self, actions: ArrayLike) -> Step:
@@ -201,7 +200,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         """
         if not self._started:
             raise ValueError("call reset() before the first step()")
-        self._batch.run(self._checked(actions), self._mode)
+        self._batch.step(self._checked(actions), self._mode)
         out = self._batch.outputs
         info = self._info()
         np.logical_or(out.terminated, out.truncated, out=self._ended)

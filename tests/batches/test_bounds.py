@@ -13,7 +13,8 @@ import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
 from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
-from gv_engine.batches.batch import Batch, ObjectBatch, make_batch
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.checking.lockstep import examine
 from gv_engine.families.grid import hooks as grid_family
 from gv_engine.playing.game import Game
@@ -184,9 +185,9 @@ def place_of(folder: Path, rule: str) -> str:
     return f"{rule} ({folder / 'rules.py'}:{line})"
 
 
-def started(scenario: Scenario, number: int, kind: str, threads: int = 1) -> Batch | ObjectBatch:
+def started(scenario: Scenario, number: int, kind: str, threads: int = 1) -> Worlds:
     batch = make_batch(scenario, number, kind, threads)
-    batch.run(np.full(number, RESTART), DISABLED)
+    batch.step(np.full(number, RESTART), DISABLED)
     return batch
 
 
@@ -196,18 +197,18 @@ def both_say(scenario: Scenario) -> str:
     for kind in ("object", "compiled"):
         batch, twin = started(scenario, 3, kind), started(scenario, 3, kind)
         with pytest.raises(RuleError) as found:
-            batch.run(np.array([WALK, ACTUATE, PICK]), NEXT_STEP)
+            batch.step(np.array([WALK, ACTUATE, PICK]), NEXT_STEP)
         messages.append(str(found.value))
-        twin.run(np.array([WALK, KEEP, PICK]), NEXT_STEP)
+        twin.step(np.array([WALK, KEEP, PICK]), NEXT_STEP)
         others = np.array([0, 2])
         assert_same_rows(batch.snapshot(others), twin.snapshot(others))
         for name, shown in vars(batch.outputs).items():
             np.testing.assert_array_equal(shown[::2], vars(twin.outputs)[name][::2], name)
         # a world that goes on meets the rule again, and one that begins anew is as good as new
         with pytest.raises(RuleError):
-            batch.run(np.array([KEEP, ACTUATE, KEEP]), DISABLED)
-        batch.run(np.full(3, RESTART), DISABLED)
-        batch.run(np.full(3, WALK), DISABLED)
+            batch.step(np.array([KEEP, ACTUATE, KEEP]), DISABLED)
+        batch.step(np.full(3, RESTART), DISABLED)
+        batch.step(np.full(3, WALK), DISABLED)
         rows = batch.snapshot(np.arange(3))
         rows["rng"] = rows["rng"][0]
         assert_same_rows(rows[1:2], rows[:1])
@@ -267,7 +268,7 @@ def test_the_rule_that_is_named_is_the_one_that_ran(folder, rule):
     for kind in ("object", "compiled"):
         batch = make_batch(scenario, 1, kind) if begin else started(scenario, 1, kind)
         with pytest.raises(RuleError, match=rf"^world 0: {rule} \(.*index 99 is out of bounds"):
-            batch.run(np.array([RESTART if begin else ACTUATE]), DISABLED)
+            batch.step(np.array([RESTART if begin else ACTUATE]), DISABLED)
 
 
 def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
@@ -308,8 +309,8 @@ def test_many_worlds_go_astray_on_any_number_of_threads(folder, threads):
     twin = started(level(folder, stray={"how": 1}), number, "compiled")
     straying = np.flatnonzero(actions == ACTUATE)
     with pytest.raises(RuleError, match=rf"^world {straying[0]}: stray "):
-        batch.run(actions, DISABLED)
-    twin.run(actions, DISABLED)
+        batch.step(actions, DISABLED)
+    twin.step(actions, DISABLED)
     fine = np.flatnonzero(actions != ACTUATE)
     assert_same_rows(batch.snapshot(fine), twin.snapshot(fine))
     np.testing.assert_array_equal(batch.outputs.grid[fine], twin.outputs.grid[fine])
@@ -327,11 +328,11 @@ def test_a_mixture_goes_on_with_its_other_member(folder):
     batch = make_batch(Scenario.load(mixture, folder=folder), 40, "compiled")
     for i in range(40):
         batch.set_generator(i, np.random.default_rng(i))
-    batch.run(np.full(40, RESTART), DISABLED)
+    batch.step(np.full(40, RESTART), DISABLED)
     played = batch.snapshot(np.arange(40))["member"]
     assert set(played.tolist()) == {0, 1}
     with pytest.raises(RuleError, match=rf"^world {np.flatnonzero(played == 0)[0]}: stray "):
-        batch.run(np.full(40, ACTUATE), DISABLED)
+        batch.step(np.full(40, ACTUATE), DISABLED)
     rows = batch.snapshot(np.arange(40))
     np.testing.assert_array_equal(rows["error"] != 0, played == 0)
     np.testing.assert_array_equal(rows["steps"], played)
@@ -343,7 +344,7 @@ def test_an_error_of_an_earlier_step_is_not_told_again(folder):
         actions = np.full(3, KEEP)
         actions[i] = ACTUATE
         with pytest.raises(RuleError, match=f"^world {i}: "):
-            batch.run(actions, DISABLED)
+            batch.step(actions, DISABLED)
 
 
 AGAIN = """
@@ -385,19 +386,19 @@ def test_check_and_the_game_tell_of_it(folder):
 def test_what_has_no_bounds_does_not_compile(folder):
     scenario = Scenario.load({**LEVEL, "transition_functions": ["./rules.py:flat"]}, folder)
     with pytest.raises(DoesNotCompileError, match=r"rules\.py, line \d+\): flat asks for \.flat"):
-        Batch(scenario, 1)
+        CompiledBatch(scenario, 1)
 
 
 def test_whose_rules_are_checked(folder):
     own = Scenario.load(LEVEL)
-    assert Batch(level(folder), 1).checked
-    assert not Batch(own, 1).checked
-    batch = pickle.loads(pickle.dumps(Batch(own, 2, checked=True)))
+    assert CompiledBatch(level(folder), 1).checked
+    assert not CompiledBatch(own, 1).checked
+    batch = pickle.loads(pickle.dumps(CompiledBatch(own, 2, checked=True)))
     assert batch.checked
-    batch.run(np.full(2, RESTART), DISABLED)
+    batch.step(np.full(2, RESTART), DISABLED)
     batch.rows["agent"]["holding"][1, 1] = 200
     batch.rows["position"]["x"][1, 1] = 4
     with pytest.raises(RuleError, match=r"^world 1: pickndrop \(.*transition\.py.*index 200 "):
-        batch.run(np.full(2, PICK), DISABLED)
+        batch.step(np.full(2, PICK), DISABLED)
     with pytest.raises(RuleError, match=r"^world 1: .*index 8 is out of bounds"):
-        batch.run(np.array([WALK, 8]), DISABLED)
+        batch.step(np.array([WALK, 8]), DISABLED)

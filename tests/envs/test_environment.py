@@ -24,7 +24,7 @@ from gv_engine import (
     Scenario,
     ScenarioError,
 )
-from gv_engine.batches.compiled import chains, compiler
+from gv_engine.batches.compiled import compiler, step
 from gv_engine.families.grid.hooks import examine
 from gv_engine.reading.library import gym_id, names
 from tests.boards import RULES, distances, scenario
@@ -291,7 +291,7 @@ broken.__module__ = "gv_engine.batches.compiled.sight"
 @pytest.mark.compiled
 @pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
-    monkeypatch.setattr(chains, "show", broken)
+    monkeypatch.setattr(step, "show", broken)
     with pytest.raises(DoesNotCompileError, match=r"asks for 'nothing'; .*fault of the engine"):
         make(Scenario.load("empty-4x4"))
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError
-from gv_engine.batches import batch
+from gv_engine.batches.compiled import batch
 from gv_engine.reading.library import gym_id, names
 from tests.batches.test_programs import BASE
 from tests.boards import distances, scenario

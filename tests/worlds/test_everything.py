@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import RuleError, Scenario
-from gv_engine.batches import batch
 from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.batches.compiled import batch
+from gv_engine.batches.worlds import make_batch
 from tests import DATA
 from tests.strategies import numbers
 from tests.worlds.test_worlds import assert_same_rows, assert_same_run
@@ -121,8 +122,8 @@ def test_no_world_depends_on_those_around_it(
     """Whatever their order, their number, who begins anew, and which thread they are on."""
     chosen = np.array(order[:number])
     with mock.patch.object(batch, "_LEAST", 1):
-        every = batch.make_batch(played, WORLDS, "compiled")
-        some = batch.make_batch(played, number, kind, threads)
+        every = make_batch(played, WORLDS, "compiled")
+        some = make_batch(played, number, kind, threads)
     for i in range(WORLDS):
         every.set_generator(i, np.random.default_rng(seed + i))
     for k, i in enumerate(chosen.tolist()):
@@ -130,10 +131,10 @@ def test_no_world_depends_on_those_around_it(
     actions = np.full(WORLDS, RESTART)
     for turn in [*turns, 0]:
         try:
-            every.run(actions, mode)
+            every.step(actions, mode)
         except RuleError:
             return
-        some.run(actions[chosen], mode)
+        some.step(actions[chosen], mode)
         for name, shown in vars(every.outputs).items():
             if not name.startswith("final_"):
                 np.testing.assert_array_equal(getattr(some.outputs, name), shown[chosen], name)

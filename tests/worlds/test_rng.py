@@ -16,7 +16,7 @@ from gv_engine.batches.compiled import (
     record_methods,  # noqa: F401  # teaches numba the draws
     rng_kernels,
 )
-from gv_engine.batches.compiled.intrinsics import table
+from gv_engine.batches.compiled.addresses import batch_at, places_of
 from gv_engine.worlds.layout import RNG
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
@@ -30,13 +30,17 @@ for kernel in vars(rng_kernels).values():
 
 def compiled(draw):
     """A function of a generator and numbers, compiled for a generator's row."""
-    inner = register_jitable(draw)
+    inner, batch = register_jitable(draw), batch_at({"rows": RNG})
 
     @numba.njit
     def run(address, *arguments):
-        return inner(table(address, 1, RNG)[0], *arguments)
+        return inner(batch(address).rows[0], *arguments)
 
-    return lambda row, *arguments: run(row.ctypes.data, *arguments)
+    def draw_from(row, *arguments):
+        places = places_of({"rows": np.atleast_1d(row)})
+        return run(places.ctypes.data, *arguments)
+
+    return draw_from
 
 
 @compiled

@@ -17,7 +17,7 @@ from components.doors import Door
 from components.objects import KEY, WALL
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
-from gv_engine.batches.batch import make_batch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.language.component import _WORLD_ATTRIBUTES, column_name
 from gv_engine.worlds.world import ObjectWorld
@@ -37,18 +37,18 @@ class Run:
         self.start = [RESTART] * size
 
     def reset(self):
-        self.batch.run(np.array(self.start), DISABLED)
+        self.batch.step(np.array(self.start), DISABLED)
         return self.shown
 
     def step(self, action):
         turn = [(action + 3) % 8, action, (action + 5) % 8] if self.row else [action]
-        self.batch.run(np.array(turn), DISABLED)
+        self.batch.step(np.array(turn), DISABLED)
         return self.shown
 
     def alone(self, action):
         turn = np.full(len(self.batch), KEEP)
         turn[self.row] = action
-        self.batch.run(turn, DISABLED)
+        self.batch.step(turn, DISABLED)
         return self.shown
 
     @property
@@ -260,9 +260,9 @@ def test_one_world_that_fails_keeps_no_other_from_going_on():
     played = scenario("v.\nK.", **distances(object_type="Key"))
     for kind in ("object", "compiled"):
         batch = make_batch(played, 3, kind)
-        batch.run(np.full(3, RESTART), DISABLED)
+        batch.step(np.full(3, RESTART), DISABLED)
         with pytest.raises(RuleError, match=r"^world 0: "):
-            batch.run(np.array([7, 7, 2]), DISABLED)
+            batch.step(np.array([7, 7, 2]), DISABLED)
         assert batch.snapshot(2)["position"]["x"][AGENT] == 1
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,9 @@ import numpy as np
 from numba import njit
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.extending import register_jitable
-from numpy.typing import NDArray
 
 from gv_engine.batches.compiled import (
+    addresses,
     bounds,
     intrinsics,
     reach,
@@ -31,7 +32,8 @@ from gv_engine.batches.compiled import (
     rng_kernels,
     sight,
 )
-from gv_engine.batches.compiled.chains import link
+from gv_engine.batches.compiled.addresses import Elements
+from gv_engine.batches.compiled.loop import link
 from gv_engine.batches.compiled.program_cache import ProgramCache
 from gv_engine.language.errors import (
     BuiltInDoesNotCompileError,
@@ -53,8 +55,8 @@ class Program:
     """A scenario's systems as one compiled function over the rows of a batch.
 
     Attributes:
-        run: (addresses, start, stop, mode) → how many of the worlds start … stop - 1 failed.
-            `addresses` (arrays,) int64 are those of the arrays that it was compiled for.
+        run: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed; the
+            address is that of the record that `addresses` makes.
         errors: what the numbers in `row["error"]` stand for.
         functions: all that it is made of.
         checked: whether it refuses an index beyond its array.
@@ -67,24 +69,21 @@ class Program:
     checked: bool
     failure: str = ""
 
-    def prepare(self, addresses: NDArray[np.int64]) -> None:
+    def prepare(self) -> None:
         """Compile, or load from the cache.
-
-        Args:
-            addresses: as `run` takes them.
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
             BuiltInDoesNotCompileError: the same, where no function is an author's.
         """
         if not self.failure:
-            self.failure = self._try(addresses)
+            self.failure = self._try()
         if self.failure:
             if all(is_own(function.__module__) for function in self.functions):
                 raise BuiltInDoesNotCompileError(f"{self.failure}; {_OWN_FAULT}")
             raise DoesNotCompileError(f"{self.failure}; {_ADVICE}")
 
-    def _try(self, addresses: NDArray[np.int64]) -> str:
+    def _try(self) -> str:
         """Compile; what is wrong, if anything is."""
         if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
             return "Numba is switched off, by NUMBA_DISABLE_JIT"
@@ -95,7 +94,7 @@ class Program:
         gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
             with bounds.checking(self.checked):
-                self.run(addresses, 0, 0, 0)
+                self.run(0, 0, 0, 0)
         except (NumbaError, UnsupportedBytecodeError) as error:
             return self._brief(error)
         except KeyError as error:  # what Numba raises for a field that a record does not have
@@ -144,6 +143,9 @@ class Program:
 _WIDEST = 62
 """Columns whose bits a number holds, with room for a carry."""
 
+_EMITTING = addresses, bounds, intrinsics, record_methods
+"""Modules whose functions emit code, so that no name leads to them."""
+
 _LOCK = threading.Lock()
 _PROGRAMS: dict[str, Program] = {}
 
@@ -172,22 +174,20 @@ def check(scenario: Scenario) -> None:
             )
 
 
-def compile_scenario(
-    scenario: Scenario, slots: Sequence[int], dtypes: Sequence[np.dtype[Any]]
-) -> Program:
+def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Program:
     """The program of a scenario; `Program.prepare` compiles it, or loads it from the cache.
 
     Args:
         scenario: whose systems it runs.
         slots: where the terms of its rewards go.
-        dtypes: of the arrays that hold the worlds and what they show, as `Batch` orders them.
+        elements: of the arrays that hold the worlds and what they show.
 
     Raises:
         DoesNotCompileError: the view is too wide for its visibility function; all else is found
             out in `Program.prepare`.
     """
     record_methods.know(scenario.layout)
-    run = link(scenario, slots, dtypes)
+    run = link(scenario, slots, elements)
     roots = [run, *_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
     functions = reach.reached(roots)
     width = scenario.area.shape[1]
@@ -196,7 +196,7 @@ def compile_scenario(
             f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
             f"{_WIDEST} columns; the observation area has {width}"
         )
-    checked = "running" in (dtypes[1].names or ())
+    checked = "running" in (elements["parameters"].names or ())
     unbounded = [function for function in functions if "flat" in function.__code__.co_names]
     if checked and unbounded:
         raise DoesNotCompileError(
@@ -204,8 +204,8 @@ def compile_scenario(
             f"where it is compiled; say .ravel()"
         )
     key = reach.digest(
-        [*roots, *_functions(bounds), *_functions(intrinsics), *_functions(record_methods)],
-        str(dtypes),
+        [*roots, *chain.from_iterable(map(_functions, _EMITTING))],
+        str(elements),
         sys.version,
         numba.__version__,
         np.__version__,

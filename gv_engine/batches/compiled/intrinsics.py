@@ -17,7 +17,6 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.bounds import refuse_beyond
-from gv_engine.batches.compiled.records import ours
 
 # what numba says of their types leads nowhere
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
@@ -32,28 +31,21 @@ _LINE = 64
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 
 
-@intrinsic
-def table(typing_context: Any, address: Any, length: Any, dtype: Any) -> Any:
-    """`(address, length, dtype)`: an array over memory, to which no references are counted."""
-    inner = dtype.dtype
-    kind = types.Array(ours(inner) if isinstance(inner, types.Record) else inner, 1, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = _make_array(kind)(context, builder)
-        size = context.get_constant(
-            types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
-        )
-        _populate(
-            array,
-            data=builder.inttoptr(arguments[0], array.data.type),
-            shape=[arguments[1]],
-            strides=[size],
-            itemsize=size,
-            meminfo=None,
-        )
-        return array._getvalue()
-
-    return kind(types.intp, types.intp, dtype), generate
+def array_at(context: Any, builder: Any, kind: Any, pointer: Any, length: Any) -> Any:
+    """Emit an array of so many elements over memory, to which no references are counted."""
+    array = _make_array(kind)(context, builder)
+    size = context.get_constant(
+        types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    )
+    _populate(
+        array,
+        data=builder.bitcast(pointer, array.data.type),
+        shape=[length],
+        strides=[size],
+        itemsize=size,
+        meminfo=None,
+    )
+    return array._getvalue()
 
 
 def _ask_for(builder: Any, address: Any) -> None:
@@ -113,18 +105,9 @@ def cells(typing_context: Any, w: Any) -> Any:
     kind = types.Array(at.type.dtype, 1, "C")
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = _make_array(kind)(context, builder)
-        size = at.type.dtype.bitwidth // 8
         row = builder.bitcast(arguments[0], _BYTE.as_pointer())
-        _populate(
-            array,
-            data=builder.bitcast(builder.gep(row, [_INDEX(at.offset)]), array.data.type),
-            shape=[_INDEX(at.type.nitems)],
-            strides=[_INDEX(size)],
-            itemsize=_INDEX(size),
-            meminfo=None,
-        )
-        return array._getvalue()
+        first = builder.gep(row, [_INDEX(at.offset)])
+        return array_at(context, builder, kind, first, _INDEX(at.type.nitems))
 
     return kind(w), generate
 

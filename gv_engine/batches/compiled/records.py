@@ -25,6 +25,10 @@ _extending, _read = cast(Any, (extending, record_getattr))
 class OurRecord(types.Record):
     """A record of the engine: parameters, what a world shows, the columns of a component."""
 
+    def __repr__(self) -> str:
+        # Numba writes types out in every pass
+        return f"{type(self).__name__}#{cast(Any, self)._code}"
+
 
 class WorldRecord(OurRecord):
     """`w`, a row of a batch."""

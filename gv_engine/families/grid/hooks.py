@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.batches.batch import Batch
+from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.lockstep import examine as compare
 from gv_engine.checking.promises import broken
 from gv_engine.envs import environment
@@ -106,7 +106,7 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
     """Compare the object world with the compiled one, and look for broken promises."""
     promises = broken(scenario, seed=seed)  # first, as it can be stopped
     try:
-        Batch(scenario, 1, checked=True)
+        make_batch(scenario, 1, "compiled", checked=True)
         compiles = "yes"
     except BuiltInDoesNotCompileError:
         raise

@@ -1,0 +1,233 @@
+"""Many worlds at once as rows of one array, run by compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.batches.autoreset import BUSY, KEEP, NEXT_STEP, Which, looking
+from gv_engine.batches.compiled.team import Team
+from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.worlds import Worlds
+from gv_engine.language.component import AGENT
+from gv_engine.language.errors import RuleError
+from gv_engine.language.frame import Frame
+from gv_engine.language.system import RENDERING, System
+from gv_engine.reading.rules import in_words
+from gv_engine.worlds.canvas import Canvas
+from gv_engine.worlds.rng import generator_to_row
+from gv_engine.worlds.row_world import RowWorld
+from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.view import ObjectView, view_record
+
+if TYPE_CHECKING:
+    from gv_engine.batches.compiled.compiler import Program
+    from gv_engine.reading.scenario import Scenario
+
+
+_LEAST = 512
+"""Worlds that are done sooner than another thread wakes up."""
+
+
+class _Lane(NamedTuple):
+    """What a thread runs a program with.
+
+    Attributes:
+        program: compiled from the systems of some members of the scenario.
+        systems: by the marks that say in `records` which one runs.
+        records: its parameters, for this thread alone.
+        address: of the record of places of the arrays that it works on.
+        kept: these, where they are.
+    """
+
+    program: Program
+    systems: dict[int, System]
+    records: NDArray[Any]
+    address: int
+    kept: tuple[NDArray[Any], ...]
+
+
+class CompiledBatch(Worlds):
+    """N worlds as rows of one array, run by compiled code.
+
+    Programs of rules that do not come with the engine refuse an index beyond its array, in the
+    engine's own functions too, as these may be called with any number.
+
+    Results are the same for any number of threads; masks are a tenth of the work.
+
+    Attributes:
+        checked: whether an index beyond its array is an error.
+        rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
+    """
+
+    world = "compiled"
+    compiles = True
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        num_worlds: int,
+        num_threads: int = 1,
+        masks: bool = True,
+        checked: bool = False,
+    ) -> None:
+        from gv_engine.batches.compiled import (
+            addresses,
+            calls,
+            compiler,  # the one place that brings in numba
+        )
+        from gv_engine.batches.compiled.intrinsics import mark
+
+        compiler.check(scenario)
+        self.scenario = scenario
+        self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
+        # as in `World`; a generator of zeros would draw the same for ever
+        generator_to_row(np.random.default_rng(0), self.rows["rng"])
+        self.outputs = Outputs.of(scenario, num_worlds)
+        self._actions = np.zeros(num_worlds, np.int64)
+        tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
+
+        def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
+            views = view_record(member.area, member.visibility.system.rows)
+            own = {"rows": self.rows, "parameters": records, "views": views}
+            return {**own, "actions": self._actions, **vars(self.outputs)}
+
+        # a world is played by one member's rules after the other's
+        self.checked = checked or not all(calls.is_own(member) for member in scenario.members)
+        for number, member in enumerate(scenario.members):
+            records = calls.parameters(scenario, number, masks, self.checked)
+            slots = [scenario.reward_names.index(name) for name in member.reward_names]
+            elements = addresses.elements_of(arrays(member, records))
+            program = compiler.compile_scenario(member, slots, elements)
+            tables.setdefault(program, (member, records))[1][number] = records[number]
+        for program in tables:
+            program.prepare()
+        # for each thread, which looks into views of its own
+        self._lanes: list[list[_Lane]] = []
+        for _ in range(num_threads):
+            lanes = []
+            for program, (member, records) in tables.items():
+                systems = {mark(prefix): call.system for prefix, call in calls.all_parts(member)}
+                own = arrays(member, records.copy())
+                places = addresses.places_of(own)
+                kept = places, *own.values()
+                lanes.append(_Lane(program, systems, own["parameters"], places.ctypes.data, kept))
+            # a program draws what its worlds play next, and leaves that to the member's program
+            self._lanes.append([*lanes, *lanes[:-1]])
+        self._errors: dict[int, Exception] = {}
+        self._masks = masks
+        self._mirror: Simulation | None = None
+        self._team = Team(num_threads)
+        # two pieces for each thread, so that a quick one can help out
+        self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
+        self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def set_generator(self, i: int, generator: np.random.Generator) -> None:
+        generator_to_row(generator, self.rows["rng"][i])
+
+    def step(self, actions: NDArray[np.int64], mode: int) -> None:
+        self._actions[:] = actions
+        if self._at_once:
+            failed = self._run(self._lanes[0][0], 0, len(self.rows), mode)
+        else:
+            failed = self._run_in_chunks(mode)
+        if failed:
+            self._raise(np.flatnonzero(actions != KEEP))
+
+    def _run(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
+        """Run a program over some of the worlds; how many have failed since the last that broke
+        off, and that one."""
+        broken = 0
+        while True:
+            try:
+                failed: int = lane.program.run(lane.address, start, stop, mode)
+                return failed + broken
+            except Exception as error:  # whatever comes out of a rule
+                start = self._break_off(lane, start, stop, error)
+                broken = 1
+
+    def _break_off(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
+        """Blame an error on the world that is being run; the number of the next one."""
+        busy = np.flatnonzero(self._actions[start:stop] == BUSY)
+        if not busy.size:
+            raise error
+        i = start + int(busy[0])
+        row = self.rows[i]
+        if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
+            row["member"] = 0
+        running = lane.records["running"][row["member"]] if self.checked else 0
+        if int(running) in lane.systems:
+            lane.systems[int(running)].blame(error)
+        self._errors[i] = error
+        row["error"] = 1
+        self._actions[i] = KEEP
+        return i + 1
+
+    def _run_in_chunks(self, mode: int) -> int:
+        num_worlds, chunk = len(self.rows), self._chunk
+        starts = count(0, chunk)
+
+        def work(thread: int) -> int:
+            failed = 0
+            while (start := next(starts)) < num_worlds:
+                stop = min(start + chunk, num_worlds)
+                for lane in self._lanes[thread]:
+                    failed += self._run(lane, start, stop, mode)
+            return failed
+
+        return self._team.run(work, min(self._team.size, -(-num_worlds // chunk)))
+
+    def _raise(self, acted: NDArray[np.int64]) -> None:
+        failed = int(acted[self.rows["error"][acted] != 0][0])
+        broken, self._errors = self._errors.get(failed), {}
+        if broken:
+            raise RuleError(f"world {failed}: {in_words(broken)}") from broken
+        code = int(self.rows["error"][failed])
+        errors = (lane.program.errors for lane in self._lanes[0])
+        error = next(each[code] for each in errors if code in each)
+        raise type(error)(f"world {failed}: {error}")
+
+    def snapshot(self, worlds: Which) -> NDArray[Any]:
+        rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
+        return rows.reshape(np.shape(worlds))
+
+    def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
+        self.scenario.check(rows)
+        self.rows[worlds] = rows
+        self.outputs.terms[worlds] = 0.0  # those of another member would stay
+        self.step(looking(len(self), worlds), NEXT_STEP)
+        self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
+        self.outputs.success[worlds] = rows["success"]
+
+    def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        scenario, shown = self.scenario, self.outputs.grid[i]
+        terms = self.outputs.terms[i].tolist()
+        calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)
+        if all(call.system.rows for call in calls):
+            canvas = Canvas(show, scenario, ObjectView(scenario.area), shown, terms)
+            world = RowWorld(scenario.layout, self.rows[i : i + 1].reshape(()))
+            for call in calls:
+                call.system.function(world, AGENT, canvas, *call.bound())
+        else:  # one that may want any part of a world
+            if self._mirror is None:
+                self._mirror = Simulation(scenario)
+            self._mirror.world.restore(self.snapshot(i))
+            self._mirror.terms = terms
+            self._mirror.render(show, shown)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        kind = self._team.size, self._masks, self.checked
+        return self.scenario, self.rows, self.outputs, *kind
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        scenario, rows, outputs, *more = state
+        self.__init__(scenario, len(rows), *more)  # type: ignore[misc]  # its addresses are those of now
+        self.rows[:] = rows
+        self.outputs.become(outputs)

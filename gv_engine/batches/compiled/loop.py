@@ -1,0 +1,129 @@
+"""A scenario's systems as one function over the worlds of a batch, ready to be compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, RESTART, begins, begins_at_once
+from gv_engine.batches.compiled.addresses import Elements, batch_at
+from gv_engine.batches.compiled.intrinsics import SMALL_ROW, prefetch, prefetch_cell
+from gv_engine.batches.compiled.step import bind, nobody
+from gv_engine.language.component import AGENT
+from gv_engine.worlds.rng import draw_member
+
+if TYPE_CHECKING:
+    from gv_engine.reading.scenario import Scenario
+
+AHEAD = 4
+"""So many worlds before its turn a row is asked for, and half as many its cells if it is large."""
+
+
+def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> FunctionType:
+    """The kernel, not compiled yet.
+
+    Args:
+        scenario: whose systems it runs.
+        slots: where the terms of its rewards go.
+        elements: of the arrays of the batch.
+    """
+    batch = batch_at(elements)
+    begin, act, reveal = bind(scenario, slots)
+    mixed = "share" in (elements["parameters"].names or ())
+    large = elements["rows"].itemsize > SMALL_ROW
+
+    def kernel(address: int, start: int, stop: int, mode: int) -> int:
+        b = batch(address)
+        failed = 0
+        for i in range(start, stop):
+            w = b.rows[i]
+            if i + AHEAD < stop:
+                prefetch(b.rows, i + AHEAD)
+            if large and i + AHEAD // 2 < stop:
+                _foresee(b.rows[i + AHEAD // 2], b.views[0])
+            action = b.actions[i]
+            if action == KEEP:
+                continue
+            b.actions[i] = BUSY
+            p = b.parameters[w.member]
+            if mixed and not p.mine:
+                b.actions[i] = action
+                continue
+            nobody(w, p, ())
+            w.error = 0
+            if begins(action, mode, w.terminated != 0 or w.truncated != 0):
+                action = RESTART
+                _clear(b, i)
+            # twice where a new episode begins at once: the end of one is shown, and a start
+            shown = False
+            while not shown:
+                shown = True
+                if action == RESTART:
+                    action = BEGIN
+                    if mixed:
+                        w.member = draw_member(w.rng, b.parameters)
+                        p = b.parameters[w.member]
+                        if not p.mine:
+                            break
+                if action == BEGIN:
+                    begin(w, p, b.terms[i].row)
+                elif action >= 0:
+                    act(w, p, p.actions[action], b.terms[i].row)
+                    _tell(b, i, w)
+                    over = w.error == 0 and (w.terminated != 0 or w.truncated != 0)
+                    shown = not begins_at_once(mode, over)
+                action = RESTART
+                if w.error != 0:
+                    break
+                reveal(
+                    w,
+                    p,
+                    b.views[0],
+                    b.grid[i].row if shown else b.final_grid[i].row,
+                    b.item[i].row if shown else b.final_item[i].row,
+                    b.mask[i].row if shown else b.final_mask[i].row,
+                )
+                b.member[i] = w.member
+                if not shown:
+                    _keep_apart(b, i)
+            b.actions[i] = BEGIN if mixed and not p.mine else KEEP
+            failed += w.error != 0
+        return failed
+
+    return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
+
+
+def _clear(b: Any, i: int) -> None:
+    """Forget the last step of a world that begins anew."""
+    b.rewards[i] = 0.0
+    b.terminated[i] = False
+    b.truncated[i] = False
+    b.success[i] = False
+    b.returns[i] = 0.0
+    b.lengths[i] = 0
+
+
+def _tell(b: Any, i: int, w: Any) -> None:
+    """Write what came of a step."""
+    b.rewards[i] = w.reward
+    b.terminated[i] = w.terminated != 0
+    b.truncated[i] = w.truncated != 0
+    b.success[i] = w.success != 0
+    b.returns[i] = w.total
+    b.lengths[i] = w.steps
+
+
+def _keep_apart(b: Any, i: int) -> None:
+    """Keep what the end of an episode shows, beside the view, from the next one."""
+    b.final_member[i] = b.member[i]
+    terms, last = b.terms[i].row, b.final_terms[i].row
+    for k in range(len(terms)):
+        last[k] = terms[k]
+
+
+def _foresee(w: Any, view: Any) -> None:
+    y, x = w.position.y[AGENT], w.position.x[AGENT]
+    reach = view.entity.shape[0]
+    for k in range(-reach, reach + 1):
+        prefetch_cell(w, y + k, x)

@@ -1,0 +1,143 @@
+"""Many worlds of a scenario at once, whatever steps them.
+
+A backend is a class that does what `Worlds` says, and a line in `BACKENDS`. All of them show the
+same thing in the same arrays (`Outputs`), so that nobody asks which one it is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART, Which
+from gv_engine.batches.outputs import Outputs
+from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.language.frame import Frame
+
+if TYPE_CHECKING:
+    from gv_engine.reading.scenario import Scenario
+
+
+class Worlds(Protocol):
+    """N worlds of a scenario. A copy of them, or what comes out of a pickle, has the same future.
+
+    Args:
+        scenario: what they play.
+        num_worlds: N.
+        num_threads: how many threads share the work, if the backend shares it.
+        masks: whether to find out which actions would do something.
+        checked: whether an index beyond its array is an error even in the engine's own rules.
+
+    Attributes:
+        world: the backend's name.
+        compiles: whether compiled code may help those who read what the worlds show.
+        outputs: what the worlds show, overwritten by `reset`, `step` and `restore`.
+
+    Raises:
+        DoesNotCompileError: the backend cannot run a rule of the scenario.
+    """
+
+    world: str
+    compiles: bool = False
+    scenario: Scenario
+    outputs: Outputs
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        num_worlds: int,
+        num_threads: int = 1,
+        masks: bool = True,
+        checked: bool = False,
+    ) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def set_generator(self, i: int, generator: np.random.Generator) -> None:
+        """Give world i the state of a PCG64 generator, from which its next level is drawn."""
+
+    def reset(self, chosen: NDArray[np.bool_]) -> None:
+        """Begin a new episode in the worlds where `chosen`, (N,), is True.
+
+        Raises:
+            RuleError: as for `step`.
+        """
+        self.step(np.where(chosen, RESTART, KEEP), DISABLED)
+
+    def step(self, actions: NDArray[np.int64], mode: int) -> None:
+        """Let every world act, or RESTART, LOOK or KEEP where the action says so.
+
+        Args:
+            actions: (N,) int64 positions in the scenario's action space; not checked.
+            mode: when a finished world begins anew; `gv_engine.batches.autoreset` has the rules.
+
+        Raises:
+            RuleError: a rule is not defined on one of the worlds, or broke off with an error of
+                Python's; the others have gone on.
+        """
+
+    def snapshot(self, worlds: Which) -> NDArray[Any]:
+        """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
+
+    def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
+        """Make these worlds, all different, the worlds of rows, or all of them that of one row.
+
+        They are shown, with no reward in `outputs.terms`.
+
+        Raises:
+            ValueError: the rows have another layout.
+        """
+
+    def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        """Run the rendering systems on world i; `show` takes the finished frame."""
+
+
+BACKENDS = {
+    "compiled": "gv_engine.batches.compiled.batch:CompiledBatch",
+    "object": "gv_engine.batches.objects:ObjectBatch",
+}
+"""Where the `Worlds` of each backend are, by the name that `world=` takes; imported when needed."""
+
+
+def make_batch(
+    scenario: Scenario,
+    num_worlds: int,
+    world: str = "auto",
+    num_threads: int = 1,
+    masks: bool = True,
+    checked: bool = False,
+) -> Worlds:
+    """Worlds of a backend; compiled ones by default.
+
+    Args:
+        world: a name in `BACKENDS`, or "auto": compiled if possible; if an author's rule does not
+            compile, objects and a warning.
+        num_threads, masks, checked: as for `Worlds`.
+
+    Raises:
+        DoesNotCompileError: a backend was asked for and cannot run a rule, or "auto" and none of
+            the rules is an author's.
+        ValueError: there is no such backend.
+    """
+
+    def made(name: str) -> Worlds:
+        backend = cast(type[Worlds], resolve_name(BACKENDS[name]))
+        return backend(scenario, num_worlds, num_threads, masks, checked)
+
+    *names, last = map(repr, ("auto", *BACKENDS))
+    if world not in ("auto", *BACKENDS):
+        raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
+    if world != "auto":
+        return made(world)
+    try:
+        return made("compiled")
+    except BuiltInDoesNotCompileError:
+        raise
+    except DoesNotCompileError as error:
+        warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
+        return made("object")
