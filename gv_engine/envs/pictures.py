@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from gv_engine.batches.batch import Batch, ObjectBatch
 from gv_engine.language.system import RENDERING
 from gv_engine.reading.text import describe
+from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.view import View
-from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
     from gv_engine.playing.episode import Playable
@@ -84,7 +84,7 @@ class Renderer:
         canvas = Canvas(self._picture.show, batch.scenario, self._view, shown, terms)
         world = RowWorld(batch.scenario.layout, batch.rows[i : i + 1].reshape(()))
         for call in calls:
-            call.system.function(world, AGENT, canvas, *call.bound())
+            BoundCall(call).run(world, canvas)
         return self._picture.result
 
     def _copy(self, batch: Batch, i: int) -> Simulation:

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast, get_type_hints
 
+import numpy as np
+
 from gv_engine.language.area import Area
 from gv_engine.language.errors import nearest
 
@@ -122,6 +124,33 @@ class System:
     def is_processor(self) -> bool:
         """Whether it is an author's `esper.Processor` instead of a function."""
         return isinstance(self.function, type)
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """Names of what its check asks for."""
+        return () if self.check is None else tuple(inspect.signature(self.check).parameters)
+
+    def made_for(self, area: Area) -> dict[str, Any]:
+        """Its parameters that are made from the observation area.
+
+        Raises:
+            ValueError: one cannot be made.
+        """
+        found = {}
+        for name, table in self.tables.items():
+            try:
+                found[name] = _made(table, area)
+            except Exception as error:  # whatever an author's function may raise
+                raise ValueError(f"{self.name}: {name} of {area}: {error}") from error
+        return found
+
+
+@functools.lru_cache(maxsize=64)
+def _made(table: Callable[[Area], Any], area: Area) -> Any:
+    made = table(area)
+    if isinstance(made, np.ndarray):
+        made.flags.writeable = False  # all worlds share it
+    return made
 
 
 def unwrapped(function: Any) -> Any:
@@ -248,6 +277,33 @@ class Call:
     system: System
     arguments: dict[str, Any]
     says: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, system: System, given: Mapping[str, Any], area: Area | None = None) -> Call:
+        """The call with these arguments, and for others their defaults, or what an area makes.
+
+        Raises:
+            TypeError: one that has no default is missing.
+            ValueError: something cannot be made.
+        """
+        for p in system.parameters:
+            if p.required and p.name not in (*given, *system.tables):
+                raise TypeError(f"{system.name} needs {p.name!r}")
+        own = {p.name: p.default for p in system.parameters if not p.required}
+        made = {} if area is None else system.made_for(area)
+        return cls(system, {**own, **given, **made})
+
+    def fault(self, area: Area | None = None) -> str:
+        """What the system's check says against the arguments, as text; empty if nothing.
+
+        Args:
+            area: of the observation; without it, a check that asks for it is left out.
+        """
+        check, asked = self.system.check, self.system.checked
+        if check is None or (area is None and "area" in asked):
+            return ""
+        given = {"area": area, **self.arguments}
+        return check(**{name: given[name] for name in asked if name in given})
 
     @property
     def name(self) -> str:

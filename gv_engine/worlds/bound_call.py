@@ -1,4 +1,4 @@
-"""A call of a scenario tied to an object world."""
+"""The one runner of calls: for object worlds, for states, and for expressions."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from gv_engine.language.system import TERMINATING, Call, System, is_nested
-from gv_engine.worlds.world import AGENT, World
+from gv_engine.worlds.world import AGENT
 
 
 class BoundCall:
-    """Runs a system in a world; calls among its arguments run first and it gets their results.
+    """A call ready to run in worlds: those among its arguments run first, it gets their results.
+
+    What it remembers lasts from one `measure` to the next.
 
     Args:
         call: the system and its arguments; an attribute too.
-        world: where it runs.
     """
 
-    def __init__(self, call: Call, world: World) -> None:
-        self._world = world
+    def __init__(self, call: Call) -> None:
         self.call = call
         self._result: Any = None
         self._system = call.system
@@ -29,20 +29,20 @@ class BoundCall:
         self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
         self._nested: dict[int, Nested] = {
-            position: _bind(argument, world)
+            position: _bind(argument)
             for position, argument in enumerate(self._arguments)
             # functions of states call what is nested in them themselves
             if is_nested(argument) and call.system.objects is None
         }
 
-    def measure(self) -> None:
-        """Before the transitions: what rewards and terminating functions remember."""
+    def measure(self, w: Any) -> None:
+        """Before the transitions: what rewards and terminating functions remember of a world."""
         for nested in self._nested.values():
             for call in _each(nested):
-                call.measure()
+                call.measure(w)
         if self._remember:
             try:
-                was = self._remember(self._world, AGENT, *self._remembered)
+                was = self._remember(w, AGENT, *self._remembered)
             except Exception as error:
                 self._system.blame(error)
                 raise
@@ -55,17 +55,17 @@ class BoundCall:
             for call in _each(nested):
                 call.watch(wrap)
 
-    def run(self, *leading: Any) -> Any:
-        """Call the function; `leading` comes before its parameters, a view for instance."""
+    def run(self, w: Any, *leading: Any) -> Any:
+        """Call the function in a world; `leading` comes before its parameters, such as a view."""
         arguments = self._arguments
         if self._nested:
             results = list(arguments)
             for position, nested in self._nested.items():
-                several = tuple(call.run() for call in _each(nested))
+                several = tuple(call.run(w) for call in _each(nested))
                 results[position] = several if isinstance(nested, tuple) else several[0]
             arguments = tuple(results)
         try:
-            self._result = self._function(self._world, AGENT, *self._was, *leading, *arguments)
+            self._result = self._function(w, AGENT, *self._was, *leading, *arguments)
         except Exception as error:
             self._system.blame(error)
             raise
@@ -87,10 +87,10 @@ def _as_it_is(value: Any) -> Any:
 Nested = BoundCall | tuple[BoundCall, ...]
 
 
-def _bind(argument: Any, world: World) -> Nested:
+def _bind(argument: Any) -> Nested:
     if isinstance(argument, Call):
-        return BoundCall(argument, world)
-    return tuple(BoundCall(part, world) for part in argument)
+        return BoundCall(argument)
+    return tuple(BoundCall(part) for part in argument)
 
 
 def _each(nested: Nested) -> tuple[BoundCall, ...]:
