@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.arguments import nested_phase, to_objects, to_systems
+from gv_engine.gridverse.arguments import to_objects, to_systems
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Hidden
@@ -149,48 +149,13 @@ def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     system = call_.system
     if system.is_processor:
         raise RuleError(f"{system.name} is an esper.Processor; only functions work on states")
-    nested = functools.partial(function_of, layout=layout)
-    if system.objects is not None:
-        own = {name: to_objects(name, v, nested) for name, v in call_.arguments.items()}
-
-        def run_own(*first: Any, rng: Rng = None) -> Any:
-            found = call(system.objects, first, own, rng)
-            if system.phase is RESET and layout is not None:
-                return housed(checked_state(system, found), layout, found.world.rng)
-            return found
-
-        return run_own
-    if system.phase is VISIBILITY:
-        own = {
-            name: to_objects(name, value, nested) if nested_phase(name) else value
-            for name, value in call_.arguments.items()
-            if name not in system.tables
-        }
+    if system.phase not in (OBSERVATION, VISIBILITY):
+        return functools.partial(run, call_, layout=layout)
+    given = {k: v for k, v in call_.arguments.items() if k not in system.tables}
+    own = {name: to_objects(name, value, function_of) for name, value in given.items()}
+    if system.objects is None:
         return functools.partial(BuiltIn(system), **own)
-    return functools.partial(run, call_, layout=layout)
-
-
-def housed(state: State, layout: Layout, rng: np.random.Generator) -> State:
-    """The state in a world of a layout; itself if it is in one."""
-    if state.world.layout is layout:
-        return state
-    world = World(layout)
-    become(world, state)
-    world.rng = rng
-    return state_of(world)
-
-
-def checked_state(system: System, found: Any) -> State:
-    """What a reset function returned.
-
-    Raises:
-        RuleError: it is no state.
-    """
-    if not isinstance(found, State):
-        raise RuleError(
-            f"the reset function {system.title} returned {type(found).__name__}, expected a State"
-        )
-    return found
+    return lambda *first, rng=None: call(system.objects, first, own, rng)
 
 
 # ---- systems on states ---------------------------------------------------------------------------
@@ -351,7 +316,12 @@ def _reward(system: System, ask: _Ask, w: Any, was: State, *arguments: Any) -> A
 
 
 def _reset(system: System, ask: _Ask, w: Any, *arguments: Any) -> None:
-    become(w, checked_state(system, ask((), arguments, w.rng)))
+    found = ask((), arguments, w.rng)
+    if not isinstance(found, State):
+        raise RuleError(
+            f"the reset function {system.title} returned {type(found).__name__}, expected a State"
+        )
+    become(w, found)
 
 
 def _visibility(system: System, ask: _Ask, w: Any, view: Any, *arguments: Any) -> None:
