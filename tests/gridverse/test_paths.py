@@ -3,6 +3,7 @@
 import sys
 from importlib import import_module
 from pkgutil import resolve_name
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ NAMED = [
 
 @pytest.mark.parametrize("line", PRINTED.splitlines())
 def test_printed_imports_run(line):
-    found = {}
+    found: dict[str, Any] = {}
     exec(line.replace("gym_gridverse", "gv_engine.gridverse"), found)
     for name in line.partition(" import ")[2].split(", "):
         assert found[name] is getattr(gv_engine.gridverse, name.removesuffix("s"), found[name])
@@ -86,7 +87,7 @@ def test_both_protocols_of_representations_are_those_of_the_outer_environment():
 def test_modules_of_functions_offer_what_they_list():
     for phase, protocol in PROTOCOLS.items():
         kind = phase.name.lower()
-        found: dict[str, object] = {}
+        found: dict[str, Any] = {}
         exec(f"from gv_engine.gridverse.envs.{kind}_functions import *", found)
         assert found[protocol.__name__] is protocol
         assert found["factory"].__self__ is found[f"{kind}_function_registry"]
