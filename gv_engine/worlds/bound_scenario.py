@@ -35,14 +35,11 @@ class SystemProcessor(esper.Processor):
     def __init__(self, world: Any, call: Call) -> None:
         self.world = world
         self.bound = BoundCall(call)
-
-    def measure(self) -> None:
-        """Before the transitions: what the system remembers."""
-        self.bound.measure(self.world)
+        self.run = partial(self.bound.run, world)
 
     def process(self, phase: Phase, *leading: Any) -> None:
         if phase is self.phase:
-            self.bound.run(self.world, *leading)
+            self.run(*leading)
 
 
 class RewardProcessor(SystemProcessor):
@@ -52,7 +49,7 @@ class RewardProcessor(SystemProcessor):
 
     def process(self, phase: Phase, *leading: Any) -> None:
         if phase is REWARD:
-            reward = self.bound.run(self.world)
+            reward = self.run()
             try:
                 self.term = float(reward)
             except (TypeError, ValueError):
@@ -69,7 +66,7 @@ class TerminatingProcessor(SystemProcessor):
         self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
 
     def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is TERMINATING and self.bound.run(self.world):
+        if phase is TERMINATING and self.run():
             self.world.terminated = True
             self.world.ended_by = self._numbers[id(self.bound.cause())]
 
@@ -150,7 +147,7 @@ class BoundScenario:
                 if phase is REWARD:
                     self.rewards.append(made)
                 if any(part.system.remember for part in call.parts()):
-                    self.measuring.append(made.measure)
+                    self.measuring.append(partial(made.bound.measure, world))
                 if phase is not RENDERING and not call.system.is_processor:
                     self._rules.append(made.bound)
 
