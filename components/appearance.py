@@ -1,8 +1,9 @@
 """What an observer can tell about an object."""
 
 from gv_engine.language.component import Int8, component
+from gv_engine.language.objects import COLORS
 
-NONE, RED, GREEN, BLUE, YELLOW = range(5)
+NONE, RED, GREEN, BLUE, YELLOW = range(len(COLORS))
 NONE_GRID_OBJECT, HIDDEN, FLOOR = range(3)
 """Type indices of an empty hand, of what is not seen, and of the floor, which needs no entity: what
 an empty cell reads."""

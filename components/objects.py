@@ -13,7 +13,9 @@ assert object_type("Hidden", Opaque, in_grid=False) == HIDDEN
 assert object_type("Floor") == FLOOR
 WALL = object_type("Wall", Solid, Opaque)
 EXIT = object_type("Exit", Exit, Color)
-DOOR = object_type("Door", Door, Color, states=("OPEN", "CLOSED", "LOCKED"), state=(Door, "status"))
+DOOR = object_type(
+    "Door", Door, Color, states=tuple(Door.Status.__members__), state=(Door, "status")
+)
 KEY = object_type("Key", Key, Portable, Color)
 MOVING_OBSTACLE = object_type("MovingObstacle", MovingObstacle)
 BOX = object_type("Box", Box, Solid)

@@ -4,8 +4,8 @@ from typing import Optional
 
 import numpy.random as rnd
 
+from gv_engine.gridverse import reset_function_registry
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.envs.reset_functions import reset_function_registry
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Color, Door, Exit, Floor, Key, Wall

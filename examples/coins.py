@@ -13,7 +13,6 @@ from gv_engine.gridverse import (
     reset_function_registry,
     reward_function_registry,
 )
-from gv_engine.gridverse.envs.reset_functions import empty
 from gv_engine.gridverse.grid_object import Floor
 
 
@@ -31,7 +30,7 @@ def coin_room(
 ) -> State:
     """An empty room, and coins of worth 1, 2, 3 …"""
     rng = get_gv_rng_if_none(rng)
-    state: State = empty(shape, rng=rng)
+    state: State = reset_function_registry["empty"](shape, rng=rng)
     free = [p for p in state.grid.positions(Floor) if p != state.agent.position]
     for number, position in enumerate(choices(rng, free, size=num_coins, replace=False)):
         state.grid[position] = Coin(worth=number + 1)

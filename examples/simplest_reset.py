@@ -4,10 +4,9 @@ from typing import Optional
 
 import numpy.random as rnd
 
+from gv_engine.gridverse import reset_function_registry, transition_function_registry
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.envs.reset_functions import reset_function_registry
-from gv_engine.gridverse.envs.transition_functions import transition_function_registry
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Exit, Floor, Wall

@@ -2,9 +2,14 @@
 
 import functools
 
-from gv_engine.gridverse import Action, Shape, State, reset_function_registry
-from gv_engine.gridverse.envs.reward_functions import reward_function_registry
-from gv_engine.gridverse.envs.transition_functions import transition_function_registry
+from gv_engine.gridverse import (
+    Action,
+    Shape,
+    State,
+    reset_function_registry,
+    reward_function_registry,
+    transition_function_registry,
+)
 
 
 @reward_function_registry.register

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pkgutil import resolve_name
 from types import ModuleType
+
+_OBJECTS = "gv_engine.gridverse"
+_REGISTRIES = f"{_OBJECTS}.registry"
+_KINDS = ("observation", "reset", "reward", "terminating", "transition", "visibility")
 
 PATHS = {
     "gv_engine.episode_folder": "gv_engine.rollouts.episode_folder",
@@ -23,8 +27,16 @@ PATHS = {
     "gv_engine.playing.recording": "gv_engine.frontend.drawing.recording",
     "gv_engine.representations": "gv_engine.envs.representations",
     "gv_engine.snapshots": "gv_engine.rollouts.snapshots",
+    # as the documents of the GridVerse family print them
+    f"{_OBJECTS}.actions": f"{_OBJECTS}.action",
+    **{f"{_OBJECTS}.envs.{kind}_functions": f"{_REGISTRIES}:{kind}_functions" for kind in _KINDS},
+    f"{_OBJECTS}.representations": _OBJECTS,
+    f"{_OBJECTS}.representations.observation_representations": "gv_engine.envs.representations",
+    f"{_OBJECTS}.representations.representation": f"{_OBJECTS}.outer_env",
+    f"{_OBJECTS}.representations.state_representations": "gv_engine.envs.representations",
+    f"{_OBJECTS}.utils": _OBJECTS,
 }
-"""Where each of them leads; what lies below one lies below the other."""
+"""Where each leads, `module` or `module:object`; what lies below one lies below the other."""
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -33,15 +45,17 @@ class _Finder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        for short, long in PATHS.items():
-            if fullname == short or fullname.startswith(f"{short}."):
-                return ModuleSpec(fullname, self, origin=long + fullname.removeprefix(short))
-        return None
+        above = [short for short in PATHS if f"{fullname}.".startswith(f"{short}.")]
+        if not above:
+            return None
+        short = max(above, key=len)
+        return ModuleSpec(fullname, self, origin=PATHS[short] + fullname.removeprefix(short))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module that is there, whose own spec is kept from being overwritten."""
         assert spec.origin is not None
-        module = import_module(spec.origin)
+        origin = spec.origin if ":" in spec.origin else f"{spec.origin}:"  # no part is an attribute
+        module: ModuleType = resolve_name(origin)
         spec.loader_state = module.__spec__
         return module
 

@@ -247,7 +247,7 @@ class Replay:
         simulation = _simulation(bench)
         world = simulation.world
         world.restore(self._first(bench))
-        judges = _judges(simulation, rewards, endings)
+        judges = _judges(rewards, endings)
         lookers = {sight: _looker(self.scenario.area, sight, simulation) for sight in sights}
         actions = self.recorded["action"].tolist()
         for t, action in enumerate([*actions, None]):
@@ -260,10 +260,12 @@ class Replay:
             if action is None:
                 break
             world.action = action
-            failed = {name for name, judge in judges.items() if _or_nan(judge.measure) is not None}
+            failed = {
+                name for name, judge in judges.items() if _or_nan(judge.measure, world) is not None
+            }
             simulation.step(action)
             for name, judge in judges.items():
-                self._same(name, t, np.nan if name in failed else _or_nan(judge.run))
+                self._same(name, t, np.nan if name in failed else _or_nan(judge.run, world))
 
     def _side_by_side(self, sights: list[str], rewards: list[str], endings: list[str]) -> None:
         """In compiled worlds: all rewards and endings at once, then all states as one batch."""
@@ -407,32 +409,32 @@ def _bench(**functions: Any) -> Scenario:
     return load({**level, **functions})
 
 
-def _judges(simulation: Simulation, rewards: list[str], endings: list[str]) -> dict[str, BoundCall]:
-    """Functions tied to a world, by the names of what they are compared with."""
+def _judges(rewards: list[str], endings: list[str]) -> dict[str, BoundCall]:
+    """Functions, by the names of what they are compared with."""
     *scores, ends = _judging((), tuple(rewards), tuple(endings)).calls(Phase.REWARD)
     names = [*(f"reward_{name}" for name in rewards), *(f"terminal_{name}" for name in endings)]
     calls = [*scores, *ends.arguments["terminating_functions"]]
-    return {name: BoundCall(call, simulation.world) for name, call in zip(names, calls)}
+    return {name: BoundCall(call) for name, call in zip(names, calls)}
 
 
 def _looker(area: Area, sight: str, simulation: Simulation) -> Callable[[], NDArray[np.uint8]]:
     """Sees a world in a way of its own."""
-    call = BoundCall(_seeing(area, sight).visibility, simulation.world)
+    call = BoundCall(_seeing(area, sight).visibility)
     view, grid, item = ObjectView(area), np.empty((*area.shape, 3), np.uint8), np.empty(3, np.uint8)
 
     def look() -> NDArray[np.uint8]:
         view.look(simulation.world, AGENT)
-        call.run(view)
+        call.run(simulation.world, view)
         view.show(simulation.world, AGENT, grid, item)
         return grid
 
     return look
 
 
-def _or_nan(ask: Callable[[], Any]) -> Any:
+def _or_nan(ask: Callable[[Any], Any], w: Any) -> Any:
     """What a function says, NaN where it is not defined."""
     try:
-        return ask()
+        return ask(w)
     except RuleError:
         return np.nan
 

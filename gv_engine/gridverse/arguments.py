@@ -31,22 +31,23 @@ def _distance(value: Any) -> Any:
     return found
 
 
-_TO_SYSTEMS: dict[str, Callable[[Any], Any]] = {
-    "shape": _pair,
-    "layout": _pair,
-    "area": as_area,
-    "object_type": index_of,
-    "color": lambda color: int(Color(color)),
-    "colors": lambda colors: tuple(sorted({int(Color(color)) for color in colors})),
-    "distance_function": _distance,
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+_RESERVED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "shape": (_pair, lambda shape: Shape(*shape)),
+    "layout": (_pair, _as_it_is),
+    "area": (as_area, as_area),
+    "object_type": (index_of, class_of),
+    "color": (lambda color: int(Color(color)), Color),
+    "colors": (
+        lambda colors: tuple(sorted({int(Color(color)) for color in colors})),
+        lambda colors: tuple(Color(color) for color in colors),
+    ),
+    "distance_function": (_distance, _as_it_is),
 }
-_TO_OBJECTS: dict[str, Callable[[Any], Any]] = {
-    "shape": lambda shape: Shape(*shape),
-    "area": as_area,
-    "object_type": class_of,
-    "color": Color,
-    "colors": lambda colors: tuple(Color(color) for color in colors),
-}
+"""By the name of a parameter: its argument for systems, and for functions of states."""
 
 
 def nested_phase(name: str) -> Phase | None:
@@ -54,13 +55,18 @@ def nested_phase(name: str) -> Phase | None:
     return NESTED.get(name) or NESTED.get(name.removesuffix("s"))
 
 
-def to_systems(name: str, value: Any) -> Any:
+def to_systems(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
     """An author's argument for a system.
+
+    Args:
+        call: turns a nested function of states into a call.
 
     Raises:
         TypeError, ValueError, KeyError: it means nothing for a parameter of this name.
     """
-    return _TO_SYSTEMS[name](value) if name in _TO_SYSTEMS else value
+    if phase := nested_phase(name):
+        return call(value, phase) if callable(value) else tuple(call(one, phase) for one in value)
+    return _RESERVED[name][0](value) if name in _RESERVED else value
 
 
 def to_objects(name: str, value: Any, function: Callable[[Call], Any]) -> Any:
@@ -72,4 +78,4 @@ def to_objects(name: str, value: Any, function: Callable[[Call], Any]) -> Any:
     if is_nested(value):
         several = isinstance(value, tuple)
         return [function(part) for part in value] if several else function(value)
-    return _TO_OBJECTS[name](value) if name in _TO_OBJECTS and value is not None else value
+    return _RESERVED[name][1](value) if name in _RESERVED and value is not None else value

@@ -14,7 +14,6 @@ from components.appearance import NONE, Kind
 from components.matter import Opaque, Portable, Solid
 from gv_engine.gridverse.declaration import (
     CLASSES,
-    Color,
     Field,
     Flag,
     adopt_type,
@@ -22,7 +21,7 @@ from gv_engine.gridverse.declaration import (
     state_field,
 )
 from gv_engine.language.component import NOTHING, column_name, fields_of
-from gv_engine.language.objects import OBJECT_TYPES, ObjectType
+from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType
 from gv_engine.worlds.layout import prefab
 
 if TYPE_CHECKING:

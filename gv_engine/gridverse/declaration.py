@@ -10,7 +10,7 @@ import components
 from components.appearance import NONE
 from components.matter import Opaque, Portable, Solid
 from gv_engine.language.component import Int8, column_name, component, fields_of
-from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
+from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType, object_type
 
 if TYPE_CHECKING:
     from gv_engine.gridverse.base_object import GridObject
@@ -19,16 +19,6 @@ CLASSES: dict[int, type[GridObject]] = {}
 """The class of each type that has one, by its index."""
 
 _FLAGS = {"blocks_movement": Solid, "blocks_vision": Opaque, "holdable": Portable}
-
-
-class Color(IntEnum):
-    """The colours, by their index."""
-
-    NONE = 0
-    RED = 1
-    GREEN = 2
-    BLUE = 3
-    YELLOW = 4
 
 
 class Field:

@@ -1,4 +1,9 @@
-"""Systems called with states, as the documents of the GridVerse family call functions."""
+"""Systems as functions of states, as the documents of the GridVerse family call them, and back.
+
+What an author writes of states reads and writes the live world through its `State`; rewards and
+terminating functions get a copy of the state before the step, made once and only if one of them is
+there. Any Python may be in it, so it does not compile.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +17,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.arguments import nested_phase, to_objects, to_systems
+from gv_engine.gridverse.arguments import to_objects, to_systems
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Hidden
 from gv_engine.gridverse.household import household, new_world
-from gv_engine.gridverse.protocols import Rng, call, leading
+from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.protocols import Rng, call, check, leading, name_of
 from gv_engine.gridverse.state import State, become, state_of
 from gv_engine.language.area import Area
-from gv_engine.language.component import AGENT, OUTSIDE
+from gv_engine.language.component import OUTSIDE
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
+    OBSERVATION,
     RESET,
     REWARD,
     TERMINATING,
     TRANSITION,
     VISIBILITY,
     Call,
+    Parameter,
     Phase,
     System,
-    measured,
-    subject,
+    system_of,
 )
+from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.layout import Layout
 from gv_engine.worlds.view import ObjectView
 from gv_engine.worlds.world import ObjectWorld
@@ -84,20 +92,12 @@ class BuiltIn:
 
     def __call__(self, *given: Any, **named: Any) -> Any:
         try:
-            bound = self.__signature__.bind(*given, **named)
+            bound = self.__signature__.bind(*given, **named).arguments
         except TypeError as error:
             raise TypeError(f"{self.__name__}{self.__signature__}: {error}") from None
-        bound.apply_defaults()
-        rng = bound.arguments.pop("rng")
-        first = tuple(bound.arguments.pop(name) for name in leading(self.system.phase))
-        arguments = {}
-        for name, value in bound.arguments.items():
-            try:
-                arguments[name] = to_systems(name, value)
-            except (TypeError, ValueError, KeyError) as error:
-                said = error.args[0] if error.args else error
-                raise TypeError(f"{self.__name__}: {name}={value!r}: {said}") from None
-        return run(self.system, first, arguments, rng)
+        rng = bound.pop("rng", None)
+        first = [bound.pop(name) for name in leading(self.system.phase)]
+        return run(_call(self.system, bound), *first, rng=rng)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _found, (self.system.phase, self.system.name)
@@ -112,6 +112,31 @@ def _found(phase: Phase, name: str) -> Any:
     return FUNCTION_REGISTRIES[phase][name]
 
 
+def _call(system: System, given: dict[str, Any]) -> Call:
+    """The call of a system with arguments as authors write them.
+
+    Raises:
+        TypeError: one means nothing; the message names it.
+    """
+    arguments = {}
+    for name, value in given.items():
+        try:
+            arguments[name] = to_systems(name, value, call_of)
+        except (TypeError, ValueError, KeyError) as error:
+            said = error.args[0] if error.args else error
+            raise TypeError(f"{system.name}: {name}={value!r}: {said}") from None
+    return Call.of(system, arguments)
+
+
+def call_of(function: Callable[..., Any], phase: Phase) -> Call:
+    """A function of states or grids as a call of a system, without the tables of an area."""
+    plain, given = function, {}
+    if isinstance(function, functools.partial) and not function.args:
+        plain, given = function.func, function.keywords
+    system = system_of(plain)
+    return Call(_adapted(function, phase), {}) if system is None else _call(system, given)
+
+
 def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]:
     """A scenario's call as a function of states or grids.
 
@@ -124,172 +149,77 @@ def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     system = call_.system
     if system.is_processor:
         raise RuleError(f"{system.name} is an esper.Processor; only functions work on states")
-    nested = functools.partial(function_of, layout=layout)
-    if system.objects is not None:
-        own = {name: to_objects(name, v, nested) for name, v in call_.arguments.items()}
-
-        def run_own(*first: Any, rng: Rng = None) -> Any:
-            found = call(system.objects, first, own, rng)
-            if system.phase is RESET and layout is not None:
-                return housed(checked_state(system, found), layout, found.world.rng)
-            return found
-
-        return run_own
-    arguments = {
-        name: to_objects(name, v, nested) if nested_phase(name) else v
-        for name, v in call_.arguments.items()
-        if name not in system.tables
-    }
-    if system.phase is VISIBILITY:
-        return functools.partial(BuiltIn(system), **arguments)
-
-    def run_system(*first: Any, rng: Rng = None) -> Any:
-        return run(system, first, arguments, rng, layout)
-
-    return run_system
+    if system.phase not in (OBSERVATION, VISIBILITY):
+        return functools.partial(run, call_, layout=layout)
+    given = {k: v for k, v in call_.arguments.items() if k not in system.tables}
+    own = {name: to_objects(name, value, function_of) for name, value in given.items()}
+    if system.objects is None:
+        return functools.partial(BuiltIn(system), **own)
+    return lambda *first, rng=None: call(system.objects, first, own, rng)
 
 
-def housed(state: State, layout: Layout, rng: np.random.Generator) -> State:
-    """The state in a world of a layout; itself if it is in one."""
-    if state.world.layout is layout:
-        return state
-    world = ObjectWorld(layout)
-    become(world, state)
-    world.rng = rng
-    return state_of(world)
+# ---- systems on states ---------------------------------------------------------------------------
 
 
-def checked_state(system: System, found: Any) -> State:
-    """What a reset function returned.
-
-    Raises:
-        RuleError: it is no state.
-    """
-    if not isinstance(found, State):
-        file, line = system.place
-        raise RuleError(
-            f"the reset function {system.name} ({file}:{line}) returned "
-            f"{type(found).__name__}, expected a State"
-        )
-    return found
-
-
-# ---- running systems -----------------------------------------------------------------------------
-
-
-def run(
-    system: System,
-    first: tuple[Any, ...],
-    arguments: dict[str, Any],
-    rng: Rng,
-    layout: Layout | None = None,
-) -> Any:
-    """Run a system of columns; functions among its arguments run first and it gets their results.
+def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None) -> Any:
+    """Run a call of a system on states or grids.
 
     Args:
-        first: what the protocol of the phase gives it.
-        arguments: by name, as scenarios give them; for nested functions, those of objects.
+        first: what the protocol of its phase gives it.
         rng: to draw from; None for the generator of the world.
         layout: of the world that a reset makes, if not one of all types.
     """
-    if layout is not None and system.phase is RESET:
-        return _run_reset(system, arguments, rng, layout)
-    return _RUNNERS[system.phase](system, *first, arguments, rng)
+    if call_.system.phase is RESET:
+        return _run_reset(call_, rng, layout)
+    return _RUNNERS[call_.system.phase](call_, *first, rng)
 
 
 @contextmanager
-def _drawing(world: ObjectWorld, rng: Rng) -> Iterator[None]:
-    """Let a world draw from a generator for a while, its own if that is None."""
-    own = world.rng
-    world.rng = own if rng is None else rng
+def _inside(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
+    """Let a world draw from a generator, and an action be the current one; its own for None."""
+    before = world.rng, world.action
+    world.rng = before[0] if rng is None else rng
+    world.action = before[1] if action is None else int(action)
     try:
         with world.context:
             yield
     finally:
-        world.rng = own
+        world.rng, world.action = before
 
 
-@contextmanager
-def _acting(world: ObjectWorld, action: int) -> Iterator[None]:
-    """Let an action be the current one for a while."""
-    before, world.action = world.action, int(action)
-    try:
-        yield
-    finally:
-        world.action = before
+def _run_transition(call_: Call, state: State, action: int, rng: Rng) -> None:
+    bound = BoundCall(call_)
+    with _inside(state.world, rng, action):
+        bound.measure(state.world)
+        bound.run(state.world)
 
 
-def _results(
-    system: System, arguments: dict[str, Any], ask: Callable[[Any], Any]
-) -> dict[str, Any]:
-    """The arguments of a system, with results in place of functions."""
-    found = dict(arguments)
-    for name, value in arguments.items():
-        if nested_phase(name):
-            found[name] = ask(value) if callable(value) else tuple(ask(each) for each in value)
-    return found
+def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: Rng) -> Any:
+    bound, home = BoundCall(call_), household(state.world)
+    with _inside(state.world, rng, action):
+        home.before = state
+        bound.measure(state.world)
+        home.before = None
+    with _inside(next_state.world, rng, action):
+        value = bound.run(next_state.world)
+    return float(value) if call_.system.phase is REWARD else bool(value)
 
 
-def _run_transition(
-    system: System, state: State, action: int, arguments: dict[str, Any], rng: Rng
-) -> None:
-    world = state.world
-    with _drawing(world, rng), _acting(world, action):
-        source = world.rng
-        if Call(system, arguments).holds(world, AGENT)(int(action)):
-            first = state, Action(action)
-            found = _results(system, arguments, lambda f: call(f, first, {}, source))
-            system.function(*subject(system.function, world, AGENT), *Call(system, found).bound())
-
-
-def _run_reward(
-    system: System,
-    state: State,
-    action: int,
-    next_state: State,
-    arguments: dict[str, Any],
-    rng: Rng,
-) -> Any:
-    first = (state, Action(action), next_state)
-    found = Call(system, _results(system, arguments, lambda f: call(f, first, {}, rng)))
-    was: tuple[Any, ...] = ()
-    if system.remember is not None:
-        with _drawing(state.world, None), _acting(state.world, action):
-            begun = subject(system.remember, state.world, AGENT)
-            was = (measured(system.remember(*begun, *found.bound(system.remember))),)
-    with _drawing(next_state.world, None), _acting(next_state.world, action):
-        begun = subject(system.function, next_state.world, AGENT)
-        value = system.function(*begun, *was, *found.bound())
-    return float(value) if system.phase is REWARD else bool(value)
-
-
-def _run_reset(
-    system: System, arguments: dict[str, Any], rng: Rng, layout: Layout | None = None
-) -> State:
-    _complain(system, arguments)
+def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
+    _refuse_faults(call_)
     if layout is None:
-        world = new_world(*arguments.get("shape", _LARGEST))
+        world = new_world(*call_.arguments.get("shape", _LARGEST))
         world.clear()
     else:
         world = ObjectWorld(layout)
     # nobody else draws from a fresh one
-    with _drawing(world, np.random.default_rng() if rng is None else rng):
-        source = world.rng
-        found = _results(system, arguments, lambda f: become(world, call(f, (), {}, source)))
-        system.function(*subject(system.function, world, AGENT), *Call(system, found).bound())
+    with _inside(world, np.random.default_rng() if rng is None else rng):
+        BoundCall(call_).run(world)
     return state_of(world)
 
 
-def _complain(system: System, given: dict[str, Any]) -> None:
-    if system.check is not None:
-        asked = inspect.signature(system.check).parameters
-        problem = system.check(**{name: given[name] for name in asked if name in given})
-        if problem:
-            raise ValueError(f"{system.name}: {problem}")
-
-
 def _run_visibility(
-    system: System, grid: Grid, position: tuple[int, int], arguments: dict[str, Any], rng: Rng
+    call_: Call, grid: Grid, position: tuple[int, int], rng: Rng
 ) -> NDArray[np.bool_]:
     height, width = grid.shape
     y, x = position
@@ -297,64 +227,116 @@ def _run_visibility(
     view.entity = grid.world.at[:height, :width].copy()
     for cell, e in np.ndenumerate(view.entity):
         view.opaque[cell] = blocks_vision(grid.world, e)
-    see(system, grid.world, view, arguments, rng)
+    _see(call_, grid.world, view, rng)
     return view.seen.astype(np.bool_)
 
 
-def see(
-    system: System, world: ObjectWorld, view: ObjectView, arguments: dict[str, Any], rng: Rng
-) -> None:
-    """Let a system say what is seen of a view."""
-    area = Area(view.area.ymin, view.area.ymax, view.area.xmin, view.area.xmax)
-    _complain(system, {"area": area, **arguments})
-    tables = {name: _table(table, area) for name, table in system.tables.items()}
-    with _drawing(world, rng):
-        system.function(world, AGENT, view, *Call(system, {**arguments, **tables}).bound())
+def _see(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
+    whole = Call.of(call_.system, call_.arguments, view.area)
+    _refuse_faults(whole, view.area)
+    with _inside(world, rng):
+        BoundCall(whole).run(world, view)
 
 
-@functools.lru_cache(maxsize=64)
-def _table(table: Callable[[Area], Any], area: Area) -> Any:
-    return table(area)
+def _refuse_faults(call_: Call, area: Area | None = None) -> None:
+    if fault := call_.fault(area):
+        raise ValueError(f"{call_.name}: {fault}")
 
 
 _RUNNERS: dict[Phase, Callable[..., Any]] = {
     TRANSITION: _run_transition,
     REWARD: _run_reward,
     TERMINATING: _run_reward,
-    RESET: _run_reset,
     VISIBILITY: _run_visibility,
 }
 
 
-# ---- looking -------------------------------------------------------------------------------------
-
-
-def look_with(visibility: Any, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
+def look_with(
+    visibility: Callable[..., Any], world: ObjectWorld, view: ObjectView, rng: Rng
+) -> None:
     """Let a visibility function of grids say what is seen of a view.
 
     Raises:
         RuleError: it returns something else than (h, w) bool.
     """
-    function, arguments = visibility, {}
-    if isinstance(visibility, functools.partial) and not visibility.args:
-        function, arguments = visibility.func, visibility.keywords
-    if isinstance(function, BuiltIn):
-        given = {p.name: p.default for p in function.system.parameters}
-        own = {name: value for name, value in given.items() if name not in function.system.tables}
-        see(function.system, world, view, {**own, **arguments}, rng)
-        return
-    source = world.rng if rng is None else rng
-    seen = np.asarray(call(visibility, (cut(world, view), Position(view.y, view.x)), {}, source))
-    if seen.shape != view.seen.shape or seen.dtype.kind not in "biu":
-        name = getattr(visibility, "__name__", visibility)
+    _see(call_of(visibility, VISIBILITY), world, view, rng)
+
+
+# ---- functions of states as systems --------------------------------------------------------------
+
+
+def system_from(function: Callable[..., Any], phase: Phase, name: str = "") -> System:
+    """The system that a function of states or grids is.
+
+    Args:
+        name: by default the function's own.
+
+    Raises:
+        TypeError: it does not fit the protocol of the phase.
+    """
+    return _adapted(function, phase, check(function, phase), name)
+
+
+def _adapted(
+    function: Callable[..., Any],
+    phase: Phase,
+    parameters: tuple[Parameter, ...] = (),
+    name: str = "",
+) -> System:
+    def ask(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
+        given = zip((p.name for p in parameters), arguments, strict=True)
+        named = {name: to_objects(name, value, function_of) for name, value in given}
+        return call(function, first, named, rng)
+
+    def adapted(w: Any, agent: int, *further: Any) -> Any:
+        return _ADAPTERS[phase](system, ask, w, *further)
+
+    adapted.__name__ = name or name_of(function)
+    adapted.__doc__ = function.__doc__
+    remember = _before if phase in (REWARD, TERMINATING) else None
+    system = System(adapted, phase, adapted.__name__, parameters, remember, objects=function)
+    return system
+
+
+def _before(w: Any, agent: int) -> Any:
+    """A copy of the state, the same for all that ask within a step."""
+    home = household(w)
+    if home.before is None:
+        home.before = state_of(w).copy()
+    return home.before
+
+
+_Ask = Callable[[tuple[Any, ...], tuple[Any, ...], Any], Any]
+
+
+def _transition(system: System, ask: _Ask, w: Any, *arguments: Any) -> Any:
+    return ask((state_of(w), Action(w.action)), arguments, w.rng)
+
+
+def _reward(system: System, ask: _Ask, w: Any, was: State, *arguments: Any) -> Any:
+    return ask((was, Action(w.action), state_of(w)), arguments, w.rng)
+
+
+def _reset(system: System, ask: _Ask, w: Any, *arguments: Any) -> None:
+    found = ask((), arguments, w.rng)
+    if not isinstance(found, State):
         raise RuleError(
-            f"the visibility function {name} returned shape {seen.shape} and dtype {seen.dtype}, "
-            f"expected {view.seen.shape} bool"
+            f"the reset function {system.title} returned {type(found).__name__}, expected a State"
+        )
+    become(w, found)
+
+
+def _visibility(system: System, ask: _Ask, w: Any, view: Any, *arguments: Any) -> None:
+    seen = np.asarray(ask((_cut(w, view), Position(view.y, view.x)), arguments, w.rng))
+    if seen.shape != view.seen.shape or seen.dtype.kind not in "biu":
+        raise RuleError(
+            f"the visibility function {system.name} returned shape {seen.shape} and dtype "
+            f"{seen.dtype}, expected {view.seen.shape} bool"
         )
     view.seen[...] = seen
 
 
-def cut(world: ObjectWorld, view: ObjectView) -> Grid:
+def _cut(world: ObjectWorld, view: ObjectView) -> Grid:
     """What a view shows as a grid of its own, with copies of the objects."""
     home = household(world)
     return Grid(
@@ -363,3 +345,30 @@ def cut(world: ObjectWorld, view: ObjectView) -> Grid:
             for row in view.entity.tolist()
         ]
     )
+
+
+def _observation(system: System, ask: _Ask, w: Any, view: Any, out: Any, *arguments: Any) -> None:
+    found = ask((state_of(w),), arguments, w.rng)
+    if not isinstance(found, Observation):
+        raise RuleError(
+            f"the observation function {system.name} returned {type(found).__name__}, expected an "
+            f"Observation"
+        )
+    arrays = found.to_arrays()
+    grid, item = out
+    if arrays["grid"].shape != grid.shape:
+        raise RuleError(
+            f"the observation function {system.name} shows {arrays['grid'].shape[:2]} cells, the "
+            f"scenario's area has {grid.shape[:2]}"
+        )
+    grid[...], item[...] = arrays["grid"], arrays["item"]
+
+
+_ADAPTERS: dict[Phase, Callable[..., Any]] = {
+    RESET: _reset,
+    TRANSITION: _transition,
+    REWARD: _reward,
+    TERMINATING: _reward,
+    VISIBILITY: _visibility,
+    OBSERVATION: _observation,
+}

@@ -21,8 +21,7 @@ Authors add types by subclassing; numbers with a default become columns:
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import overload
+from typing import TypeAlias, overload
 
 import components
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
@@ -39,7 +38,8 @@ from components.objects import (
     WALL,
 )
 from gv_engine.gridverse.base_object import GridObject, class_of, index_of
-from gv_engine.gridverse.declaration import Color, Flag
+from gv_engine.gridverse.declaration import Flag
+from gv_engine.language.objects import Color
 
 __all__ = [
     "Beacon",
@@ -100,12 +100,7 @@ class UnlessOpen(Flag):
 class Door(GridObject, kind=DOOR):
     """Lets pass and see through while it is open; LOCKED asks for a key of its colour."""
 
-    class Status(IntEnum):
-        """How a door stands."""
-
-        OPEN = 0
-        CLOSED = 1
-        LOCKED = 2
+    Status: TypeAlias = components.Door.Status
 
     status: Door.Status
 

@@ -86,6 +86,10 @@ def leading(phase: Phase) -> tuple[str, ...]:
     return tuple(names[1:-1])  # without self and rng
 
 
+_GIVEN = {name for phase in PROTOCOLS for name in leading(phase)}
+"""Names that no parameter has which scenarios set."""
+
+
 def wanted(phase: Phase, name: str = "") -> str:
     """The signature that functions of a phase have, for messages."""
     parts = ", ".join((*leading(phase), "*", "rng=None"))
@@ -131,9 +135,9 @@ def check(function: Any, phase: Phase) -> tuple[Parameter, ...]:
             raise refuse(f"'rng' stands where {first[position]!r} is expected")
         if position >= len(first) and parameter.kind is parameter.POSITIONAL_ONLY:
             raise refuse(f"{parameter.name!r} can only be given by position")
-    further = [p for p in given if p not in positional[: len(first)]]
+    further = given[len(first) :]
     for parameter in further:
-        if parameter.name in (*leading(REWARD), "grid", "position"):
+        if parameter.name in _GIVEN:
             raise refuse(f"it takes {parameter.name!r} too, which nobody gives it")
         if parameter.name == "rng" and parameter.default is parameter.empty:
             raise refuse("'rng' needs the default None")

@@ -15,11 +15,11 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
 from typing import Any, TypeVar, overload
 
 import systems  # noqa: F401  # fills the registries of systems
-from gv_engine.gridverse.adapters import system_from
-from gv_engine.gridverse.functions import BuiltIn
+from gv_engine.gridverse.functions import BuiltIn, system_from
 from gv_engine.gridverse.looking import SHORTHANDS, from_visibility
 from gv_engine.gridverse.protocols import PROTOCOLS, leading
 from gv_engine.language.errors import nearest
@@ -130,6 +130,25 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return functools.partial(function, **parameters)
 
 
+class _Functions(ModuleType):
+    """What `gv_engine.gridverse.envs.reset_functions` is, for one: functions, by their names."""
+
+    def __init__(self, registry: FunctionRegistry) -> None:
+        kind, protocol = registry.phase.name.lower(), PROTOCOLS[registry.phase]
+        super().__init__(
+            f"gv_engine.gridverse.envs.{kind}_functions",
+            f"The {kind} functions: every name in the registry can be imported from here.",
+        )
+        self._registry = registry
+        self.__all__ = [protocol.__name__, "factory", f"{kind}_function_registry"]
+        self.__dict__.update(zip(self.__all__, (protocol, registry.factory, registry), strict=True))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._registry:
+            return self._registry[name]
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+
+
 FUNCTION_REGISTRIES = {phase: FunctionRegistry(phase) for phase in PROTOCOLS}
 reset_function_registry = FUNCTION_REGISTRIES[RESET]
 transition_function_registry = FUNCTION_REGISTRIES[TRANSITION]
@@ -137,6 +156,13 @@ reward_function_registry = FUNCTION_REGISTRIES[REWARD]
 terminating_function_registry = FUNCTION_REGISTRIES[TERMINATING]
 observation_function_registry = FUNCTION_REGISTRIES[OBSERVATION]
 visibility_function_registry = FUNCTION_REGISTRIES[VISIBILITY]
+
+reset_functions = _Functions(reset_function_registry)
+transition_functions = _Functions(transition_function_registry)
+reward_functions = _Functions(reward_function_registry)
+terminating_functions = _Functions(terminating_function_registry)
+observation_functions = _Functions(observation_function_registry)
+visibility_functions = _Functions(visibility_function_registry)
 
 observation_function_registry.register(from_visibility)
 for _shorthand in SHORTHANDS.values():

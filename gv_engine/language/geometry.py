@@ -7,9 +7,36 @@ MOVE actions, so `MOVE_LEFT` of an agent that looks RIGHT goes `turned(RIGHT, LE
 True
 """
 
+from enum import IntEnum
+
 FORWARD, BACKWARD, LEFT, RIGHT = range(4)
 ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
 
+
+class Action(IntEnum):
+    """What an agent can do."""
+
+    MOVE_FORWARD = 0
+    MOVE_BACKWARD = 1
+    MOVE_LEFT = 2
+    MOVE_RIGHT = 3
+    TURN_LEFT = 4
+    TURN_RIGHT = 5
+    ACTUATE = 6
+    PICK_N_DROP = 7
+
+    @property
+    def is_move(self) -> bool:
+        """Whether it leads to a neighbouring cell."""
+        return self <= Action.MOVE_RIGHT
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it changes where the agent looks."""
+        return self in (Action.TURN_LEFT, Action.TURN_RIGHT)
+
+
+ACTIONS = tuple(action.name for action in Action)
 (
     MOVE_FORWARD,
     MOVE_BACKWARD,
@@ -19,17 +46,7 @@ ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
     TURN_RIGHT,
     ACTUATE,
     PICK_N_DROP,
-) = range(8)
-ACTIONS = (
-    "MOVE_FORWARD",
-    "MOVE_BACKWARD",
-    "MOVE_LEFT",
-    "MOVE_RIGHT",
-    "TURN_LEFT",
-    "TURN_RIGHT",
-    "ACTUATE",
-    "PICK_N_DROP",
-)
+) = range(len(ACTIONS))
 WAIT = len(ACTIONS)
 """No action of an agent: rules see that nothing was done. For people who play in real time."""
 

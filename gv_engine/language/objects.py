@@ -11,12 +11,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from difflib import get_close_matches
+from enum import IntEnum
 from typing import Any
 
 from gv_engine.language.component import column_name, fields_of, is_component, snake_case
 from gv_engine.language.modules import is_rule_module
 
-COLORS = ("NONE", "RED", "GREEN", "BLUE", "YELLOW")
+
+class Color(IntEnum):
+    """The colours, by their index."""
+
+    NONE = 0
+    RED = 1
+    GREEN = 2
+    BLUE = 3
+    YELLOW = 4
+
+
+COLORS = tuple(color.name for color in Color)
 
 
 @dataclass(frozen=True)

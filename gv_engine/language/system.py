@@ -24,6 +24,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Protocol, TypeVar, cast, get_type_hints
 
+import numpy as np
+
 from gv_engine.language.area import Area
 from gv_engine.language.errors import nearest
 
@@ -134,6 +136,33 @@ class System:
         if self.when is not None:
             return not takes(self.when, "action")
         return not (self.is_processor or takes(self.function, "agent"))
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """Names of what its check asks for."""
+        return () if self.check is None else tuple(inspect.signature(self.check).parameters)
+
+    def made_for(self, area: Area) -> dict[str, Any]:
+        """Its parameters that are made from the observation area.
+
+        Raises:
+            ValueError: one cannot be made.
+        """
+        found = {}
+        for name, table in self.tables.items():
+            try:
+                found[name] = _made(table, area)
+            except Exception as error:  # whatever an author's function may raise
+                raise ValueError(f"{self.name}: {name} of {area}: {error}") from error
+        return found
+
+
+@functools.lru_cache(maxsize=64)
+def _made(table: Callable[[Area], Any], area: Area) -> Any:
+    made = table(area)
+    if isinstance(made, np.ndarray):
+        made.flags.writeable = False  # all worlds share it
+    return made
 
 
 @functools.lru_cache(maxsize=1024)
@@ -303,6 +332,33 @@ class Call:
     arguments: dict[str, Any]
     says: str = field(default="", compare=False)
 
+    @classmethod
+    def of(cls, system: System, given: Mapping[str, Any], area: Area | None = None) -> Call:
+        """The call with these arguments, and for others their defaults, or what an area makes.
+
+        Raises:
+            TypeError: one that has no default is missing.
+            ValueError: something cannot be made.
+        """
+        for p in system.parameters:
+            if p.required and p.name not in (*given, *system.tables):
+                raise TypeError(f"{system.name} needs {p.name!r}")
+        own = {p.name: p.default for p in system.parameters if not p.required}
+        made = {} if area is None else system.made_for(area)
+        return cls(system, {**own, **given, **made})
+
+    def fault(self, area: Area | None = None) -> str:
+        """What the system's check says against the arguments, as text; empty if nothing.
+
+        Args:
+            area: of the observation; without it, a check that asks for it is left out.
+        """
+        check, asked = self.system.check, self.system.checked
+        if check is None or (area is None and "area" in asked):
+            return ""
+        given = {"area": area, **self.arguments}
+        return check(**{name: given[name] for name in asked if name in given})
+
     @property
     def name(self) -> str:
         return self.system.name
@@ -318,15 +374,15 @@ class Call:
         """The trailing arguments for the system's function, or for one of its helpers."""
         return tuple(self.arguments[name] for name in self.names(helper))
 
-    def holds(self, w: Any, agent: int) -> Callable[[int], bool]:
-        """`(action)` → whether its condition is true of a world; always, if it has none."""
+    def condition(self, agent: int) -> Callable[[Any, int], bool] | None:
+        """`(w, action)` → whether its condition is true of a world; None if it has none."""
         when = self.system.when
         if when is None:
-            return lambda action: True
-        first, given = subject(when, w, agent), self.bound(when)
+            return None
+        first, given = subject(when, agent), self.bound(when)
         if takes(when, "action"):
-            return lambda action: when(*first, action, *given)
-        return lambda action: when(*first, *given)
+            return lambda w, action: when(w, *first, action, *given)
+        return lambda w, action: when(w, *first, *given)
 
     def parts(self) -> Iterator[Call]:
         """The call itself and all that are nested in its arguments."""
@@ -341,9 +397,9 @@ class Call:
                     yield from ((self, *path) for path in part.paths())
 
 
-def subject(function: Callable[..., Any], w: Any, agent: int) -> tuple[Any, ...]:
-    """What a rule, or one of its helpers, is called with first: the world, and whose turn it is."""
-    return (w, agent) if takes(function, "agent") else (w,)
+def subject(function: Callable[..., Any], agent: int) -> tuple[int, ...]:
+    """What a rule, or one of its helpers, is called with after the world: whose turn it is."""
+    return (agent,) if takes(function, "agent") else ()
 
 
 def is_nested(argument: Any) -> bool:

@@ -15,7 +15,6 @@ generator.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -187,20 +186,11 @@ class Inspection:
         system, own = REGISTRIES[VISIBILITY][name], self.scenario.visibility
         if own.system is system:
             return own
-        arguments = {}
-        for parameter in system.parameters:
-            if parameter.name in system.tables:
-                arguments[parameter.name] = system.tables[parameter.name](self.scenario.area)
-            elif parameter.required:
-                return f"it needs {parameter.name!r}, which only a scenario can give"
-            else:
-                arguments[parameter.name] = parameter.default
-        if system.check is None:
-            return Call(system, arguments)
-        given = {"area": self.scenario.area} | arguments
-        asked = inspect.signature(system.check).parameters
-        problem = system.check(**{name: given[name] for name in asked})
-        return problem or Call(system, arguments)
+        try:
+            call = Call.of(system, {}, self.scenario.area)
+        except TypeError as error:
+            return f"{error}, which only a scenario can give"
+        return call.fault(self.scenario.area) or call
 
     def sight(self, function: str) -> Sight:
         """What the agent would see by a registered visibility function.
@@ -223,7 +213,7 @@ class Inspection:
         try:
             with world.context:
                 view.look(world, AGENT)
-                BoundCall(call, world).run(view)
+                BoundCall(call).run(world, view)
         except (Exception, Stopped) as error:  # whatever an author's function may raise
             return nothing._replace(problem=f"it fails: {type(error).__name__}: {error}")
         finally:

@@ -7,12 +7,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Annotated, Any, get_args, get_origin
-
-import numpy as np
 
 from gv_engine.language.area import Area
 from gv_engine.language.system import (
@@ -108,11 +105,12 @@ class Calls:
             with self._problems.collect():
                 says = word(entries["says"])
         call = Call(system, {}, says)
+        with self._problems.collect():
+            call.arguments.update(self._made(node, system))
         for parameter in system.parameters:
             if parameter.name in system.tables:
-                with self._problems.collect():
-                    call.arguments.update(self._table(node, system, parameter.name))
-            elif parameter.name in entries:
+                continue
+            if parameter.name in entries:
                 with self._problems.collect():
                     read = self._reader(parameter)
                     call.arguments[parameter.name] = read(entries[parameter.name])
@@ -129,17 +127,12 @@ class Calls:
             self._check(call, node, entries)
         return call
 
-    def _table(self, node: Node, system: System, name: str) -> dict[str, Any]:
+    def _made(self, node: Node, system: System) -> dict[str, Any]:
         """What a system wants to have worked out ahead, if there is an area to do it for."""
-        if self.area is None:
-            return {}
         try:
-            table = system.tables[name](self.area)
-        except Exception as error:  # whatever an author's function may raise
-            raise Wrong(node, f"{system.name}: {name} of {self.area}: {error}") from None
-        if isinstance(table, np.ndarray):
-            table.flags.writeable = False  # all worlds share it
-        return {name: table}
+            return system.made_for(self.area) if self.area is not None else {}
+        except ValueError as error:
+            raise Wrong(node, str(error)) from None
 
     def _reader(self, parameter: Parameter) -> Callable[[Node], Any]:
         name, singular = parameter.name, parameter.name.removesuffix("s")
@@ -168,18 +161,12 @@ class Calls:
             self._problems.add(node, message + instead(key, known))
 
     def _check(self, call: Call, node: Node, entries: dict[str, Node]) -> None:
-        check = call.system.check
-        if check is None:
-            return
-        asked = list(inspect.signature(check).parameters)
-        if self.area is None and "area" in asked:
-            return
-        given = {"area": self.area} | call.arguments
         try:
-            problem = check(**{name: given[name] for name in asked if name in given})
+            problem = call.fault(self.area)
         except Exception as error:  # whatever an author's check may raise
             problem = f"its check fails: {type(error).__name__}: {error}"
         if problem:
+            asked = call.system.checked
             place = entries.get(asked[0], node) if len(asked) == 1 else node
             self._problems.add(place, f"{call.name}: {problem}")
 

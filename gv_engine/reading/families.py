@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import gymnasium
 
     from gv_engine.reading.document import Document
+    from gv_engine.reading.identity import Identity
 
 
 class AnyScenario(Protocol):
@@ -37,6 +38,13 @@ class AnyScenario(Protocol):
     def reward_names(self) -> tuple[str, ...]: ...
     @property
     def tells_success(self) -> bool: ...
+    @property
+    def document(self) -> Document: ...
+    @property
+    def changes(self) -> Mapping[str, Any]: ...
+    @property
+    def identity(self) -> Identity: ...
+    def with_(self, **changes: Any) -> AnyScenario: ...
 
 
 Systems = list[tuple[str, list[tuple[str, str, str]]]]
@@ -60,9 +68,6 @@ class Hooks(Protocol):
         self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
     ) -> Any:
         """Its Gymnasium vector environment, whose worlds several workers share."""
-
-    def identity(self, scenario: Any) -> dict[str, Any]:
-        """What finds the scenario again, as plain values."""
 
     def size(self, scenario: Any) -> str:
         """How large its first level is, for people."""

@@ -203,12 +203,19 @@ def sources(modules: Iterable[ModuleType]) -> list[SourceFile]:
     waiting = [module.__name__ for module in modules]
     while waiting:
         name = waiting.pop()
-        if name in _loaded and name not in found:
-            found[name] = _loaded[name]
+        file = _loaded.get(name) or _not_yet_loaded(name)
+        if file is not None and name not in found:
+            found[name] = file
             if is_rule_module(name):
                 folder = name.rpartition(".")[0]
-                waiting += [f"{folder}.{_escaped(near)}" for near in _neighbours(found[name].path)]
+                waiting += [f"{folder}.{_escaped(near)}" for near in _neighbours(file.path)]
     return list(found.values())
+
+
+def _not_yet_loaded(name: str) -> SourceFile | None:
+    """The rule file of a module that some function imports when it is called."""
+    path = folder_of(name) / f"{unquote(name.rpartition('.')[2])}.py"
+    return SourceFile.of(path) if is_rule_module(name) and path.is_file() else None
 
 
 def _neighbours(file: Path) -> Iterator[str]:

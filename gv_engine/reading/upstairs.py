@@ -31,5 +31,5 @@ def system_from_states(function: Any, phase: Phase, name: str) -> System:
     Raises:
         TypeError: it is none.
     """
-    made: System = resolve_name("gv_engine.gridverse.adapters:system_from")(function, phase, name)
+    made: System = resolve_name("gv_engine.gridverse.functions:system_from")(function, phase, name)
     return made

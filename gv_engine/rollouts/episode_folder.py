@@ -19,7 +19,7 @@ Over the E episodes:
 
 And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
 shape of a row of each of the `arrays`, `action_names` (in algebra `rule_names`), `reward_names`,
-the `scenario`, as its family identifies it, and what else was to be kept. It is written last, so
+the `scenario`, as `reference_to` tells of it, and what else was to be kept. It is written last, so
 whatever happens, what it counts is there.
 """
 
@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 
 from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.reading.array_files import ArrayError, read_head
-from gv_engine.reading.families import hooks_of
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
+from gv_engine.reading.loading import reference_to
 from gv_engine.rollouts.rollout import Episode, VectorWorlds, num_actions, recorded_spaces
 
 _ABOUT = "rollout.json"
@@ -145,7 +145,7 @@ class EpisodeFolder:
             )
         self._about = {
             "format": 1,
-            "scenario": hooks_of(scenario).identity(scenario),
+            "scenario": reference_to(scenario),
             **env.labels,
             "reward_names": list(scenario.reward_names),
             "arrays": {name: array.about for name, array in self._arrays()},

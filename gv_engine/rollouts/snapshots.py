@@ -8,7 +8,6 @@ A file is a `.npz` that NumPy reads by itself:
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Callable
@@ -20,14 +19,14 @@ from numpy.typing import NDArray
 
 from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.language.modules import is_rule_module
-from gv_engine.language.system import Phase
 from gv_engine.reading.array_files import Archive, ArrayError
+from gv_engine.reading.families import AnyScenario
 from gv_engine.reading.files import bytes_for_people, replacing
-from gv_engine.reading.library import Level, built_in
-from gv_engine.reading.scenario import Scenario, document_of
-from gv_engine.reading.trust import Consent, Trust
-from gv_engine.reading.values import Node
+from gv_engine.reading.loading import found_again, reference_to
+from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.trust import Consent
+
+__all__ = ["SnapshotError", "found_again", "load", "save"]
 
 _LARGEST = 128 * 2**20
 """Bytes of the rows, in memory as in a file; 58,000 worlds of 9x9 cells."""
@@ -37,59 +36,6 @@ _LONGEST_ABOUT = 4 * 2**20
 
 class SnapshotError(GVEngineError):
     """A file is no snapshot, or its scenario is not to be found."""
-
-
-def identity(scenario: Scenario) -> dict[str, Any]:
-    """What finds a scenario again, as plain values.
-
-    Returns:
-        `name`; `source`, a built-in name, the file, or the content if there is none; `folder`,
-        where the rule files of the content are; `changes`, what `with_` has changed; `digest`, of
-        all that was written for it: its file, those of its members, and their rule files.
-    """
-    document, text = scenario.document, hashlib.sha256()
-    for member in (scenario, *scenario.mixture):
-        text.update(json.dumps(_plain(member.document.root)).encode())
-    for file in sorted(_rule_files(scenario)):
-        text.update(file.read_bytes())
-    return {
-        "name": scenario.name,
-        "source": _reference(document.level) if document.level else _plain(document.root),
-        "folder": str(document.folder),
-        "changes": dict(scenario.changes),
-        "digest": text.hexdigest(),
-    }
-
-
-def found_again(
-    known: dict[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
-) -> Scenario:
-    """The scenario that `identity` told of.
-
-    Args:
-        known: what it told.
-        referrer: where that is written, for messages.
-        consent: as for `Scenario.load`; without `trust=True` it runs no Python of its own.
-
-    Warns:
-        UserWarning: it, or one of its rule files, is no longer what it was.
-
-    Raises:
-        ScenarioError: it is no longer there, or no longer right; a `TrustError` if it names
-            Python that may not run.
-    """
-    trust = Trust.given(**consent).of_reference(referrer)
-    scenario = Scenario.read(document_of(known["source"], known["folder"], trust))
-    if known["changes"]:
-        scenario = scenario.with_(**known["changes"])
-    if identity(scenario)["digest"] != known["digest"]:
-        warnings.warn(
-            f"{scenario.name} is no longer what it was when this was written: worlds may go on in "
-            f"another way",
-            UserWarning,
-            stacklevel=2,
-        )
-    return scenario
 
 
 def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
@@ -119,7 +65,7 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
             file,
             allow_pickle=False,
             rows=np.atleast_1d(rows),
-            scenario=np.array(json.dumps(identity(scenario))),
+            scenario=np.array(json.dumps(reference_to(scenario))),
         )
 
 
@@ -149,7 +95,7 @@ def load(
         with Archive(Path(path), _LARGEST, "snapshots") as file:
             known = _known(file)
             if scenario is None:
-                scenario = found_again(known, path, **consent)
+                scenario = _of_rows(found_again(known, path, **consent))
             rows = file.read("rows")
             if rows.ndim != 1:
                 raise ArrayError(f"rows has {rows.ndim} axes, not 1")
@@ -176,8 +122,19 @@ def load(
     return scenario, rows
 
 
+def _of_rows(scenario: AnyScenario) -> Scenario:
+    """A scenario whose worlds are rows.
+
+    Raises:
+        ArrayError: its family has none.
+    """
+    if not isinstance(scenario, Scenario):
+        raise ArrayError(f"worlds of {scenario.name} are no rows")
+    return scenario
+
+
 def _known(file: Archive) -> dict[str, Any]:
-    """What `identity` told, and `save` wrote.
+    """What `reference_to` told, and `save` wrote.
 
     Raises:
         ArrayError: it is something else.
@@ -221,30 +178,3 @@ _CHANGES: dict[str, Callable[[Any], bool]] = {
     "max_steps": _is_limit,
     "actions": _are_actions,
 }
-
-
-def _reference(level: Level) -> str:
-    """The name of a built-in scenario, which holds on any machine, or the file."""
-    return next((name for name, own in built_in().items() if own == level), str(level))
-
-
-def _rule_files(scenario: Scenario) -> set[Path]:
-    """Files of the systems and components that an author wrote."""
-    systems = [
-        part.system
-        for member in scenario.members
-        for phase in Phase
-        for call in member.calls(phase)
-        for part in call.parts()
-    ]
-    files = {system.place[0] for system in systems if is_rule_module(system.function.__module__)}
-    return {Path(file) for file in files}
-
-
-def _plain(node: Node) -> Any:
-    """The values of a tree, as JSON has them."""
-    if isinstance(node.value, dict):
-        return {key: _plain(value) for key, value in node.value.items()}
-    if isinstance(node.value, list):
-        return [_plain(item) for item in node.value]
-    return node.value

@@ -1,4 +1,4 @@
-"""A call of a scenario tied to an object world."""
+"""The one runner of calls: for object worlds, for states, and for expressions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from gv_engine.language.system import (
     measured,
     subject,
 )
-from gv_engine.worlds.world import ObjectWorld
 
 
 class BoundCall:
-    """Runs a system in a world; calls among its arguments run first and it gets their results.
+    """A call ready to run in worlds: those among its arguments run first, it gets their results.
+
+    What it remembers lasts from one `measure` to the next.
 
     Args:
         call: the system and its arguments; an attribute too.
-        world: where it runs.
     """
 
-    def __init__(self, call: Call, world: ObjectWorld) -> None:
-        self._world = world
+    def __init__(self, call: Call) -> None:
         self.call = call
         self._result: Any = None
         self._system = call.system
@@ -36,26 +35,26 @@ class BoundCall:
         self._number = measured if call.system.objects is None else _as_it_is
         self._remembered: tuple[Any, ...] = ()
         if self._remember:
-            self._remembered = subject(self._remember, world, AGENT) + call.bound(self._remember)
-        self._first = subject(self._function, world, AGENT)
-        self._holds = call.holds(world, AGENT)
+            self._remembered = subject(self._remember, AGENT) + call.bound(self._remember)
+        self._first = subject(self._function, AGENT)
+        self._holds = call.condition(AGENT)
         self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
         self._nested: dict[int, Nested] = {
-            position: _bind(argument, world)
+            position: _bind(argument)
             for position, argument in enumerate(self._arguments)
             # functions of states call what is nested in them themselves
             if is_nested(argument) and call.system.objects is None
         }
 
-    def measure(self) -> None:
-        """Before the transitions: what rewards and terminating functions remember."""
+    def measure(self, w: Any) -> None:
+        """Before the transitions: what rewards and terminating functions remember of a world."""
         for nested in self._nested.values():
             for call in _each(nested):
-                call.measure()
+                call.measure(w)
         if self._remember:
             try:
-                was = self._remember(*self._remembered)
+                was = self._remember(w, *self._remembered)
             except Exception as error:
                 self._system.blame(error)
                 raise
@@ -68,38 +67,40 @@ class BoundCall:
             for call in _each(nested):
                 call.watch(wrap)
 
-    def holds(self, action: int) -> bool:
-        """Whether the system's condition is true, were this the action."""
+    def holds(self, w: Any, action: int) -> bool:
+        """Whether the condition, if there is one, is true of a world, were this the action."""
+        if self._holds is None:
+            return True
         try:
-            return self._holds(action)
+            return self._holds(w, action)
         except Exception as error:
             self._system.blame(error)
             raise
 
-    def acts(self, action: int) -> bool:
+    def acts(self, w: Any, action: int) -> bool:
         """Whether the transition, or one that is nested in it, would answer this action."""
-        if not self.holds(action):
+        if not self.holds(w, action):
             return False
         return not self._system.by_itself or any(
-            call.acts(action)
+            call.acts(w, action)
             for nested in self._nested.values()
             for call in _each(nested)
             if call._system.phase is TRANSITION
         )
 
-    def run(self, *between: Any) -> Any:
+    def run(self, w: Any, *between: Any) -> Any:
         """Call the function if its condition holds; `between` precedes its parameters: a view."""
-        if not self.holds(self._world.action):
+        if self._holds is not None and not self.holds(w, w.action):
             return None
         arguments = self._arguments
         if self._nested:
             results = list(arguments)
             for position, nested in self._nested.items():
-                several = tuple(call.run() for call in _each(nested))
+                several = tuple(call.run(w) for call in _each(nested))
                 results[position] = several if isinstance(nested, tuple) else several[0]
             arguments = tuple(results)
         try:
-            self._result = self._function(*self._first, *self._was, *between, *arguments)
+            self._result = self._function(w, *self._first, *self._was, *between, *arguments)
         except Exception as error:
             self._system.blame(error)
             raise
@@ -121,10 +122,10 @@ def _as_it_is(value: Any) -> Any:
 Nested = BoundCall | tuple[BoundCall, ...]
 
 
-def _bind(argument: Any, world: ObjectWorld) -> Nested:
+def _bind(argument: Any) -> Nested:
     if isinstance(argument, Call):
-        return BoundCall(argument, world)
-    return tuple(BoundCall(part, world) for part in argument)
+        return BoundCall(argument)
+    return tuple(BoundCall(part) for part in argument)
 
 
 def _each(nested: Nested) -> tuple[BoundCall, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import esper
@@ -20,7 +21,6 @@ from gv_engine.language.system import (
     System,
 )
 from gv_engine.worlds.bound_call import BoundCall
-from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.world import ObjectWorld
 
 if TYPE_CHECKING:
@@ -32,15 +32,14 @@ class SystemProcessor(esper.Processor):
 
     phase: Phase
 
-    def __init__(self, world: ObjectWorld, call: Call) -> None:
+    def __init__(self, world: Any, call: Call) -> None:
         self.world = world
-        self.system = call.system
-        self.bound = BoundCall(call, world)
-        self.measure = self.bound.measure
+        self.bound = BoundCall(call)
+        self.run = partial(self.bound.run, world)
 
-    def process(self, phase: Phase) -> None:
+    def process(self, phase: Phase, *leading: Any) -> None:
         if phase is self.phase:
-            self.bound.run()
+            self.run(*leading)
 
 
 class RewardProcessor(SystemProcessor):
@@ -48,56 +47,43 @@ class RewardProcessor(SystemProcessor):
 
     term = 0.0
 
-    def process(self, phase: Phase) -> None:
+    def process(self, phase: Phase, *leading: Any) -> None:
         if phase is REWARD:
-            reward = self.bound.run()
+            reward = self.run()
             try:
                 self.term = float(reward)
             except (TypeError, ValueError):
-                file, line = self.system.place
-                raise RuleError(
-                    f"{self.system.name} ({file}:{line}) returned {reward!r}, a reward is a number"
-                ) from None
+                title = self.bound.call.system.title
+                raise RuleError(f"{title} returned {reward!r}, a reward is a number") from None
             self.world.reward += self.term
 
 
 class TerminatingProcessor(SystemProcessor):
     """Ends the episode when its test is true."""
 
-    def __init__(self, world: ObjectWorld, call: Call) -> None:
+    def __init__(self, world: Any, call: Call) -> None:
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
 
-    def process(self, phase: Phase) -> None:
-        if phase is TERMINATING and self.bound.run():
+    def process(self, phase: Phase, *leading: Any) -> None:
+        if phase is TERMINATING and self.run():
             self.world.terminated = True
             self.world.ended_by = self._numbers[id(self.bound.cause())]
 
 
-class RenderingProcessor(SystemProcessor):
-    """Draws on the canvas of the moment."""
-
-    canvas: Canvas | None = None
-
-    def process(self, phase: Phase) -> None:
-        if phase is RENDERING:
-            self.bound.run(self.canvas)
+_PROCESSORS = {REWARD: RewardProcessor, TERMINATING: TerminatingProcessor}
 
 
-_PROCESSORS = {
-    RENDERING: RenderingProcessor,
-    REWARD: RewardProcessor,
-    TERMINATING: TerminatingProcessor,
-}
-
-
-def _processor(world: ObjectWorld, call: Call, phase: Phase) -> esper.Processor:
+def processor(
+    world: Any, call: Call, phase: Phase, kinds: Mapping[Phase, type[SystemProcessor]] = _PROCESSORS
+) -> Any:
+    """What runs a call for esper: a `SystemProcessor` of the kind for its phase, or an author's."""
     function: Any = call.system.function
     if not call.system.is_processor:
-        base = _PROCESSORS.get(phase, SystemProcessor)
-        return type(call.name, (base,), {"phase": phase})(world, call)  # type: ignore[no-any-return]
+        base = kinds.get(phase, SystemProcessor)
+        return type(call.name, (base,), {"phase": phase})(world, call)
 
-    def process(self: Any, current: Phase) -> None:
+    def process(self: Any, current: Phase, *leading: Any) -> None:
         if current is phase:
             before = world.reward
             try:
@@ -109,9 +95,9 @@ def _processor(world: ObjectWorld, call: Call, phase: Phase) -> esper.Processor:
             self.term = world.reward - before
 
     guest = type(function.__name__, (function,), {"process": process})
-    processor = guest(*call.bound())
-    processor.world = world
-    return processor  # type: ignore[no-any-return]
+    made = guest(*call.bound())
+    made.world = world
+    return made
 
 
 class BoundScenario:
@@ -121,8 +107,8 @@ class BoundScenario:
         scenario: which one; a mixture has one of these for each of its members.
         share: where its part of [0, 1) ends when a reset draws a member.
         resets, observations, visibility: what runs on demand.
-        rewards, rendering: those of its processors that are rewards, and that draw.
-        measuring: what remembers something from before the transitions.
+        rewards: those of its processors that are rewards.
+        measuring: called before the transitions, of which something is remembered.
         slots: the position of each reward among all of the mixture.
         success: what is true where an episode ends well; None if the scenario does not say.
         transitions: asked for the action mask.
@@ -133,41 +119,38 @@ class BoundScenario:
     ) -> None:
         self.scenario = scenario
         self.share = share
-        self.resets = [BoundCall(call, world) for call in scenario.calls(RESET)]
-        self.visibility = BoundCall(scenario.visibility, world)
-        self.observations = [BoundCall(call, world) for call in scenario.calls(OBSERVATION)]
-        self.transitions = [BoundCall(call, world) for call in scenario.calls(TRANSITION)]
+        self.resets = [BoundCall(call) for call in scenario.calls(RESET)]
+        self.visibility = BoundCall(scenario.visibility)
+        self.observations = [BoundCall(call) for call in scenario.calls(OBSERVATION)]
+        self.transitions = [BoundCall(call) for call in scenario.calls(TRANSITION)]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
-        self.rendering: list[RenderingProcessor] = []
-        self.measuring: list[Any] = []
-        self.success = BoundCall(scenario.success, world) if scenario.success else None
+        self.measuring: list[Callable[[], None]] = []
+        self.success = BoundCall(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
         if self.success and any(part.system.remember for part in self.success.call.parts()):
-            self.measuring.append(self.success)
+            self.measuring.append(partial(self.success.measure, world))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             for call in scenario.calls(phase):
-                processor: Any = _processor(world, call, phase)
-                self._processors.append(processor)
+                made = processor(world, call, phase)
+                self._processors.append(made)
                 if phase is REWARD:
-                    self.rewards.append(processor)
+                    self.rewards.append(made)
                 if any(part.system.remember for part in call.parts()):
-                    self.measuring.append(processor)
+                    self.measuring.append(partial(made.bound.measure, world))
                 if phase is not RENDERING and not call.system.is_processor:
-                    self._rules.append(processor.bound)
-                if phase is RENDERING:
-                    self.rendering.append(processor)
+                    self._rules.append(made.bound)
 
     def enter(self) -> None:
         """Hand the processors to esper, in the context of the moment."""
-        for processor in self._processors:
-            esper.add_processor(processor)
+        for made in self._processors:
+            esper.add_processor(made)
 
     def leave(self) -> None:
         """Take them from there again."""
-        for processor in self._processors:
-            esper.remove_processor(type(processor))
+        for made in self._processors:
+            esper.remove_processor(type(made))
 
     def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
         """See `Simulation.watch`."""

@@ -79,7 +79,7 @@ class Simulation:
         with world.context:
             world.clear()
             for reset in self._playing.resets:
-                reset.run()
+                reset.run(world)
         self.terms = (0.0,) * len(self.scenario.reward_names)
 
     def step(self, action: int) -> None:
@@ -99,14 +99,14 @@ class Simulation:
         if world.objects is not None:
             world.objects.before = None
         with world.context:
-            for processor in playing.measuring:
-                processor.measure()
+            for measure in playing.measuring:
+                measure()
             esper.process(TRANSITION)
             stands_somewhere(world, AGENT)
             esper.process(REWARD)
             esper.process(TERMINATING)
             if world.terminated and playing.success:
-                world.success = bool(playing.success.run())
+                world.success = bool(playing.success.run(world))
         world.steps += 1
         world.total += world.reward
         limit = playing.scenario.max_steps
@@ -130,14 +130,14 @@ class Simulation:
     def look(self) -> ObjectView:
         """Look around: fill and return the view."""
         self.view.look(self.world, AGENT)
-        self._playing.visibility.run(self.view)
+        self._playing.visibility.run(self.world, self.view)
         return self.view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         """Write the agent's observation into arrays of (h, w, 3) and (3,) uint8."""
         self.look().show(self.world, AGENT, grid, item)
         for observation in self._playing.observations:
-            observation.run(self.view, (grid, item))
+            observation.run(self.world, self.view, (grid, item))
 
     def render(
         self,
@@ -155,19 +155,16 @@ class Simulation:
         if observation is None:
             observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
             self.observe(observation, np.zeros(3, np.uint8))
-        playing = self._playing
         canvas = Canvas(show, self.scenario, self.view, observation, self.terms, message)
         with self.world.context:
-            for processor in playing.rendering:
-                processor.canvas = canvas
-            esper.process(RENDERING)
-            for processor in playing.rendering:
-                processor.canvas = None
+            esper.process(RENDERING, canvas)
 
     def valid_actions(self, mask: NDArray[np.int8]) -> None:
         """Write 1 for every action that some transition would act on, else 0, into (actions,)."""
         for position, action in enumerate(self.scenario.actions):
-            mask[position] = any(call.acts(action) for call in self._playing.transitions)
+            mask[position] = any(
+                call.acts(self.world, action) for call in self._playing.transitions
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _thaw, (self.scenario, self.world.snapshot(), self.terms)

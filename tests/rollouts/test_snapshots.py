@@ -17,6 +17,7 @@ import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.commands import parser, play
 from gv_engine.commands.arguments import UsageError
+from gv_engine.reading.loading import reference_to
 from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.snapshots import SnapshotError
 from tests.reading.test_mixture import TWO
@@ -172,7 +173,7 @@ def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
 def parts():
     """A file, and what it is made of: rows, and what tells the scenario."""
     scenario, rows = rows_of("keydoor-5x5", 2)
-    return rows, snapshots.identity(scenario)
+    return rows, reference_to(scenario)
 
 
 def npy(array, **options):

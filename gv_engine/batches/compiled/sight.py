@@ -1,9 +1,9 @@
 """What a compiled agent is shown (GridVerse specification, section 6).
 
 The object world has its own in `gv_engine.worlds.view.ObjectView`. This is the hottest code of all.
-It goes through all cells of a view without asking which lie on the grid, which processors like better
-than loops of unknown length, and counts them without a sign, which saves asking whether an index
-counts from the end.
+It goes through all cells of a view without asking which lie on the grid, which processors like
+better than loops of unknown length, and counts them without a sign, which saves asking whether an
+index counts from the end.
 """
 
 from collections.abc import Callable

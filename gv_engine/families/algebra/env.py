@@ -27,9 +27,9 @@ from gv_engine.families.algebra.types import (
     source_of,
 )
 from gv_engine.families.algebra.value import same_value
-from gv_engine.language.component import AGENT
 from gv_engine.language.errors import GVEngineError
 from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Call, Phase, marked
+from gv_engine.worlds.bound_call import BoundCall
 from systems import algebra
 
 SCHEDULE: dict[Phase, tuple[Call, ...]] = {
@@ -52,6 +52,8 @@ SCHEDULE: dict[Phase, tuple[Call, ...]] = {
     }.items()
 }
 """The systems of a move in their order; the first of TERMINATING and REWARD that decides, does."""
+
+_BOUND = {phase: tuple(map(BoundCall, calls)) for phase, calls in SCHEDULE.items()}
 
 _MOST_DRAWS = 100
 """Problems that may be solved already or too long, one after the other."""
@@ -314,10 +316,10 @@ class MathyEnv(Actions):
         return move.settle()
 
     def _run(self, move: Move, phase: Phase) -> None:
-        for call in SCHEDULE[phase]:
-            call.system.function(move, AGENT)
+        for bound in _BOUND[phase]:
+            bound.run(move)
             if move.verdict is not None:
-                move.decided_by = call.name
+                move.decided_by = bound.call.name
                 break
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:

@@ -68,17 +68,6 @@ def limited(scenario: MathyScenario, max_steps: int | None) -> MathyScenario:
     return gym_env.load(scenario, max_steps)
 
 
-def identity(scenario: MathyScenario) -> dict[str, Any]:
-    """What finds the scenario again, as plain values."""
-    source = scenario.source
-    return {
-        "family": scenario.family,
-        "name": scenario.name,
-        "source": None if source is None else str(source),
-        "changes": dict(scenario.changes),
-    }
-
-
 def size(scenario: MathyScenario) -> str:
     """The nodes of the first problem."""
     env = scenario.make_env()

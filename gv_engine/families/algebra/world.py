@@ -20,7 +20,7 @@ from gv_engine.families.algebra.move import Move
 from gv_engine.families.algebra.parsing import parse
 from gv_engine.families.algebra.state import START, MathyEnvState
 from gv_engine.families.algebra.types import Action, is_terminal_transition
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.language.system import (
@@ -33,6 +33,7 @@ from gv_engine.language.system import (
     marked,
 )
 from gv_engine.worlds.bound_call import BoundCall
+from gv_engine.worlds.bound_scenario import SystemProcessor, processor
 from gv_engine.worlds.esper_context import EsperContext
 from systems.algebra import draw_expression
 
@@ -42,27 +43,13 @@ TRUNCATED_AFTER = 3
 DRAWING = (Call(marked(draw_expression).system, {}),)
 
 
-class AlgebraProcessor(esper.Processor):
-    """Runs one system when its phase is processed; one subclass each, as esper keys by class."""
-
-    phase: Phase
-
-    def __init__(self, world: ExpressionWorld, call: Call) -> None:
-        self.world = world
-        self.call = call
-
-    def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is self.phase:
-            self.call.system.function(self.world, AGENT, *leading)
-
-
-class JudgingProcessor(AlgebraProcessor):
+class JudgingProcessor(SystemProcessor):
     """Asks its system only if none before it has decided."""
 
     def process(self, phase: Phase, *leading: Any) -> None:
         if phase is self.phase and self.world.verdict is None:
             super().process(phase)
-            self.world.decided_by = self.call.name
+            self.world.decided_by = self.bound.call.name
 
 
 _PROCESSORS = {TERMINATING: JudgingProcessor, REWARD: JudgingProcessor}
@@ -113,7 +100,7 @@ class ExpressionWorld(Move):
         self._max_steps = max_steps
         # not the world itself: esper, and a circle, would keep it for ever
         world = weakref.proxy(self)
-        self._success = None if success is None else BoundCall(success, world)
+        self._success = None if success is None else BoundCall(success)
         self.context = EsperContext()
         self.context.belong_to(self)
         self._entities: list[int] = []  # in order; empty until somebody looks
@@ -122,9 +109,7 @@ class ExpressionWorld(Move):
         with self.context:
             for phase, calls in {**SCHEDULE, RENDERING: DRAWING}.items():
                 for call in calls:
-                    base = _PROCESSORS.get(phase, AlgebraProcessor)
-                    kind = type(call.name, (base,), {"phase": phase})
-                    esper.add_processor(kind(world, call))
+                    esper.add_processor(processor(world, call, phase, _PROCESSORS))
 
     def _clear(self) -> None:
         self.steps = 0
@@ -148,7 +133,7 @@ class ExpressionWorld(Move):
             raise ValueError("the episode is over: call reset()")
         self.begin(self.state, *self.env.checked(self.state, action))
         if self._success:
-            self._success.measure()
+            self._success.measure(self)
         with self.context:
             for phase in (TRANSITION, TERMINATING, REWARD):
                 esper.process(phase)
@@ -159,7 +144,7 @@ class ExpressionWorld(Move):
         self.total += verdict.reward
         self.terminated = is_terminal_transition(verdict)
         self.truncated = not self.terminated and self.steps >= self.max_steps
-        self.success = self.terminated and self._success is not None and bool(self._success.run())
+        self.success = self.terminated and bool(self._success and self._success.run(self))
 
     @property
     def max_steps(self) -> int:

@@ -19,7 +19,6 @@ from gv_engine.language.system import Phase
 from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.reading.scenario import Scenario
-from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.policy import Policy, load_policy
 from gv_engine.worlds.simulation import Simulation
 
@@ -77,11 +76,6 @@ def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
     if found.max_steps is None:
         raise ValueError(f"{scenario.name} has no max_steps, so that an episode may go on for ever")
     return found
-
-
-def identity(scenario: Scenario) -> dict[str, Any]:
-    """What finds the scenario again, as plain values."""
-    return snapshots.identity(scenario)
 
 
 def size(scenario: Scenario) -> str:
