@@ -12,6 +12,7 @@ from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule, u
 from gv_engine.families.algebra.library import expressions as lib
 from gv_engine.families.algebra.library import rules as lib_rules
 from gv_engine.families.algebra.move import Move
+from gv_engine.families.algebra.order import USUAL, Order
 from gv_engine.families.algebra.parsing import to_library
 from gv_engine.families.algebra.rules import LateChange, Rules, core_rules
 from gv_engine.families.algebra.state import MathyEnvState, MathyObservation, check_moves, observe
@@ -28,30 +29,7 @@ from gv_engine.families.algebra.types import (
 )
 from gv_engine.families.algebra.value import same_value
 from gv_engine.language.errors import GVEngineError
-from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Call, Phase, marked
-from gv_engine.worlds.world import AGENT
-from systems import algebra
-
-SCHEDULE: dict[Phase, tuple[Call, ...]] = {
-    phase: tuple(Call(marked(function).system, {}) for function in functions)
-    for phase, functions in {
-        TRANSITION: (algebra.apply_rule,),
-        TERMINATING: (
-            algebra.refuse,
-            algebra.outgrow,
-            algebra.reach_goal,
-            algebra.run_out_of_moves,
-            algebra.go_in_circles,
-        ),
-        REWARD: (
-            algebra.revisit,
-            algebra.helpful_move,
-            algebra.unhelpful_move,
-            algebra.spend_time,
-        ),
-    }.items()
-}
-"""The systems of a move in their order; the first of TERMINATING and REWARD that decides, does."""
+from gv_engine.language.system import REWARD, TERMINATING, TRANSITION
 
 _MOST_DRAWS = 100
 """Problems that may be solved already or too long, one after the other."""
@@ -90,6 +68,9 @@ class MathyEnv(Actions):
         ValueError: no such response or rule, no number of moves, or nothing fits into
             `max_seq_len`.
     """
+
+    order: Order = USUAL
+    """The systems of a move; the first of TERMINATING and REWARD that decides, does."""
 
     takes_equations = True
     """Whether a problem may be an equation."""
@@ -291,7 +272,8 @@ class MathyEnv(Actions):
             raise ValueError(f"the episode is over: {env_state.agent.problem!r} has no next state")
         pair, valid = self.checked(env_state, action)
         move = Move(self, env_state, pair, valid)
-        self._run(move, TRANSITION)
+        for call in self.order[TRANSITION]:
+            move.run(call)
         verdict = self.judge(move)
         state = move.state
         if not valid:
@@ -308,17 +290,11 @@ class MathyEnv(Actions):
 
     def judge(self, move: Move) -> TimeStep:
         """Let ends and scores look at a move until one of them decides."""
-        for phase in (TERMINATING, REWARD):
-            if move.verdict is None:
-                self._run(move, phase)
-        return move.settle()
-
-    def _run(self, move: Move, phase: Phase) -> None:
-        for call in SCHEDULE[phase]:
-            call.system.function(move, AGENT)
+        for call in (*self.order[TERMINATING], *self.order[REWARD]):
+            move.run(call)
             if move.verdict is not None:
-                move.decided_by = call.name
                 break
+        return move.settle()
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:
         """What `transition_fn` says of a state; nothing where mathy_core cannot tell its terms.

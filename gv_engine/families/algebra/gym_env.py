@@ -209,7 +209,7 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
     def _info(self) -> dict[str, Any]:
         world = self.simulation
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
-        if world.decided_by:
+        if world.decided_by in terms:
             terms[world.decided_by] = world.reward
         told = {}
         if self.scenario.tells_success:

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from gv_engine.families.algebra import examination, gym_env
-from gv_engine.families.algebra.env import SCHEDULE
 from gv_engine.families.algebra.gym_env import ExpressionEnv
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
-from gv_engine.families.algebra.world import DRAWING
 from gv_engine.language.expression_frame import ExpressionFrame
-from gv_engine.language.system import RENDERING
 from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.rollouts.policy import Policy, load_policy
@@ -88,7 +85,7 @@ def size(scenario: MathyScenario) -> str:
 
 def systems(scenario: MathyScenario) -> Systems:
     """The systems in their order."""
-    return [(scenario.name, listed({**SCHEDULE, RENDERING: DRAWING}))]
+    return [(scenario.name, listed(scenario.order))]
 
 
 def examine(scenario: MathyScenario, episodes: int, seed: int, limit: float) -> Examination:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gv_engine.families.algebra.library import BaseRule
 from gv_engine.families.algebra.state import START, MathyEnvState
@@ -13,6 +13,8 @@ from gv_engine.families.algebra.types import (
     termination,
     transition,
 )
+from gv_engine.language.system import Call
+from gv_engine.worlds.world import AGENT
 
 if TYPE_CHECKING:
     from gv_engine.families.algebra.env import MathyEnv
@@ -43,6 +45,22 @@ class Move:
         self.valid = valid
         self.verdict: TimeStep | None = None
         self.decided_by = ""
+
+    def run(self, call: Call, *leading: Any) -> None:
+        """Let a system look at the move, and remember whether it has decided.
+
+        Args:
+            call: the system, and its parameters.
+            leading: what stands before these, a canvas for instance.
+        """
+        decided = self.verdict is not None
+        try:
+            call.system.function(self, AGENT, *leading, **call.arguments)
+        except Exception as error:
+            call.system.blame(error)
+            raise
+        if not decided and self.verdict is not None:
+            self.decided_by = call.name
 
     @property
     def rule(self) -> BaseRule | None:
@@ -83,9 +101,11 @@ class Move:
         self.verdict = verdict
 
     def settle(self) -> TimeStep:
-        """The verdict, and what the state remembers of it."""
+        """The verdict, and what the state remembers of it; worth nothing if no system has any."""
+        if self.verdict is None:
+            self.score(0.0)
         verdict = self.verdict
-        assert verdict is not None, "the last system decides whatever is left"
+        assert verdict is not None
         self.state._over = is_terminal_transition(verdict)
         if self.valid:
             self.state.agent.reward = verdict.reward

@@ -13,7 +13,7 @@ import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
 from gv_engine.families.algebra import written
-from gv_engine.families.algebra.env import SCHEDULE, MathyEnv
+from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.families.algebra.library import BaseRule, expressions
 from gv_engine.families.algebra.move import Move
@@ -23,50 +23,24 @@ from gv_engine.families.algebra.types import Action, is_terminal_transition
 from gv_engine.language.component import NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
-from gv_engine.language.system import (
-    RENDERING,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-    marked,
-)
+from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.esper_context import EsperContext
-from gv_engine.worlds.world import AGENT
-from systems.algebra import draw_expression
 
 TRUNCATED_AFTER = 3
 """An episode is cut off after so many times the moves that it allows."""
-
-DRAWING = (Call(marked(draw_expression).system, {}),)
 
 
 class AlgebraProcessor(esper.Processor):
     """Runs one system when its phase is processed; one subclass each, as esper keys by class."""
 
-    phase: Phase
-
-    def __init__(self, world: ExpressionWorld, call: Call) -> None:
-        self.world = world
-        self.call = call
+    def __init__(self, world: ExpressionWorld, phase: Phase, call: Call) -> None:
+        self.world, self.phase, self.call = world, phase, call
 
     def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is self.phase:
-            self.call.system.function(self.world, AGENT, *leading)
-
-
-class JudgingProcessor(AlgebraProcessor):
-    """Asks its system only if none before it has decided."""
-
-    def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is self.phase and self.world.verdict is None:
-            super().process(phase)
-            self.world.decided_by = self.call.name
-
-
-_PROCESSORS = {TERMINATING: JudgingProcessor, REWARD: JudgingProcessor}
+        # the first that decides is the last that is asked; pictures are drawn after that, too
+        if phase is self.phase and (phase is RENDERING or self.world.verdict is None):
+            self.world.run(self.call, *leading)
 
 
 @dataclass(frozen=True)
@@ -121,11 +95,10 @@ class ExpressionWorld(Move):
         self._numbers = itertools.count(1)  # of identities
         self._clear()
         with self.context:
-            for phase, calls in {**SCHEDULE, RENDERING: DRAWING}.items():
+            for phase, calls in env.order.items():
                 for call in calls:
-                    base = _PROCESSORS.get(phase, AlgebraProcessor)
-                    kind = type(call.name, (base,), {"phase": phase})
-                    esper.add_processor(kind(world, call))
+                    kind = type(call.name, (AlgebraProcessor,), {})
+                    esper.add_processor(kind(world, phase, call))
 
     def _clear(self) -> None:
         self.steps = 0
@@ -179,7 +152,7 @@ class ExpressionWorld(Move):
         """How the episode ended, for the player; empty while it goes on."""
         if not (self.terminated or self.truncated):
             return ""
-        by = [call for call in SCHEDULE[TERMINATING] if call.name == self.decided_by]
+        by = [call for call in self.env.order[TERMINATING] if call.name == self.decided_by]
         success = self._success.call if self._success and self.success else None
         return ending(success, self.truncated, by)
 
