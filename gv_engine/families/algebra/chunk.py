@@ -129,7 +129,7 @@ class Chunk:
     def restore(self, i: int, token: Token) -> None:
         """Make a game that of a snapshot."""
         self._now[i] = self._envs[i].restore(token)
-        self._over[i] = token.terminated or token.truncated
+        self._over[i] = bool(self._envs[i].simulation.outcome)
 
     def render(self, i: int) -> Any:
         """A game as the render mode has it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -392,20 +393,9 @@ class MathyEnv(Actions):
         left = env_state.agent.moves_remaining
         return f"{mask.sum():03} | {codes} | {left:02} | {f'{change_reward:.2}':<5} | {line}"
 
-    def print_state(
-        self,
-        env_state: MathyEnvState,
-        action_name: str,
-        token_index: int = -1,
-        change: ExpressionChangeRule | None = None,
-        change_reward: float = 0.0,
-        pretty: bool = False,
-    ) -> None:
-        """Print what `render_state` returns."""
-        print(
-            self.render_state(env_state, action_name, token_index, change, change_reward, pretty),
-            flush=True,
-        )
+    def print_state(self, *shown: Any, **how: Any) -> None:
+        """Print what `render_state` returns for these arguments."""
+        print(self.render_state(*shown, **how), flush=True)
 
     def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
         """Print the episode that has led to a state, a line for each expression."""

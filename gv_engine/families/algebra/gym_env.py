@@ -206,11 +206,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
         if world.decided_by in terms:
             terms[world.decided_by] = world.reward
-        told = {}
-        if self.scenario.tells_success:
-            told = {"success": world.success, "is_success": world.success}
-        return {
-            **told,
+        info = {
             "action_mask": self._mask.flatten(),
             "text": world.state.agent.problem,
             "moves_remaining": world.state.agent.moves_remaining,
@@ -219,6 +215,9 @@ class ExpressionEnv(ScenarioEnv[Observation]):
             "reward_terms": terms,
             "discount": world.discount,
         }
+        if self.scenario.tells_success:
+            info["success"] = info["is_success"] = world.success
+        return info
 
     # ---- the whole state -----------------------------------------------------------------
 

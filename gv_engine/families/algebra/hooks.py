@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from gv_engine.families.algebra import examination, gym_env
-from gv_engine.families.algebra.gym_env import ExpressionEnv
+from gv_engine.families.algebra import examination
+from gv_engine.families.algebra.gym_env import ExpressionEnv, load
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.language.expression_frame import ExpressionFrame
-from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.rollouts.policy import Policy, load_policy
-from gv_engine.rollouts.rollout import num_actions
 
-
-def read(document: Document, changes: Mapping[str, Any]) -> MathyScenario:
-    """The scenario of a document."""
-    return MathyScenario.read(document, changes)
-
-
-def make_env(scenario: MathyScenario, **options: Any) -> ExpressionEnv:
-    """Its Gymnasium environment."""
-    return ExpressionEnv(scenario, **options)
+read = MathyScenario.read
+make_env = ExpressionEnv
+limited = load
 
 
 def make_vector_env(
@@ -40,7 +32,7 @@ def frames(
 ) -> Iterator[ExpressionFrame]:
     """What is to be seen of an episode."""
     env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
-    return _frames(env, load_policy(policy, 1, num_actions(env)), seed, steps)
+    return _frames(env, load_policy(policy, 1, env.num_actions), seed, steps)
 
 
 def _frames(
@@ -58,11 +50,6 @@ def _frames(
         observation, _, _, _, info = env.step(actions)
         mirror.world.step(int(actions[0]))
         yield mirror.frame("")
-
-
-def limited(scenario: MathyScenario, max_steps: int | None) -> MathyScenario:
-    """The scenario with another limit of steps; its episodes end by themselves."""
-    return gym_env.load(scenario, max_steps)
 
 
 def identity(scenario: MathyScenario) -> dict[str, Any]:

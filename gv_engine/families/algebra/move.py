@@ -75,7 +75,7 @@ class Move:
         visits of the latter, and none of itself.
         """
         text = self.state.root.text
-        return sum(step.raw == text for step in self.state.agent.history)
+        return [step.raw for step in self.state.agent.history].count(text)
 
     def rewrite(self) -> None:
         """Apply the rule: reach the next state."""

@@ -43,21 +43,19 @@ class AlgebraProcessor(esper.Processor):
             self.world.run(self.call, *leading)
 
 
+_STANDING = (
+    *("state", "action", "decided_by", "steps", "total", "reward", "discount"),
+    *("terminated", "truncated", "success"),
+)
+"""Attributes of a world that stand for its episode."""
+
+
 @dataclass(frozen=True)
 class Token:
     """The whole of a world at one time, for `ExpressionWorld.restore`; not to be looked into."""
 
-    state: MathyEnvState
+    standing: Mapping[str, Any]
     generator: Mapping[str, Any]
-    steps: int
-    total: float
-    reward: float
-    terminated: bool
-    truncated: bool
-    success: bool
-    decided_by: str
-    action: tuple[int, int]
-    discount: float
     identities: tuple[int, ...]
     changed: frozenset[int]
 
@@ -266,21 +264,9 @@ class ExpressionWorld(Move):
         with self.context:
             numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
             changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
-        return Token(
-            self.state,
-            self.env.rng.bit_generator.state,
-            self.steps,
-            self.total,
-            self.reward,
-            self.terminated,
-            self.truncated,
-            self.success,
-            self.decided_by,
-            self.action,
-            self.discount,
-            tuple(numbers),
-            frozenset(changed),
-        )
+        standing = {name: getattr(self, name) for name in _STANDING}
+        generator = self.env.rng.bit_generator.state
+        return Token(standing, generator, tuple(numbers), frozenset(changed))
 
     def restore(self, token: Token) -> None:
         """Become the world that a snapshot was taken of; it has the same future.
@@ -290,13 +276,9 @@ class ExpressionWorld(Move):
         """
         if not isinstance(token, Token):
             raise TypeError(f"found a {type(token).__name__}, expected what snapshot() returned")
-        self.begin(token.state, token.action)
+        self.begin(token.standing["state"], token.standing["action"])
+        vars(self).update(token.standing)
         self.env.rng.bit_generator.state = token.generator
-        self.steps, self.total, self.reward = token.steps, token.total, token.reward
-        self.terminated, self.truncated = token.terminated, token.truncated
-        self.success = token.success
-        self.decided_by = token.decided_by
-        self.discount = token.discount
         self._forget()
         if token.identities:
             with self.context:
