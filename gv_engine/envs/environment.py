@@ -80,7 +80,6 @@ class GridEnv(ScenarioEnv[Observation]):
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world, checked=checked)
-        self.world = self._batch.world
         if isinstance(self._batch, Batch):
             self._representation.compile()
         self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
@@ -90,6 +89,7 @@ class GridEnv(ScenarioEnv[Observation]):
             bool(self.scenario.mixture),
         )
         self._tells_success = self.scenario.tells_success
+        self.world = self._batch.world
         self._look_at_outputs()
 
     @property

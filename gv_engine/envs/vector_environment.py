@@ -96,11 +96,11 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
         )
         self.single_observation_space = with_room(self._representation)
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
-        self.world = self._batch.world
         if isinstance(self._batch, Batch):
             self._representation.compile()
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
+        self.world = self._batch.world
         self._grid, self._item = (
             np.zeros(shown.shape, self._representation.dtype)
             for shown in (self._batch.outputs.grid, self._batch.outputs.item)
