@@ -30,7 +30,7 @@ from gv_engine.families.algebra.types import (
 )
 from gv_engine.families.algebra.value import same_value
 from gv_engine.language.errors import GVEngineError
-from gv_engine.language.system import REWARD, TERMINATING, TRANSITION
+from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Phase
 
 _MOST_DRAWS = 100
 """Problems that may be solved already or too long, one after the other."""
@@ -273,9 +273,7 @@ class MathyEnv(Actions):
             raise ValueError(f"the episode is over: {env_state.agent.problem!r} has no next state")
         pair, valid = self.checked(env_state, action)
         move = Move(self, env_state, pair, valid)
-        for call in self.order[TRANSITION]:
-            move.run(call)
-        verdict = self.judge(move)
+        verdict = self._judged(move, TRANSITION, TERMINATING, REWARD)
         state = move.state
         if not valid:
             return state, verdict, ExpressionChangeRule(BaseRule())
@@ -287,14 +285,16 @@ class MathyEnv(Actions):
 
     def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
         """What there is to be said of a state, given the move that has led to it."""
-        return self.judge(Move(self, env_state, env_state.agent.history[-1].action))
+        move = Move(self, env_state, env_state.agent.history[-1].action)
+        return self._judged(move, TERMINATING, REWARD)
 
-    def judge(self, move: Move) -> TimeStep:
-        """Let ends and scores look at a move until one of them decides."""
-        for call in (*self.order[TERMINATING], *self.order[REWARD]):
-            move.run(call)
-            if move.verdict is not None:
-                break
+    def _judged(self, move: Move, *phases: Phase) -> TimeStep:
+        """What came of a move: systems look at it until one of them decides."""
+        for phase in phases:
+            for call in self.order[phase]:
+                if move.verdict is not None:
+                    break
+                move.run(call)
         return move.settle()
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:

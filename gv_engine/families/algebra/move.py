@@ -47,20 +47,18 @@ class Move:
         self.decided_by = ""
 
     def run(self, call: Call, *leading: Any) -> None:
-        """Let a system look at the move, and remember whether it has decided.
+        """Let a system look at the move.
 
         Args:
             call: the system, and its parameters.
             leading: what stands before these, a canvas for instance.
         """
-        decided = self.verdict is not None
+        self._asked = call
         try:
             call.system.function(self, AGENT, *leading, **call.arguments)
         except Exception as error:
             call.system.blame(error)
             raise
-        if not decided and self.verdict is not None:
-            self.decided_by = call.name
 
     @property
     def rule(self) -> BaseRule | None:
@@ -104,6 +102,8 @@ class Move:
         """The verdict, and what the state remembers of it; worth nothing if no system has any."""
         if self.verdict is None:
             self.score(0.0)
+        else:
+            self.decided_by = self._asked.name  # as nobody is asked after the one that decides
         verdict = self.verdict
         assert verdict is not None
         self.state._over = is_terminal_transition(verdict)

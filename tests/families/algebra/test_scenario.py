@@ -397,6 +397,13 @@ ENDS = ["refuse", "outgrow", "reach_goal", "run_out_of_moves", "go_in_circles"]
             *(FACTOR, -10.0, "brevity"),
         ),
         ({"transition_functions": ["apply_rule", "./own.py:give_in"]}, SWAP, -7.0, "give_in"),
+        (
+            {
+                "transition_functions": ["apply_rule", "./own.py:give_in"],
+                "terminating_functions": ["reach_goal"],  # is not asked any more
+            },
+            *(SWAP, -7.0, "give_in"),
+        ),
     ],
 )
 def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward, by):
