@@ -14,7 +14,7 @@ from gv_engine.language.errors import ScenarioError
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import FAMILIES, AnyScenario, Family
 from gv_engine.reading.files import exists
-from gv_engine.reading.library import find, gym_id
+from gv_engine.reading.library import Level, find, gym_id
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node, instead, located
 
@@ -44,16 +44,14 @@ def read_scenario(
     source: str | Path | Mapping[str, Any], trust: Trust, folder: str | Path | None = None
 ) -> AnyScenario:
     """Load a scenario, as `load_scenario` does, that may run so much Python."""
-    changes: Mapping[str, str] = {}
     if isinstance(source, Mapping):
         document = read_mapping(source, Path(folder or "."), trust)
     else:
-        path, changes = _found(source)
-        document = read_file(path, trust)
-    return family_of(document).hooks.read(document, changes)
+        document = read_file(_found(source), trust)
+    return family_of(document).hooks.read(document)
 
 
-def _found(source: str | Path) -> tuple[Path, Mapping[str, str]]:
+def _found(source: str | Path) -> Level:
     known = {
         name: found for family in FAMILIES.values() for name, found in family.built_in().items()
     }
@@ -64,7 +62,7 @@ def _found(source: str | Path) -> tuple[Path, Mapping[str, str]]:
         longer = [name for name in known if name.startswith(f"{source}-")]
         if longer:
             return known[min(longer, key=len)]
-    return find(source, known), {}
+    return find(source, known)
 
 
 def family_of(document: Document) -> Family:

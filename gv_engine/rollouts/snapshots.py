@@ -24,7 +24,7 @@ from gv_engine.language.modules import is_rule_module
 from gv_engine.language.system import Phase
 from gv_engine.reading.array_files import Archive, ArrayError
 from gv_engine.reading.files import bytes_for_people, replacing
-from gv_engine.reading.library import find, names
+from gv_engine.reading.library import Level, built_in
 from gv_engine.reading.scenario import Scenario, document_of
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node
@@ -54,7 +54,7 @@ def identity(scenario: Scenario) -> dict[str, Any]:
         text.update(file.read_bytes())
     return {
         "name": scenario.name,
-        "source": _reference(document.source) if document.source else _plain(document.root),
+        "source": _reference(document.level) if document.level else _plain(document.root),
         "folder": str(document.folder),
         "changes": dict(scenario.changes),
         "digest": text.hexdigest(),
@@ -223,10 +223,9 @@ _CHANGES: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _reference(source: Path) -> str:
+def _reference(level: Level) -> str:
     """The name of a built-in scenario, which holds on any machine, or the file."""
-    name = source.parent.name if source.name == "scenario.yaml" else source.stem
-    return name if name in names() and find(name) == source else str(source)
+    return next((name for name, own in built_in().items() if own == level), str(level))
 
 
 def _rule_files(scenario: Scenario) -> set[Path]:

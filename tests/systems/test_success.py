@@ -319,7 +319,7 @@ def test_a_rollout_is_kept_and_summed_up_with_its_successes(tmp_path, capsys):
 @pytest.mark.compiled
 def test_a_rollout_of_a_silent_scenario_has_none(tmp_path, capsys):
     file = tmp_path / "silent.yaml"
-    text = (SCENARIOS / "empty-4x4.yaml").read_text("utf-8")
+    text = (SCENARIOS / "empty.yaml").read_text("utf-8")
     file.write_text(text.partition("success_function")[0])
     assert main(["rollout", str(file), "--episodes", "2", "--out", str(tmp_path / "kept")]) == 0
     assert "episode_success" not in episode_folder.read(tmp_path / "kept")[0]

@@ -12,12 +12,17 @@ from gv_engine.families.algebra.gym_env import ExpressionEnv, load
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.language.expression_frame import ExpressionFrame
+from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.rollouts.policy import Policy, load_policy
 
-read = MathyScenario.read
 make_env = ExpressionEnv
 limited = load
+
+
+def read(document: Document) -> MathyScenario:
+    """The scenario of a document."""
+    return MathyScenario.read(document, {})
 
 
 def make_vector_env(
