@@ -2,6 +2,7 @@
 
 Both take turns, round by round, with the same problems: PolySimplify, normal. mathy_envs is
 installed from the package index into `.venv-peers/` at the first run, unless it is there already.
+`--parts` shows instead what each part is worth that mathy_core has, too: with that in its place.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.algebra_workers import WORKERS
+from benchmarks.algebra_workers import PARTS, WORKERS
 from benchmarks.peers import ROOT, python_for
 
 PROBLEMS = 200
@@ -27,8 +28,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.algebra", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=2.0, help="CPU time of one measurement")
+    parser.add_argument("--parts", action="store_true", help="without parts of our own, in turns")
     arguments = parser.parse_args()
-    figures: dict[str, list[float]] = {name: [] for name in WORKERS}
+    names = [part.__name__ for part in PARTS] if arguments.parts else ["mathy_envs", "gv_engine"]
+    figures: dict[str, list[float]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "problems.json")
         file.write_text(json.dumps(problems()), "utf-8")
@@ -36,12 +39,12 @@ def main() -> None:
             for name, values in figures.items():
                 values.append(measured(name, arguments.seconds, file))
     print(f"Steps per CPU second, median of {arguments.rounds} (lowest to highest)")
-    base = figures["mathy_envs"]
+    base = figures[names[0]]
     for name, values in figures.items():
         ratios = [value / other for value, other in zip(values, base, strict=True)]
         print(
             f"  {WORKERS[name].__doc__:<40} {median(values):>10,.0f}"
-            f"  ({min(values):,.0f} to {max(values):,.0f})  {median(ratios):6.1f}x"
+            f"  ({min(values):,.0f} to {max(values):,.0f})  {median(ratios):7.2f}x"
         )
 
 
@@ -57,7 +60,7 @@ def problems() -> list[tuple[str, int]]:
 
 def measured(name: str, seconds: float, problems: Path) -> float:
     """Steps per CPU second of one contestant."""
-    here = name == "gv_engine" or importlib.util.find_spec(name) is not None
+    here = name != "mathy_envs" or importlib.util.find_spec(name) is not None
     python = sys.executable if here else python_for((PEER,))
     worker = ROOT / "benchmarks" / "algebra_workers.py"
     command = [python, str(worker), name, str(seconds), str(problems)]

@@ -69,7 +69,52 @@ def gv_engine(problems: Problems) -> Callable[[int], int]:
     return episode
 
 
-WORKERS = {worker.__name__: worker for worker in (mathy_envs, gv_engine)}
+# ---- gv_engine with what mathy_core has in place of a part of its own --------------------------
+
+
+def their_masks(problems: Problems) -> Callable[[int], int]:
+    """with mathy_core asked which rules apply"""
+    from gv_engine.families.algebra import rules
+
+    rules.reach_of = lambda rule: None
+    return gv_engine(problems)
+
+
+def whole_trees(problems: Problems) -> Callable[[int], int]:
+    """with whole trees handed to mathy_core"""
+    from gv_engine.families.algebra import parsing, rules
+
+    def apply(self: Any, root: Any, node: int, number: int) -> Any:
+        tree = parsing.to_library(root)
+        change = rules._applied(self[number], tree.nodes[node])
+        result = parsing.from_library(change.result.get_root(), tree.known)  # type: ignore[union-attr]  # there is one
+        return result.text, rules.as_parsed(result)
+
+    rules.Rules.apply = apply  # type: ignore[method-assign]  # in this process
+    return gv_engine(problems)
+
+
+def their_constructors(problems: Problems) -> Callable[[int], int]:
+    """with nodes that mathy_core constructs"""
+    from gv_engine.families.algebra import parsing
+
+    parsing._blank = lambda kind: vars(kind())
+    return gv_engine(problems)
+
+
+def their_parser(problems: Problems) -> Callable[[int], int]:
+    """with mathy_core's parser"""
+    from gv_engine.families.algebra import parsing
+
+    def leave(self: Any, text: str) -> None:
+        raise parsing._NotPlain
+
+    parsing._Reader.__init__ = leave  # type: ignore[method-assign]  # in this process
+    return gv_engine(problems)
+
+
+PARTS = (gv_engine, their_masks, whole_trees, their_constructors, their_parser)
+WORKERS = {worker.__name__: worker for worker in (mathy_envs, *PARTS)}
 
 
 def main(name: str, seconds: float, file: str) -> None:

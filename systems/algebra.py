@@ -1,7 +1,7 @@
 """The rules of algebra worlds: a move, how it ends the episode, and what it is worth.
 
 `w` is a `gv_engine.families.algebra.move.Move`. Ends come before scores, and the first one that has
-something to say decides.
+something to say decides. They stand here in the order of scenarios that give none.
 """
 
 from typing import Any
@@ -35,6 +35,13 @@ def refuse(w: Any, agent: int) -> None:
         w.score(w.env.rewards.invalid, discount=1.0)
 
 
+@system(TERMINATING, says="The expression has outgrown its room")
+def outgrow(w: Any, agent: int) -> None:
+    """An expression that no longer fits into an observation loses the episode."""
+    if w.state.root.size > w.env.max_seq_len:
+        w.end(w.env.get_lose_signal(w.state))
+
+
 @system(TERMINATING, says="The problem is over")
 def reach_goal(w: Any, agent: int) -> None:
     """The environment says whether its goal is reached."""
@@ -45,13 +52,6 @@ def reach_goal(w: Any, agent: int) -> None:
 def run_out_of_moves(w: Any, agent: int) -> None:
     """Without moves the episode is lost."""
     if w.state.agent.moves_remaining <= 0:
-        w.end(w.env.get_lose_signal(w.state))
-
-
-@system(TERMINATING, says="The expression has outgrown its room")
-def outgrow(w: Any, agent: int) -> None:
-    """An expression that no longer fits into an observation loses the episode."""
-    if w.state.root.size > w.env.max_seq_len:
         w.end(w.env.get_lose_signal(w.state))
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-import operator
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +13,9 @@ from gv_engine.batches.autoreset import DISABLED
 from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
+from gv_engine.envs.requests import at_least, known_options
+from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.envs.spaces import action_space, with_room
-from gv_engine.language.errors import nearest, shortened
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
@@ -28,7 +25,7 @@ Observation = Arrays
 _ALL = np.ones(1, np.bool_)
 
 
-class GridEnv(gymnasium.Env[Observation, np.int64]):
+class GridEnv(ScenarioEnv[Observation]):
     """One world of a scenario.
 
     Observations are those of `gv_engine.envs.spaces.observation_space`, fresh arrays at every step.
@@ -75,13 +72,9 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         checked: bool = False,
         **consent: Unpack[Consent],
     ) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ValueError(
-                f"render_mode={render_mode!r}: allowed are None and "
-                f"{', '.join(self.metadata['render_modes'])}"
-            )
-        self.scenario = load(scenario, max_steps, **consent)
-        self.render_mode = render_mode
+        super().__init__(render_mode)
+        self.scenario: Scenario = load(scenario, max_steps, **consent)
+        self.num_actions = len(self.scenario.actions)
         self.action_space = action_space(self.scenario)
         self._representation = Representation.of_observation(
             self.scenario, observation_representation
@@ -99,19 +92,12 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             bool(self.scenario.mixture),
         )
         self._tells_success = self.scenario.tells_success
-        self._renderer: Renderer | None = None
-        self._started = False
+        self.world = self._batch.world
         self._look_at_outputs()
 
     @property
-    def world(self) -> str:
-        """The name of the backend that steps, in the end: "compiled", "object" or another."""
-        return self._batch.world
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
-
-    __str__ = __repr__  # which wrappers show
+    def _meaning(self) -> str:
+        return f"for {', '.join(ACTIONS[number] for number in self.scenario.actions)}"
 
     def _look_at_outputs(self) -> None:
         """Views of what the world shows: taking them anew at every step would take longer."""
@@ -133,10 +119,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             ValueError: there are options.
         """
         known_options(options)
-        if seed is not None or not self._started:
-            super().reset(seed=seed)
-            self._batch.set_generator(0, self.np_random)
-            self._started = True
+        if generator := self._generator(seed):
+            self._batch.set_generator(0, generator)
         self._batch.reset(_ALL)
         self._follow()
         return self._observation(), self._info()
@@ -148,19 +132,7 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
             ValueError: the action is none of the action space, or nothing was reset yet.
             RuleError: a rule is not defined on this world.
         """
-        try:
-            chosen = operator.index(action)
-        except TypeError:
-            chosen = -1
-        if not 0 <= chosen < len(self.scenario.actions):
-            found, last = shortened(repr(action), 100), len(self.scenario.actions) - 1
-            raise ValueError(
-                f"action {found}: allowed are 0 to {last}, for "
-                f"{', '.join(ACTIONS[number] for number in self.scenario.actions)}"
-            )
-        if not self._started:
-            raise ValueError("call reset() before the first step()")
-        self._action[0] = chosen
+        self._action[0] = self._checked(action)
         self._batch.step(self._action, DISABLED)
         self._follow()
         out = self._batch.outputs
@@ -211,10 +183,6 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         self._batch.restore(0, row)
         return self._observation(), self._info()
 
-    def fork(self) -> GridEnv:
-        """An independent environment with the same world, and the same future."""
-        return copy.deepcopy(self)
-
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_renderer": None}  # a copy opens a window of its own
 
@@ -222,28 +190,8 @@ class GridEnv(gymnasium.Env[Observation, np.int64]):
         vars(self).update(state)
         self._look_at_outputs()
 
-    # ---- pictures ------------------------------------------------------------------------
-
-    def render(self) -> Any:
-        """A picture of the state and of what the agent sees, as the render mode says.
-
-        Returns:
-            (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
-        """
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() needs a render_mode, given to gymnasium.make")
-            return None
-        if not self._started:
-            raise ValueError("call reset() before the first render()")
-        if self._renderer is None:
-            self._renderer = Renderer(self.render_mode, self._batch)
-        return self._renderer.draw(0)
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+    def _new_renderer(self, mode: str) -> Renderer:
+        return Renderer(mode, self._batch)
 
 
 def load(
@@ -260,36 +208,3 @@ def load(
     if max_steps is None:
         return found
     return found.with_(max_steps=at_least(0, max_steps=max_steps) or None)
-
-
-def at_least(least: int, **given: Any) -> int:
-    """The one number that is given, by its name.
-
-    Raises:
-        ValueError: it is no whole number, or less.
-    """
-    ((name, value),) = given.items()
-    try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = -1
-    if number < least:
-        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {least} on")
-    return number
-
-
-def known_options(options: Any, *names: str) -> dict[str, Any]:
-    """The options of a reset, all of them known.
-
-    Raises:
-        ValueError: one is not, or they are no mapping.
-    """
-    if options is None:
-        return {}
-    if not isinstance(options, Mapping):
-        raise ValueError(f"options={options!r}: allowed are a dictionary and None")
-    for name in options:
-        if name not in names:
-            known = nearest(name, names) if names else "allowed are none here"
-            raise ValueError(f"reset: no option {name!r}: {known}")
-    return dict(options)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
-import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
 from gv_engine.batches.worlds import make_batch
-from gv_engine.envs.environment import GridEnv, Observation, at_least, known_options, load
+from gv_engine.envs.environment import GridEnv, Observation, load
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Representation, agent_id_grid, observer
+from gv_engine.envs.requests import at_least
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, masked
 from gv_engine.envs.spaces import action_space, with_room
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
@@ -27,7 +26,7 @@ from gv_engine.reading.trust import Consent
 Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
 
-class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
+class GridVectorEnv(ScenarioVectorEnv[Observation]):
     """N worlds of one scenario, stepped together by compiled code.
 
     World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` that was reset with
@@ -65,6 +64,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         DoesNotCompileError: as for `GridEnv`.
     """
 
+    metadata = GridEnv.metadata
     recorded = ("grid", "item")
     """What rollouts keep of observations: not the agent's place in them, which never changes."""
 
@@ -85,17 +85,10 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         **consent: Unpack[Consent],
     ) -> None:
         num_threads = at_least(1, num_threads=num_threads)
-        num_envs = at_least(1, num_envs=num_envs)
-        if autoreset_mode not in (modes := [*AutoresetMode, *(m.value for m in AutoresetMode)]):
-            names = ", ".join(repr(mode) for mode in modes if isinstance(mode, str))
-            raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {names}")
-        if render_mode not in (None, "rgb_array", "ansi"):
-            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
-        self.scenario = load(scenario, max_steps, **consent)
-        self.num_envs = num_envs
-        self.render_mode = render_mode
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**GridEnv.metadata, "autoreset_mode": self.autoreset_mode}
+        super().__init__(num_envs, autoreset_mode, render_mode)
+        num_envs = self.num_envs
+        self.scenario: Scenario = load(scenario, max_steps, **consent)
+        self.num_actions = len(self.scenario.actions)
         self.single_action_space = action_space(self.scenario)
         self._representation = Representation.of_observation(
             self.scenario, observation_representation
@@ -106,6 +99,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             self._representation.compile()
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
+        self.world = self._batch.world
         self._grid, self._item = (
             np.zeros(shown.shape, self._representation.dtype)
             for shown in (self._batch.outputs.grid, self._batch.outputs.item)
@@ -113,40 +107,16 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         self._agent_id_grid = agent_id_grid(
             self.scenario.area.shape, np.repeat(observer(self.scenario)[None], num_envs, axis=0)
         )
-        self._all = np.ones(num_envs, np.bool_)
-        self._all.flags.writeable = False
         self._ended = np.zeros(num_envs, np.bool_)
         self._statistics = episode_statistics
         self._masks = action_masks
         self._shared_info: dict[str, Any] | None = None
         self._renderer: Renderer | None = None
-        self._started = False
-
-    # a space of all worlds takes as much memory as all that they show, so that it waits for a use
-
-    @cached_property
-    def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # an attribute there
-        """One action for each world."""
-        return batch_space(self.single_action_space, self.num_envs)
-
-    @cached_property
-    def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
-        """What all worlds show."""
-        return batch_space(self.single_observation_space, self.num_envs)
 
     @property
     def labels(self) -> dict[str, list[str]]:
         """What the numbers of actions stand for."""
         return {"action_names": [ACTIONS[number] for number in self.scenario.actions]}
-
-    @property
-    def world(self) -> str:
-        """The name of the backend that steps, in the end: "compiled", "object" or another."""
-        return self._batch.world
-
-    def __repr__(self) -> str:
-        worlds = f"{self.num_envs:,} worlds"
-        return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
 
     def reset(
         self,
@@ -163,24 +133,7 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         Raises:
             ValueError: seeds or mask have another length or kind, or an option is not known.
         """
-        seeds: Sequence[int | None]
-        if seed is None or not isinstance(seed, Iterable):
-            first = None if seed is None else at_least(0, seed=seed)
-            seeds = [None if first is None else first + i for i in range(self.num_envs)]
-        else:
-            given = enumerate(seed)
-            seeds = [None if s is None else at_least(0, **{f"seed[{i}]": s}) for i, s in given]
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} worlds")
-        asked = known_options(options, "reset_mask").get("reset_mask")
-        chosen = self._all if asked is None else np.asarray(asked)
-        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
-            raise ValueError(
-                f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "
-                f"({self.num_envs},) bool"
-            )
-        if not self._started:
-            chosen = self._all
+        seeds, chosen = self._asked(seed, options)
         for i, own in enumerate(seeds):
             if chosen[i] and (own is not None or not self._started):
                 self._batch.set_generator(i, np.random.default_rng(own))
@@ -198,8 +151,6 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             ValueError: an action is none of the action space, or nothing was reset yet.
             RuleError: a rule is not defined on one of the worlds.
         """
-        if not self._started:
-            raise ValueError("call reset() before the first step()")
         self._batch.step(self._checked(actions), self._mode)
         out = self._batch.outputs
         info = self._info()
@@ -208,24 +159,11 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             if self._mode == autoreset.SAME_STEP:
                 self._add_final(info)
             if self._statistics:
-                self._add_episode(info)
+                self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
         results = (out.rewards, out.terminated, out.truncated)
         if self._copy:
             results = (out.rewards.copy(), out.terminated.copy(), out.truncated.copy())
         return self._observation(), *results, info
-
-    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
-        given = np.asarray(actions)
-        last = len(self.scenario.actions) - 1
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
-                f"({self.num_envs},) integers"
-            )
-        if given.min() < 0 or given.max() > last:
-            wrong = int(np.flatnonzero((given < 0) | (given > last))[0])
-            raise ValueError(f"action {given[wrong]} of world {wrong}: allowed are 0 to {last}")
-        return np.ascontiguousarray(given, np.int64)
 
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
@@ -255,19 +193,17 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         success: NDArray[np.bool_],
         which: NDArray[np.bool_],
     ) -> dict[str, Any]:
-        by_name: dict[str, Any] = {}
-        for number, name in enumerate(self.scenario.reward_names):
-            by_name[name] = terms[:, number]
-            by_name[f"_{name}"] = which
-        info: dict[str, Any] = {"reward_terms": by_name, "_reward_terms": which}
+        names = self.scenario.reward_names
+        info: dict[str, Any] = {
+            "reward_terms": {name: terms[:, number] for number, name in enumerate(names)}
+        }
         if self._masks:
-            info |= {"action_mask": mask, "_action_mask": which}
+            info["action_mask"] = mask
         if self.scenario.tells_success:
-            info |= {"success": success, "_success": which}
-            info |= {"is_success": success, "_is_success": which}
+            info["success"] = info["is_success"] = success
         if self.scenario.mixture:
-            info |= {"member": member, "_member": which}
-        return info
+            info["member"] = member
+        return masked(info, which)
 
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
@@ -287,17 +223,6 @@ class GridVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         )
         info |= {"final_obs": final, "_final_obs": ended}
         info |= {"final_info": self._named(*own, ended), "_final_info": ended}
-
-    def _add_episode(self, info: dict[str, Any]) -> None:
-        """Return, length and success of the episodes that have just ended."""
-        out, ended = self._batch.outputs, self._ended.copy()
-        info["episode"] = {
-            "r": np.where(ended, out.returns, 0.0),
-            "l": np.where(ended, out.lengths, 0),
-        }
-        if self.scenario.tells_success:
-            info["episode"]["s"] = ended & out.success
-        info["_episode"] = ended
 
     def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
         """Worlds as rows of `scenario.layout.dtype`, independent of the environment.

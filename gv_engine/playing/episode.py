@@ -80,6 +80,32 @@ class Episode(Protocol):
         """Become what a snapshot holds; what follows is what would have followed there."""
 
 
+class Told:
+    """Figures of an episode, as its world has them."""
+
+    world: Any
+
+    @property
+    def steps(self) -> int:
+        """Since the reset."""
+        return int(self.world.steps)
+
+    @property
+    def reward(self) -> float:
+        """Of the last step."""
+        return float(self.world.reward)
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards since the reset."""
+        return float(self.world.total)
+
+    @property
+    def outcome(self) -> str:
+        """Empty, `terminated` or `truncated`."""
+        return "terminated" if self.world.terminated else "truncated" * bool(self.world.truncated)
+
+
 class Playable(Protocol):
     """A scenario of any family."""
 

@@ -22,7 +22,7 @@ class Advice(Thread):
     def __init__(self, game: Any) -> None:
         super().__init__(daemon=True)
         self.hint: Hint | None = None
-        self._env, self._state = game.scenario.make_env(), game.row().state
+        self._env, self._state = game.scenario.make_env(), game.row().standing["state"]
         self._rules = game.frame().rules
         self._wrong = ""
         self.start()

@@ -25,10 +25,12 @@ class Shown(NamedTuple):
     """What n games show, as arrays over them."""
 
     observation: Observation
+    info: dict[str, Any]
     reward: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
-    info: dict[str, Any]
+    returns: NDArray[np.float64]
+    lengths: NDArray[np.int64]
     finished: list[Finished]
 
     @staticmethod
@@ -41,7 +43,7 @@ class Shown(NamedTuple):
             for part, first in zip(parts, firsts, strict=False)
             for game, observation, info in part.finished
         ]
-        arrays: list[Any] = [_joined(each) for each in zip(*(part[:5] for part in parts))]
+        arrays: list[Any] = [_joined(each) for each in zip(*(part[:-1] for part in parts))]
         return Shown._make([*arrays, finished])
 
 
@@ -87,13 +89,11 @@ class Chunk:
         for i in np.flatnonzero(chosen).tolist():
             self._now[i] = self._envs[i].reset(seed=seeds[i])
             self._over[i] = False
-        return self._shown()
+        return self._shown(*self._nothing(), [])
 
     def step(self, actions: NDArray[np.int64]) -> Shown:
         """Take a step in every game, or begin a new episode there."""
-        count = len(self._envs)
-        reward = np.zeros(count)
-        terminated, truncated = np.zeros((2, count), np.bool_)
+        reward, terminated, truncated, returns, lengths = nothing = self._nothing()
         finished: list[Finished] = []
         for i, env in enumerate(self._envs):
             if self._over[i] and self._mode is AutoresetMode.NEXT_STEP:
@@ -101,6 +101,7 @@ class Chunk:
                 self._over[i] = False
                 continue
             shown, reward[i], terminated[i], truncated[i], info = env.step(actions[i])
+            returns[i], lengths[i] = env.simulation.total, env.simulation.steps
             over = terminated[i] or truncated[i]
             if over and self._mode is AutoresetMode.SAME_STEP:
                 finished.append((i, shown, info))
@@ -110,25 +111,16 @@ class Chunk:
                 over = np.False_
             self._over[i] = over
             self._now[i] = shown, info
-        return self._shown(reward, terminated, truncated, finished)
+        return self._shown(*nothing, finished)
 
-    def _shown(
-        self,
-        reward: NDArray[np.float64] | None = None,
-        terminated: NDArray[np.bool_] | None = None,
-        truncated: NDArray[np.bool_] | None = None,
-        finished: Sequence[Finished] = (),
-    ) -> Shown:
-        count = len(self._envs)
+    def _nothing(self) -> tuple[NDArray[Any], ...]:
+        """Rewards, two flags, returns and lengths of games that nothing has happened in."""
+        kinds = np.float64, np.bool_, np.bool_, np.float64, np.int64
+        return tuple(np.zeros(len(self._envs), kind) for kind in kinds)
+
+    def _shown(self, *told: Any) -> Shown:
         observations, infos = zip(*self._now)
-        return Shown(
-            _stacked(observations),
-            np.zeros(count) if reward is None else reward,
-            np.zeros(count, np.bool_) if terminated is None else terminated,
-            np.zeros(count, np.bool_) if truncated is None else truncated,
-            _stacked(infos),
-            list(finished),
-        )
+        return Shown(_stacked(observations), _stacked(infos), *told)
 
     def snapshot(self, i: int) -> Token:
         """The whole of a game."""
@@ -137,7 +129,7 @@ class Chunk:
     def restore(self, i: int, token: Token) -> None:
         """Make a game that of a snapshot."""
         self._now[i] = self._envs[i].restore(token)
-        self._over[i] = token.terminated or token.truncated
+        self._over[i] = bool(self._envs[i].simulation.outcome)
 
     def render(self, i: int) -> Any:
         """A game as the render mode has it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule, u
 from gv_engine.families.algebra.library import expressions as lib
 from gv_engine.families.algebra.library import rules as lib_rules
 from gv_engine.families.algebra.move import Move
+from gv_engine.families.algebra.order import USUAL, Bound, bound
 from gv_engine.families.algebra.parsing import to_library
 from gv_engine.families.algebra.rules import LateChange, Rules, core_rules
 from gv_engine.families.algebra.state import MathyEnvState, MathyObservation, check_moves, observe
@@ -28,32 +30,7 @@ from gv_engine.families.algebra.types import (
 )
 from gv_engine.families.algebra.value import same_value
 from gv_engine.language.errors import GVEngineError
-from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Call, Phase, marked
-from gv_engine.worlds.bound_call import BoundCall
-from systems import algebra
-
-SCHEDULE: dict[Phase, tuple[Call, ...]] = {
-    phase: tuple(Call(marked(function).system, {}) for function in functions)
-    for phase, functions in {
-        TRANSITION: (algebra.apply_rule,),
-        TERMINATING: (
-            algebra.refuse,
-            algebra.outgrow,
-            algebra.reach_goal,
-            algebra.run_out_of_moves,
-            algebra.go_in_circles,
-        ),
-        REWARD: (
-            algebra.revisit,
-            algebra.helpful_move,
-            algebra.unhelpful_move,
-            algebra.spend_time,
-        ),
-    }.items()
-}
-"""The systems of a move in their order; the first of TERMINATING and REWARD that decides, does."""
-
-_BOUND = {phase: tuple(map(BoundCall, calls)) for phase, calls in SCHEDULE.items()}
+from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Phase
 
 _MOST_DRAWS = 100
 """Problems that may be solved already or too long, one after the other."""
@@ -92,6 +69,9 @@ class MathyEnv(Actions):
         ValueError: no such response or rule, no number of moves, or nothing fits into
             `max_seq_len`.
     """
+
+    order: Bound = bound(USUAL)
+    """The systems of a move; the first of TERMINATING and REWARD that decides, does."""
 
     takes_equations = True
     """Whether a problem may be an equation."""
@@ -293,8 +273,7 @@ class MathyEnv(Actions):
             raise ValueError(f"the episode is over: {env_state.agent.problem!r} has no next state")
         pair, valid = self.checked(env_state, action)
         move = Move(self, env_state, pair, valid)
-        self._run(move, TRANSITION)
-        verdict = self.judge(move)
+        verdict = self._judged(move, TRANSITION, TERMINATING, REWARD)
         state = move.state
         if not valid:
             return state, verdict, ExpressionChangeRule(BaseRule())
@@ -306,21 +285,17 @@ class MathyEnv(Actions):
 
     def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
         """What there is to be said of a state, given the move that has led to it."""
-        return self.judge(Move(self, env_state, env_state.agent.history[-1].action))
+        move = Move(self, env_state, env_state.agent.history[-1].action)
+        return self._judged(move, TERMINATING, REWARD)
 
-    def judge(self, move: Move) -> TimeStep:
-        """Let ends and scores look at a move until one of them decides."""
-        for phase in (TERMINATING, REWARD):
-            if move.verdict is None:
-                self._run(move, phase)
+    def _judged(self, move: Move, *phases: Phase) -> TimeStep:
+        """What came of a move: systems look at it until one of them decides."""
+        for phase in phases:
+            for call in self.order[phase]:
+                if move.verdict is not None:
+                    break
+                move.run(call)
         return move.settle()
-
-    def _run(self, move: Move, phase: Phase) -> None:
-        for bound in _BOUND[phase]:
-            bound.run(move)
-            if move.verdict is not None:
-                move.decided_by = bound.call.name
-                break
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:
         """What `transition_fn` says of a state; nothing where mathy_core cannot tell its terms.
@@ -418,20 +393,9 @@ class MathyEnv(Actions):
         left = env_state.agent.moves_remaining
         return f"{mask.sum():03} | {codes} | {left:02} | {f'{change_reward:.2}':<5} | {line}"
 
-    def print_state(
-        self,
-        env_state: MathyEnvState,
-        action_name: str,
-        token_index: int = -1,
-        change: ExpressionChangeRule | None = None,
-        change_reward: float = 0.0,
-        pretty: bool = False,
-    ) -> None:
-        """Print what `render_state` returns."""
-        print(
-            self.render_state(env_state, action_name, token_index, change, change_reward, pretty),
-            flush=True,
-        )
+    def print_state(self, *shown: Any, **how: Any) -> None:
+        """Print what `render_state` returns for these arguments."""
+        print(self.render_state(*shown, **how), flush=True)
 
     def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
         """Print the episode that has led to a state, a line for each expression."""

@@ -59,6 +59,21 @@ class DrawnMathyEnv(MathyEnv):
         """The text of a problem, and its complexity."""
         raise NotImplementedError
 
+    def transition_fn(
+        self,
+        env_state: MathyEnvState,
+        expression: lib.MathExpression,
+        features: MathyObservation,
+    ) -> TimeStep | None:
+        """A win where the goal is reached."""
+        if not self.is_reached(env_state, expression):
+            return None
+        return termination(features, self.get_win_signal(env_state))
+
+    def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
+        """Whether a state, whose tree of mathy_core is given, is the goal."""
+        raise NotImplementedError
+
 
 class PolySimplify(DrawnMathyEnv):
     """Combine all like terms of a sum, and write each term in its preferred form."""
@@ -70,18 +85,11 @@ class PolySimplify(DrawnMathyEnv):
         keys = [key for key in env_state.root.likes if key is not None]
         return len(set(keys)) == len(keys)
 
-    def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
-    ) -> TimeStep | None:
-        """A win when no terms are like, and all of them are in their preferred form."""
-        if util.has_like_terms(expression):
-            return None
-        if not all(map(util.is_preferred_term_form, util.get_terms(expression))):
-            return None
-        return termination(features, self.get_win_signal(env_state))
+    def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
+        """Whether no terms are like, and all of them are in their preferred form."""
+        return not util.has_like_terms(expression) and all(
+            map(util.is_preferred_term_form, util.get_terms(expression))
+        )
 
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Groups of like terms in a sum, with some that are like no other."""
@@ -218,16 +226,9 @@ class PolyCommuteLikeTerms(PolySimplify):
         """Whether a common factor can be taken out somewhere."""
         return any(byte & marks.DF for byte in env_state.root.marked())
 
-    def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
-    ) -> TimeStep | None:
-        """A win when a common factor can be taken out somewhere."""
-        if self._factor_out.find_node(expression) is None:
-            return None
-        return termination(features, self.get_win_signal(env_state))
+    def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
+        """Whether a common factor can be taken out somewhere."""
+        return self._factor_out.find_node(expression) is not None
 
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """A pair of like terms with others between them and around them."""
@@ -251,13 +252,8 @@ class PolyGroupLikeTerms(PolySimplify):
         keys = [key for key in env_state.root.likes if key is not None]
         return len(set(keys)) < len(keys)
 
-    def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
-    ) -> TimeStep | None:
-        """A win when some terms are like, and all like ones stand side by side."""
+    def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
+        """Whether some terms are like, and all like ones stand side by side."""
         places = _like_places(expression)
         keys = [key for _, key in sorted(places)]
         known = [key for key in keys if key is not None]
@@ -265,9 +261,7 @@ class PolyGroupLikeTerms(PolySimplify):
             key is not None and key != before
             for before, key in zip([None, *keys], keys, strict=False)
         )
-        if runs > len(set(known)) or len(known) == len(set(known)):
-            return None
-        return termination(features, self.get_win_signal(env_state))
+        return bool(runs == len(set(known)) < len(known))
 
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """A pair of like terms with one between them; how hard it is sets the moves."""

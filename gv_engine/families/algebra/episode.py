@@ -9,11 +9,12 @@ import numpy as np
 
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.search import Hint, find_hint
-from gv_engine.families.algebra.world import Token, action_names
+from gv_engine.families.algebra.world import ExpressionWorld, Token, action_names
 from gv_engine.language.expression_frame import ExpressionFrame
+from gv_engine.playing.episode import Told
 
 
-class MathyEpisode:
+class MathyEpisode(Told):
     """Plays a scenario, one episode at a time.
 
     Actions are texts, a rule and a node: `commutative_swap 3`.
@@ -28,7 +29,7 @@ class MathyEpisode:
 
     def __init__(self, scenario: MathyScenario) -> None:
         self.scenario = scenario
-        self.world = scenario.make_world()
+        self.world: ExpressionWorld = scenario.make_world()
         self._names = action_names(self.world.env.rules)
 
     @property
@@ -36,28 +37,6 @@ class MathyEpisode:
         """Every rule at every node there is now, valid or not; those of the first node first."""
         size = self.world.state.root.size
         return tuple(f"{name} {node}" for node in range(size) for name in self._names)
-
-    @property
-    def steps(self) -> int:
-        """Since the reset."""
-        return self.world.steps
-
-    @property
-    def reward(self) -> float:
-        """Of the last step."""
-        return self.world.reward
-
-    @property
-    def total(self) -> float:
-        """The sum of the rewards since the reset."""
-        return self.world.total
-
-    @property
-    def outcome(self) -> str:
-        """Empty, `terminated` or `truncated`."""
-        return (
-            "terminated" if self.world.terminated else "truncated" if self.world.truncated else ""
-        )
 
     @property
     def ending(self) -> str:
@@ -112,13 +91,15 @@ class MathyEpisode:
         self.world.render(frames.append, self.scenario.name, message)
         return frames[-1]
 
-    def row(self) -> Token:
-        """The whole world."""
+    def snapshot(self) -> Token:
+        """The whole world, which is the whole episode."""
         return self.world.snapshot()
 
-    def become(self, row: Token) -> None:
-        """Begin with a world that `row` has returned, maybe in another process."""
-        self.world.restore(row)
+    def restore(self, snapshot: Token) -> None:
+        """Become what a snapshot holds, maybe in another process."""
+        self.world.restore(snapshot)
+
+    row, become = snapshot, restore
 
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole world, equal in every process."""
@@ -130,11 +111,3 @@ class MathyEpisode:
             *(world.outcome, world.decided_by, world.env.rng.bit_generator.state),
         )
         return hashlib.sha256(json.dumps(said, default=int).encode()).hexdigest()[:16]
-
-    def snapshot(self) -> Token:
-        """The whole episode as it is now."""
-        return self.world.snapshot()
-
-    def restore(self, snapshot: Token) -> None:
-        """Become what a snapshot holds."""
-        self.world.restore(snapshot)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import copy
-import operator
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from gv_engine.envs import pictures
+from gv_engine.envs.requests import known_options
+from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.state import NUM_TYPES, TYPE_BUCKETS, edges
-from gv_engine.families.algebra.world import Token
+from gv_engine.families.algebra.world import ExpressionWorld, Token
 from gv_engine.language.errors import nearest
 from gv_engine.language.expression_frame import ExpressionFrame, describe
 from gv_engine.reading.loading import scenario_of
@@ -38,9 +37,6 @@ class Text(pictures.Text):
 
 
 RENDER_MODES = {**pictures.RENDER_MODES, "ansi": f"{__name__}:Text"}
-
-RESET_OPTIONS = ("problem", "max_moves")
-"""What `reset` may be told."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -78,7 +74,24 @@ def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dic
     return spaces.Dict(shown)
 
 
-class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
+class Renderer:
+    """Draws a world in a render mode, through the rendering systems."""
+
+    def __init__(self, mode: str, scenario: MathyScenario, world: ExpressionWorld) -> None:
+        self._picture = pictures.picture(RENDER_MODES[mode], scenario)
+        self._world, self._title = world, scenario.name
+
+    def draw(self, i: int) -> Any:
+        """The world as the render mode has it: (H, W, 3) uint8, str or None."""
+        self._world.render(self._picture.show, self._title)
+        return self._picture.result
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._picture.close()
+
+
+class ExpressionEnv(ScenarioEnv[Observation]):
     """One game of a mathy scenario.
 
     Action `node * rules + rule` applies a rule to a node, counted in order: left operand, node,
@@ -122,12 +135,8 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         observation_representation: str = "dict",
         **consent: Unpack[Consent],
     ) -> None:
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise ValueError(
-                f"render_mode={render_mode!r}: allowed are None and {', '.join(RENDER_MODES)}"
-            )
-        self.scenario = load(scenario, max_steps, **consent)
-        self.render_mode = render_mode
+        super().__init__(render_mode)
+        self.scenario: MathyScenario = load(scenario, max_steps, **consent)
         self.simulation = self.scenario.make_world()
         self.env = self.simulation.env
         self.observation_space = observation_space(  # type: ignore[assignment]  # a Dict
@@ -136,8 +145,10 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         self._representation = observation_representation
         self.num_actions = self.env.max_seq_len * len(self.env.rules)
         self.action_space = spaces.Discrete(self.num_actions)
-        self._picture: pictures.Picture | None = None
-        self._started = False
+
+    @property
+    def _meaning(self) -> str:
+        return f"node * {len(self.env.rules)} + rule"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -153,15 +164,10 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             ValueError: the problem is no expression, is solved, or has more nodes than L; that is
                 no number of moves; or there is no such option.
         """
-        options = options or {}
-        for key in options:
-            if key not in RESET_OPTIONS:
-                raise ValueError(f"no option {key!r}: {nearest(key, RESET_OPTIONS)}")
-        if seed is not None or not self._started:
-            super().reset(seed=seed)
-            self.env.rng = self.np_random
-            self._started = True
-        self.simulation.reset(self.scenario.first_state(self.env, **options))
+        known = known_options(options, "problem", "max_moves")
+        if generator := self._generator(seed):
+            self.env.rng = generator
+        self.simulation.reset(self.scenario.first_state(self.env, **known))
         self._follow()
         return self._observation(), self._info()
 
@@ -172,19 +178,8 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             ValueError: the action is none of the action space, the episode is over, or nothing
                 was reset yet.
         """
-        try:
-            chosen = operator.index(action)
-        except TypeError:
-            chosen = -1
-        if not 0 <= chosen < self.num_actions:
-            raise ValueError(
-                f"action {action!r}: allowed are 0 to {self.num_actions - 1}, node * "
-                f"{len(self.env.rules)} + rule"
-            )
-        if not self._started:
-            raise ValueError("call reset() before the first step()")
         world = self.simulation
-        world.step(chosen)
+        world.step(self._checked(action))
         self._follow()
         return self._observation(), world.reward, world.terminated, world.truncated, self._info()
 
@@ -209,13 +204,9 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
     def _info(self) -> dict[str, Any]:
         world = self.simulation
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
-        if world.decided_by:
+        if world.decided_by in terms:
             terms[world.decided_by] = world.reward
-        told = {}
-        if self.scenario.tells_success:
-            told = {"success": world.success, "is_success": world.success}
-        return {
-            **told,
+        info = {
             "action_mask": self._mask.flatten(),
             "text": world.state.agent.problem,
             "moves_remaining": world.state.agent.moves_remaining,
@@ -224,11 +215,9 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
             "reward_terms": terms,
             "discount": world.discount,
         }
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.scenario.name}, {self.world}>"
-
-    __str__ = __repr__  # which wrappers show
+        if self.scenario.tells_success:
+            info["success"] = info["is_success"] = world.success
+        return info
 
     # ---- the whole state -----------------------------------------------------------------
 
@@ -250,37 +239,8 @@ class ExpressionEnv(gymnasium.Env[Observation, np.int64]):
         token = self.snapshot() if self._started else None
         return _thaw, (self.scenario, self.render_mode, self._representation, token)
 
-    def fork(self) -> ExpressionEnv:
-        """Another environment with the same state and the same future."""
-        return copy.deepcopy(self)
-
-    # ---- pictures ------------------------------------------------------------------------
-
-    def render(self) -> Any:
-        """The written expression, its tree, and what happened, as the render mode says.
-
-        Returns:
-            (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
-
-        Raises:
-            ValueError: nothing was reset yet.
-            NoDisplay: "human", and there is no screen.
-        """
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() needs a render_mode, given to gymnasium.make")
-            return None
-        if not self._started:
-            raise ValueError("call reset() before the first render()")
-        if self._picture is None:
-            self._picture = pictures.picture(RENDER_MODES[self.render_mode], self.scenario)
-        self.simulation.render(self._picture.show, self.scenario.name)
-        return self._picture.result
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
+    def _new_renderer(self, mode: str) -> Renderer:
+        return Renderer(mode, self.scenario, self.simulation)
 
 
 def load(

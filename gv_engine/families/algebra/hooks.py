@@ -7,28 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.families.algebra import examination, gym_env
-from gv_engine.families.algebra.env import SCHEDULE
-from gv_engine.families.algebra.gym_env import ExpressionEnv
+from gv_engine.families.algebra import examination
+from gv_engine.families.algebra.gym_env import ExpressionEnv, load
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
-from gv_engine.families.algebra.world import DRAWING
 from gv_engine.language.expression_frame import ExpressionFrame
-from gv_engine.language.system import RENDERING
 from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.rollouts.policy import Policy, load_policy
-from gv_engine.rollouts.rollout import num_actions
+
+make_env = ExpressionEnv
+limited = load
 
 
 def read(document: Document) -> MathyScenario:
     """The scenario of a document."""
     return MathyScenario.read(document, {})
-
-
-def make_env(scenario: MathyScenario, **options: Any) -> ExpressionEnv:
-    """Its Gymnasium environment."""
-    return ExpressionEnv(scenario, **options)
 
 
 def make_vector_env(
@@ -43,7 +37,7 @@ def frames(
 ) -> Iterator[ExpressionFrame]:
     """What is to be seen of an episode."""
     env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
-    return _frames(env, load_policy(policy, 1, num_actions(env)), seed, steps)
+    return _frames(env, load_policy(policy, 1, env.num_actions), seed, steps)
 
 
 def _frames(
@@ -63,11 +57,6 @@ def _frames(
         yield mirror.frame("")
 
 
-def limited(scenario: MathyScenario, max_steps: int | None) -> MathyScenario:
-    """The scenario with another limit of steps; its episodes end by themselves."""
-    return gym_env.load(scenario, max_steps)
-
-
 def size(scenario: MathyScenario) -> str:
     """The nodes of the first problem."""
     env = scenario.make_env()
@@ -77,7 +66,7 @@ def size(scenario: MathyScenario) -> str:
 
 def systems(scenario: MathyScenario) -> Systems:
     """The systems in their order."""
-    return [(scenario.name, listed({**SCHEDULE, RENDERING: DRAWING}))]
+    return [(scenario.name, listed(scenario.order))]
 
 
 def examine(scenario: MathyScenario, episodes: int, seed: int, limit: float) -> Examination:

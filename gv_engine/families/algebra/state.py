@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -40,32 +41,23 @@ START = (-1, -1)
 """The action of a history's first entry."""
 
 
+@dataclass(slots=True)
 class MathyAgentState:
-    """Where an episode stands.
+    """Where an episode stands."""
 
-    Attributes:
-        problem: the expression.
-        moves_remaining: until the episode is lost.
-        problem_type: namespace of the environment.
-        reward: of the last move.
-        history: expressions and the moves that led to them; the start as it was written first.
-    """
+    moves_remaining: int
+    """Until the episode is lost."""
+    problem: str
+    """The expression."""
+    problem_type: str = "mathy.unknown"
+    """Namespace of the environment."""
+    reward: float = 0.0
+    """Of the last move."""
+    history: tuple[MathyEnvStateStep, ...] = ()
+    """Expressions and the moves that led to them; the start as it was written first."""
 
-    __slots__ = ("history", "moves_remaining", "problem", "problem_type", "reward")
-
-    def __init__(
-        self,
-        moves_remaining: int,
-        problem: str,
-        problem_type: str = "mathy.unknown",
-        reward: float = 0.0,
-        history: tuple[MathyEnvStateStep, ...] | None = None,
-    ) -> None:
-        self.moves_remaining = moves_remaining
-        self.problem = problem
-        self.problem_type = problem_type
-        self.reward = reward
-        self.history = (MathyEnvStateStep(problem, START),) if history is None else history
+    def __post_init__(self) -> None:
+        self.history = self.history or (MathyEnvStateStep(self.problem, START),)
 
 
 def check_moves(max_moves: object) -> None:
@@ -124,25 +116,23 @@ class MathyEnvState:
     def after(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
         """The state after a move that has given this expression."""
         agent = self.agent
-        made = MathyEnvState.__new__(MathyEnvState)
-        made.agent = MathyAgentState(
-            agent.moves_remaining - 1,
-            text,
-            agent.problem_type,
-            agent.reward,
-            (*agent.history, MathyEnvStateStep(text, action)),
+        left, history = agent.moves_remaining - 1, (*agent.history, MathyEnvStateStep(text, action))
+        return self._with(
+            MathyAgentState(left, text, agent.problem_type, agent.reward, history), root
         )
-        made.max_moves = self.max_moves
-        made._root = root
-        made._mask = made._over = None
-        return made
 
     def without_moves(self) -> MathyEnvState:
         """The same state, but for the moves that are left: none."""
         agent = self.agent
-        made = MathyEnvState(agent.problem, self.max_moves)
-        made.agent = MathyAgentState(0, agent.problem, agent.problem_type, -1.0, agent.history)
-        made._root, made._mask, made._over = self._root, self._mask, True
+        lost = MathyAgentState(0, agent.problem, agent.problem_type, -1.0, agent.history)
+        return self._with(lost, self._root, self._mask, over=True)
+
+    def _with(
+        self, agent: MathyAgentState, root: Node | None, mask: Any = None, over: bool | None = None
+    ) -> MathyEnvState:
+        made = MathyEnvState.__new__(MathyEnvState)
+        made.agent, made.max_moves = agent, self.max_moves
+        made._root, made._mask, made._over = root, mask, over
         return made
 
     @property
@@ -154,12 +144,10 @@ class MathyEnvState:
         return min(1.0, max(0.0, used))
 
     def __getstate__(self) -> tuple[Any, ...]:
-        agent = self.agent
-        return self.max_moves, tuple(getattr(agent, name) for name in _FIELDS), self._over
+        return self.max_moves, self.agent, self._over
 
     def __setstate__(self, kept: tuple[Any, ...]) -> None:
-        self.max_moves, agent, self._over = kept
-        self.agent = MathyAgentState(**dict(zip(_FIELDS, agent, strict=True)))
+        self.max_moves, self.agent, self._over = kept
         self._root = self._mask = None
 
     def __eq__(self, other: object) -> bool:
@@ -174,9 +162,6 @@ class MathyEnvState:
         agent = self.agent
         left = f"{agent.moves_remaining} of {self.max_moves} moves left"
         return f"<MathyEnvState {agent.problem!r}, {left}>"
-
-
-_FIELDS = ("moves_remaining", "problem", "problem_type", "reward", "history")
 
 
 class MathyObservation(NamedTuple):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,7 @@ from gv_engine.families.algebra.expression import (
     POWER,
     SUBTRACT,
     VARIABLE,
+    Kind,
     Node,
 )
 
@@ -59,12 +61,8 @@ def _value(node: Node, point: Mapping[str, Any]) -> Any:
     if kind is VARIABLE:
         return point[str(node.value)]
     one, two = ([_value(child, point) for child in node.children()] * 2)[:2]
-    if kind is ADD:
-        return one + two
-    if kind is MULTIPLY:
-        return one * two
-    if kind is SUBTRACT:
-        return one - two
+    if kind in _PLAIN:
+        return _PLAIN[kind](one, two)
     if kind is DIVIDE:
         exact = not isinstance(one, float | complex) and not isinstance(two, float | complex)
         return Fraction(one) / Fraction(two) if exact else one / two
@@ -81,6 +79,13 @@ def _value(node: Node, point: Mapping[str, Any]) -> Any:
     if kind is EQUAL:
         raise ValueError("an equation holds or does not")
     return kind().operate(float(one))  # type: ignore[attr-defined]  # a function
+
+
+_PLAIN: dict[Kind, Callable[[Any, Any], Any]] = {
+    ADD: operator.add,
+    MULTIPLY: operator.mul,
+    SUBTRACT: operator.sub,
+}
 
 
 def _bits(value: Any) -> int:

@@ -8,25 +8,27 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
+from gv_engine.envs.requests import at_least
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, masked
 from gv_engine.families.algebra.chunk import Chunk, Finished, Remote, Shown
 from gv_engine.families.algebra.gym_env import ExpressionEnv, Observation, load
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.world import Token
-from gv_engine.language.errors import nearest
 from gv_engine.reading.trust import Consent
 
 Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
 
-class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
+class ExpressionVectorEnv(ScenarioVectorEnv[Observation]):
     """N games of one scenario, stepped together.
 
     Game i of `reset(seed=s)` is that of an `ExpressionEnv` with `seed=s+i`. Observations, rewards
-    and flags are arrays over the games, fresh at every step, and so is what `info` holds.
+    and flags are arrays over the games, fresh at every step, and so is what `info` holds: that of
+    the games, `final_obs` and `final_info` where a SAME_STEP reset has just ended an episode, and
+    `episode`, if `episode_statistics` are asked for, as in a `GridVectorEnv`.
 
     Several processes share the games among them. They are spawned, so that a script that asks for
     them keeps what it does below `if __name__ == "__main__":`.
@@ -39,6 +41,7 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             is then in `info["final_obs"]`) or DISABLED (`reset` with
             `options={"reset_mask": (N,) bool}` does it).
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per game.
+        episode_statistics: whether `info` holds return, length and success of episodes that end.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -47,6 +50,9 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
 
     world = "object"
     """Expressions are always stepped as objects."""
+
+    metadata = ExpressionEnv.metadata
+    called = "game"
 
     recorded = ("nodes", "values", "mask", "time")
     """What rollouts keep of observations: not the environment's mark, which never changes."""
@@ -61,27 +67,17 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         observation_representation: str = "dict",
+        episode_statistics: bool = False,
         **consent: Unpack[Consent],
     ) -> None:
-        if num_envs < 1 or processes < 1:
-            raise ValueError(
-                f"num_envs={num_envs}, processes={processes}: at least one of each is needed"
-            )
-        if render_mode not in (None, "rgb_array", "ansi"):
-            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
-        self.scenario = load(scenario, max_steps, **consent)
-        self.num_envs = num_envs
-        self.render_mode = render_mode
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**ExpressionEnv.metadata, "autoreset_mode": self.autoreset_mode}
+        processes = at_least(1, processes=processes)
+        super().__init__(num_envs, autoreset_mode, render_mode)
+        self.scenario: MathyScenario = load(scenario, max_steps, **consent)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
+        self.num_actions = one.num_actions
         self.single_action_space = one.action_space
         self.single_observation_space = one.observation_space
-        self.action_space = batch_space(one.action_space, num_envs)
-        self.observation_space = batch_space(one.observation_space, num_envs)
-        self._last = one.num_actions - 1
-        self._started = False
-        self._all = np.ones(num_envs, np.bool_)
+        self._statistics = episode_statistics
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         options = self.scenario, render_mode, None, observation_representation
         sizes = np.diff(self._cuts).tolist()
@@ -96,10 +92,6 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
     def labels(self) -> dict[str, list[str]]:
         """What the numbers of rules stand for."""
         return {"rule_names": [rule.name for rule in self.scenario.make_env().rules]}
-
-    def __repr__(self) -> str:
-        games = f"{self.num_envs} games"
-        return f"<{type(self).__name__} {self.scenario.name}, {games}, {self.world}>"
 
     def reset(
         self,
@@ -116,27 +108,10 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         Raises:
             ValueError: seeds or mask have another length, or there is no such option.
         """
-        for key in options or {}:
-            if key != "reset_mask":
-                raise ValueError(f"no option {key!r}: {nearest(key, ['reset_mask'])}")
-        seeds: list[int | None]
-        if seed is None or isinstance(seed, int | np.integer):
-            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
-        else:
-            seeds = list(seed)
-        if len(seeds) != self.num_envs:
-            raise ValueError(f"{len(seeds)} seeds for {self.num_envs} games")
-        chosen = np.asarray((options or {}).get("reset_mask", self._all))
-        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
-            raise ValueError(
-                f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "
-                f"({self.num_envs},) bool"
-            )
-        if not self._started:
-            chosen = self._all
+        seeds, chosen = self._asked(seed, options)
         self._started = True
         shown = self._ask("reset", seeds, chosen)
-        return shown.observation, self._named(shown.info)
+        return shown.observation, masked(shown.info, self._all)
 
     def step(self, actions: ArrayLike) -> Step:
         """Apply a rule in every game.
@@ -148,22 +123,13 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
             ValueError: an action is none of the action space, a game is over and does not begin
                 anew by itself, or nothing was reset yet.
         """
-        if not self._started:
-            raise ValueError("call reset() before the first step()")
-        given = np.asarray(actions)
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
-                f"({self.num_envs},) integers"
-            )
-        if given.min() < 0 or given.max() > self._last:
-            wrong = int(np.flatnonzero((given < 0) | (given > self._last))[0])
-            raise ValueError(
-                f"action {given[wrong]} of game {wrong}: allowed are 0 to {self._last}"
-            )
-        shown = self._ask("step", given)
-        info = self._named(shown.info)
+        shown = self._ask("step", self._checked(actions))
+        info = masked(shown.info, self._all)
         self._add_final(info, shown.finished)
+        ended = shown.terminated | shown.truncated
+        if self._statistics and ended.any():
+            success = info.get("success", ended)
+            self._add_episode(info, ended, shown.returns, shown.lengths, success)
         return shown.observation, shown.reward, shown.terminated, shown.truncated, info
 
     def _ask(self, what: str, *arguments: Any) -> Shown:
@@ -180,14 +146,6 @@ class ExpressionVectorEnv(VectorEnv[Observation, NDArray[np.int64], Any]):
         if failures:
             raise failures[0]
         return Shown.joined(answers, self._cuts)
-
-    def _named(self, info: dict[str, Any]) -> dict[str, Any]:
-        """With a mask beside every key, as Gymnasium has it."""
-        named = {}
-        for key, value in info.items():
-            named[key] = self._named(value) if isinstance(value, dict) else value
-            named[f"_{key}"] = self._all
-        return named
 
     def _add_final(self, info: dict[str, Any], finished: list[Finished]) -> None:
         """What SAME_STEP resets have just replaced."""

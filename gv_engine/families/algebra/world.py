@@ -13,7 +13,7 @@ import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
 from gv_engine.families.algebra import written
-from gv_engine.families.algebra.env import SCHEDULE, MathyEnv
+from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.families.algebra.library import BaseRule, expressions
 from gv_engine.families.algebra.move import Move
@@ -23,53 +23,39 @@ from gv_engine.families.algebra.types import Action, is_terminal_transition
 from gv_engine.language.component import NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
-from gv_engine.language.system import (
-    RENDERING,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    Phase,
-    marked,
-)
+from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
 from gv_engine.worlds.bound_call import BoundCall
-from gv_engine.worlds.bound_scenario import SystemProcessor, processor
 from gv_engine.worlds.esper_context import EsperContext
-from systems.algebra import draw_expression
 
 TRUNCATED_AFTER = 3
 """An episode is cut off after so many times the moves that it allows."""
 
-DRAWING = (Call(marked(draw_expression).system, {}),)
 
+class AlgebraProcessor(esper.Processor):
+    """Runs one system when its phase is processed; one subclass each, as esper keys by class."""
 
-class JudgingProcessor(SystemProcessor):
-    """Asks its system only if none before it has decided."""
+    def __init__(self, world: ExpressionWorld, phase: Phase, call: BoundCall) -> None:
+        self.world, self.phase, self.call = world, phase, call
 
     def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is self.phase and self.world.verdict is None:
-            super().process(phase)
-            self.world.decided_by = self.bound.call.name
+        # the first that decides is the last that is asked; pictures are drawn after that, too
+        if phase is self.phase and (phase is RENDERING or self.world.verdict is None):
+            self.world.run(self.call, *leading)
 
 
-_PROCESSORS = {TERMINATING: JudgingProcessor, REWARD: JudgingProcessor}
+_STANDING = (
+    *("state", "action", "decided_by", "steps", "total", "reward", "discount"),
+    *("terminated", "truncated", "success"),
+)
+"""Attributes of a world that stand for its episode."""
 
 
 @dataclass(frozen=True)
 class Token:
     """The whole of a world at one time, for `ExpressionWorld.restore`; not to be looked into."""
 
-    state: MathyEnvState
+    standing: Mapping[str, Any]
     generator: Mapping[str, Any]
-    steps: int
-    total: float
-    reward: float
-    terminated: bool
-    truncated: bool
-    success: bool
-    decided_by: str
-    action: tuple[int, int]
-    discount: float
     identities: tuple[int, ...]
     changed: frozenset[int]
 
@@ -107,9 +93,10 @@ class ExpressionWorld(Move):
         self._numbers = itertools.count(1)  # of identities
         self._clear()
         with self.context:
-            for phase, calls in {**SCHEDULE, RENDERING: DRAWING}.items():
+            for phase, calls in env.order.items():
                 for call in calls:
-                    esper.add_processor(processor(world, call, phase, _PROCESSORS))
+                    kind = type(call.call.name, (AlgebraProcessor,), {})
+                    esper.add_processor(kind(world, phase, call))
 
     def _clear(self) -> None:
         self.steps = 0
@@ -163,7 +150,8 @@ class ExpressionWorld(Move):
         """How the episode ended, for the player; empty while it goes on."""
         if not (self.terminated or self.truncated):
             return ""
-        by = [call for call in SCHEDULE[TERMINATING] if call.name == self.decided_by]
+        calls = (bound.call for bound in self.env.order[TERMINATING])
+        by = [call for call in calls if call.name == self.decided_by]
         success = self._success.call if self._success and self.success else None
         return ending(success, self.truncated, by)
 
@@ -277,21 +265,9 @@ class ExpressionWorld(Move):
         with self.context:
             numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
             changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
-        return Token(
-            self.state,
-            self.env.rng.bit_generator.state,
-            self.steps,
-            self.total,
-            self.reward,
-            self.terminated,
-            self.truncated,
-            self.success,
-            self.decided_by,
-            self.action,
-            self.discount,
-            tuple(numbers),
-            frozenset(changed),
-        )
+        standing = {name: getattr(self, name) for name in _STANDING}
+        generator = self.env.rng.bit_generator.state
+        return Token(standing, generator, tuple(numbers), frozenset(changed))
 
     def restore(self, token: Token) -> None:
         """Become the world that a snapshot was taken of; it has the same future.
@@ -301,13 +277,9 @@ class ExpressionWorld(Move):
         """
         if not isinstance(token, Token):
             raise TypeError(f"found a {type(token).__name__}, expected what snapshot() returned")
-        self.begin(token.state, token.action)
+        self.begin(token.standing["state"], token.standing["action"])
+        vars(self).update(token.standing)
         self.env.rng.bit_generator.state = token.generator
-        self.steps, self.total, self.reward = token.steps, token.total, token.reward
-        self.terminated, self.truncated = token.terminated, token.truncated
-        self.success = token.success
-        self.decided_by = token.decided_by
-        self.discount = token.discount
         self._forget()
         if token.identities:
             with self.context:

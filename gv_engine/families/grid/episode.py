@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS, WAIT, action_name
 from gv_engine.language.system import REWARD, SUCCESS, TERMINATING, TRANSITION
+from gv_engine.playing.episode import Told
 from gv_engine.playing.meaning import digest_of_row
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
 
-class GridEpisode:
+class GridEpisode(Told):
     """Plays a scenario in an object world; see `gv_engine.playing.episode.Episode`.
 
     Attributes:
@@ -34,29 +35,9 @@ class GridEpisode:
         self.actions = tuple(ACTIONS[number] for number in scenario.actions)
         self.wait = action_name(WAIT) if _knows_columns_only(scenario) else ""
         self._simulation = Simulation(scenario)
+        self.world = self._simulation.world
         self._grid = np.zeros((*scenario.area.shape, 3), np.uint8)
         self._item = np.zeros(3, np.uint8)
-
-    @property
-    def steps(self) -> int:
-        """Since the reset."""
-        return self._simulation.world.steps
-
-    @property
-    def reward(self) -> float:
-        """Of the last step."""
-        return self._simulation.world.reward
-
-    @property
-    def total(self) -> float:
-        """The sum of the rewards since the reset."""
-        return self._simulation.world.total
-
-    @property
-    def outcome(self) -> str:
-        """Empty, `terminated` or `truncated`."""
-        world = self._simulation.world
-        return "terminated" if world.terminated else "truncated" if world.truncated else ""
 
     @property
     def ending(self) -> str:

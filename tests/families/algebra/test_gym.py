@@ -276,8 +276,40 @@ def test_only_those_that_are_asked_for_begin_anew():
         several.step([0])
     with pytest.raises(ValueError, match="action 896 of game 1"):
         several.step([0, 896, 0])
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="num_envs=0: allowed are whole numbers from 1 on"):
         ExpressionVectorEnv(EASY, 0)
+    with pytest.raises(ValueError, match="processes=0: allowed are whole numbers from 1 on"):
+        ExpressionVectorEnv(EASY, 1, processes=0)
+    with pytest.raises(ValueError, match="allowed are 'NextStep', 'SameStep', 'Disabled'"):
+        ExpressionVectorEnv(EASY, 1, autoreset_mode="Sometimes")
+    with pytest.raises(ValueError, match="seed=-1: allowed are whole numbers from 0 on"):
+        several.reset(seed=-1)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_statistics_of_episodes(mode, processes):
+    several = ExpressionVectorEnv(
+        {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3},
+        2,
+        autoreset_mode=mode,
+        processes=processes,
+        episode_statistics=True,
+    )
+    try:
+        several.reset(seed=0)
+        assert "episode" not in several.step([24, 0])[4]
+        info = several.step([7, 0])[4]
+        assert info["_episode"].tolist() == [True, False]
+        assert info["episode"]["r"].tolist() == [1.51, 0.0]
+        assert info["episode"]["l"].tolist() == [2, 0]
+        assert "s" not in info["episode"]
+        assert "episode" not in several.step([24, 0])[4]
+    finally:
+        several.close()
+    made = ExpressionVectorEnv(EASY, 1, max_steps=1, episode_statistics=True)
+    made.reset(seed=0)
+    assert made.step([0])[4]["episode"]["s"].tolist() == [False]
 
 
 def test_it_is_drawn_as_text():

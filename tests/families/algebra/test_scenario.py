@@ -336,6 +336,134 @@ def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
     assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
 
 
+# ---- the order of systems ---------------------------------------------------------------------
+
+SYSTEMS = """
+from gv_engine.language.system import REWARD, TRANSITION, system
+
+
+@system(REWARD)
+def brevity(w, agent, each: float = 0.5):
+    w.score(-each * w.state.root.size)
+
+
+@system(TRANSITION)
+def give_in(w, agent):
+    w.end(-7.0)
+
+
+@system(REWARD)
+def broken(w, agent):
+    raise KeyError("mine")
+
+
+@system(REWARD)
+def nested(w, agent, terminating_function):
+    pass
+
+
+def plain(w, agent):
+    pass
+"""
+
+
+def ordered(folder: Path, **keys: Any) -> ExpressionEnv:
+    """A game of 4x + 2x with these lists of systems."""
+    (folder / "own.py").write_text(SYSTEMS)
+    level = {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x"}
+    env = ExpressionEnv(load_scenario({**level, **keys}, folder=folder))  # type: ignore[arg-type]
+    env.reset(seed=0)
+    return env
+
+
+SWAP, FACTOR = 22, 24
+ENDS = ["refuse", "outgrow", "reach_goal", "run_out_of_moves", "go_in_circles"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "action", "reward", "by"),
+    [
+        ({}, FACTOR, 0.01, "helpful_move"),
+        # left out
+        ({"reward_functions": ["spend_time"]}, FACTOR, -0.01, "spend_time"),
+        ({"reward_functions": []}, FACTOR, 0.0, ""),
+        ({"terminating_functions": ENDS[1:]}, 0, 0.01, "helpful_move"),
+        # in another order
+        ({"reward_functions": ["spend_time", "helpful_move"]}, FACTOR, -0.01, "spend_time"),
+        # added, with what they take
+        ({"reward_functions": ["./own.py:brevity", "spend_time"]}, FACTOR, -2.5, "brevity"),
+        (
+            {"reward_functions": [{"name": "./own.py:brevity", "each": 2}]},
+            *(FACTOR, -10.0, "brevity"),
+        ),
+        ({"transition_functions": ["apply_rule", "./own.py:give_in"]}, SWAP, -7.0, "give_in"),
+        (
+            {
+                "transition_functions": ["apply_rule", "./own.py:give_in"],
+                "terminating_functions": ["reach_goal"],  # is not asked any more
+            },
+            *(SWAP, -7.0, "give_in"),
+        ),
+    ],
+)
+def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward, by):
+    env = ordered(tmp_path, **keys)
+    _, given, terminated, _, info = env.step(action)
+    assert (given, info["decided_by"], terminated) == (reward, by, by == "give_in")
+    assert sum(info["reward_terms"].values()) == (0 if by == "give_in" else reward)
+    assert tuple(info["reward_terms"]) == env.scenario.reward_names
+    # functions from state to state say the same
+    state = env.scenario.first_state(env.scenario.make_env())
+    assert env.scenario.make_env().get_next_state(state, action)[1].reward == reward
+
+
+def test_a_file_that_names_no_systems_has_those_of_ours():
+    ours = load("mathy-poly-simplify")
+    silent = load({"family": "mathy", "environment": "PolySimplify"})
+    assert ours.order == silent.order
+    for key in ("transition_functions", "terminating_functions", "reward_functions"):
+        assert f"{key}: [" in ours.document.text
+
+
+def test_what_is_left_out_does_nothing(tmp_path):
+    env = ordered(tmp_path, transition_functions=[])
+    assert env.step(FACTOR)[4]["text"] == "4x + 2x"
+
+
+@pytest.mark.parametrize(
+    ("systems", "said"),
+    [
+        (["reach_exit"], "no reward function 'reach_exit' (allowed: revisit, helpful_move, "),
+        (["solve"], "no reward function 'solve'"),
+        (["refuse"], "no reward function 'refuse'"),
+        (["helpful"], "did you mean 'helpful_move'"),
+        (["./own.py:plain"], "plain is no system; decorate it with @system(REWARD)"),
+        (["./own.py:give_in"], "is a TRANSITION system, but listed for REWARD"),
+        ([{"name": "./own.py:brevity", "eech": 1}], "brevity takes no 'eech'; did you mean 'each'"),
+        (
+            [{"name": "./own.py:nested", "terminating_function": "refuse"}],
+            "own.py:20) remembers something or takes other functions",
+        ),
+        ("revisit", "reward_functions: found 'revisit', expected a list"),
+    ],
+)
+def test_systems_that_are_none_of_algebra(tmp_path, systems, said):
+    with pytest.raises(ScenarioError) as raised:
+        ordered(tmp_path, reward_functions=systems)
+    assert said in str(raised.value)
+
+
+def test_a_system_that_fails_is_named_with_its_line(tmp_path, capsys):
+    (tmp_path / "own.py").write_text(SYSTEMS)
+    made = tmp_path / "one.yaml"
+    made.write_text(
+        "family: mathy\nenvironment: PolySimplify\nreward_functions: [./own.py:broken]\n"
+    )
+    assert main(["rollout", str(made), "--episodes", "1", "--policy", "valid"]) > 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "own.py:17: KeyError: 'mine'" in line
+
+
 # ---- commands ----------------------------------------------------------------------------------
 
 

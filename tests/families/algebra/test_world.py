@@ -14,13 +14,17 @@ import pytest
 from components.algebra import Changed, Constant, Identity, InOrder, Operator, Variable
 from gv_engine.families.algebra import (
     ENVIRONMENTS,
+    EnvRewards,
     ExpressionWorld,
     MathyEnv,
     MathyEnvState,
     PolySimplify,
+    termination,
 )
 from gv_engine.families.algebra.episode import MathyEpisode
+from gv_engine.families.algebra.order import SUCCESSES
 from gv_engine.language.expression_frame import ExpressionFrame, describe
+from gv_engine.language.system import Call
 from gv_engine.reading.loading import load_scenario
 
 CA, CS, DM, DF, AG = range(5)
@@ -221,6 +225,62 @@ def test_changed_is_a_mark_of_the_last_rule_only():
     made.step((CS, 7))
     with made.context:
         assert len(list(esper.get_component(Changed))) == 1
+
+
+# ---- what the systems say ----------------------------------------------------------------------
+
+
+def test_a_refused_move_leaves_what_is_to_come_as_it_was():
+    made = world("4x + 2x")
+    made.step((CS, 0))
+    assert (made.decided_by, made.reward, made.discount) == ("refuse", -0.5, 1.0)
+    made.step((CS, 3))
+    assert (made.decided_by, made.discount) == ("spend_time", 0.99)
+
+
+@pytest.mark.parametrize(("room", "lost"), [(7, False), (6, True)])
+def test_what_just_fits_has_not_outgrown_its_room(room, lost):
+    made = world("4x + 2x", PolySimplify(max_seq_len=room))
+    made.step((CS, 3))
+    assert (made.terminated, made.decided_by == "outgrow") == (lost, lost)
+
+
+def test_nodes_are_constants_variables_and_operators():
+    made = world("4x + -y")
+    kinds = [(node.text, node.kind) for node in frame(made).nodes]
+    assert kinds[:3] == [("4", "constant"), ("*", "operator"), ("x", "variable")]
+    assert {kind for _, kind in kinds[3:]} == {"operator", "variable"}
+
+
+class Paid(PolySimplify):
+    """Over after any move, and worth what it is told."""
+
+    worth = 0.0
+
+    def may_decide(self, env_state):
+        return True
+
+    def transition_fn(self, env_state, expression, features):
+        return termination(features, self.worth)
+
+
+@pytest.mark.parametrize(("worth", "won"), [(0.5, True), (0.0, False), (-0.5, False)])
+def test_a_goal_is_reached_where_the_environment_pays_for_it(worth, won):
+    env = Paid()
+    env.worth = worth
+    made = ExpressionWorld(env, success=Call(SUCCESSES["solve"], {}))
+    made.reset(MathyEnvState("4x + 2x", 20))
+    made.step((CS, 3))
+    assert (made.decided_by, made.terminated, made.success) == ("reach_goal", True, won)
+
+
+def test_a_loss_that_pays_is_no_success():
+    env = PolySimplify(rewards=EnvRewards(lose=0.5))
+    made = ExpressionWorld(env, success=Call(SUCCESSES["solve"], {}))
+    made.reset(MathyEnvState("4x + 2x", 1))
+    made.step((CS, 3))
+    assert (made.decided_by, made.terminated, made.reward) == ("run_out_of_moves", True, 0.5)
+    assert not made.success
 
 
 # ---- episodes for games ------------------------------------------------------------------------

@@ -1,0 +1,78 @@
+"""What callers ask of environments, checked: numbers, options, seeds and modes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gymnasium.vector import AutoresetMode
+
+from gv_engine.language.errors import nearest
+
+
+def at_least(least: int, **given: Any) -> int:
+    """The one number that is given, by its name.
+
+    Raises:
+        ValueError: it is no whole number, or less.
+    """
+    ((name, value),) = given.items()
+    try:
+        number = -1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = -1
+    if number < least:
+        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {least} on")
+    return number
+
+
+def known_options(options: Any, *names: str) -> dict[str, Any]:
+    """The options of a reset, all of them known.
+
+    Raises:
+        ValueError: one is not, or they are no mapping.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"options={options!r}: allowed are a dictionary and None")
+    for name in options:
+        if name not in names:
+            known = nearest(name, names) if names else "allowed are none here"
+            raise ValueError(f"reset: no option {name!r}: {known}")
+    return dict(options)
+
+
+def seeds_of(seed: int | Sequence[int | None] | None, count: int, what: str) -> list[int | None]:
+    """The seed of each of so many worlds: `seed + i`, or `seed[i]`; None for none.
+
+    Args:
+        what: the worlds are called.
+
+    Raises:
+        ValueError: one is no whole number from 0 on, or there are more or fewer than worlds.
+    """
+    if seed is None:
+        return [None] * count
+    if not isinstance(seed, Iterable):
+        first = at_least(0, seed=seed)
+        return [first + i for i in range(count)]
+    given = enumerate(seed)
+    seeds = [None if s is None else at_least(0, **{f"seed[{i}]": s}) for i, s in given]
+    if len(seeds) != count:
+        raise ValueError(f"{len(seeds)} seeds for {count} {what}s")
+    return seeds
+
+
+def autoreset_mode_of(given: AutoresetMode | str) -> AutoresetMode:
+    """The mode of a name.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    modes = [mode.value for mode in AutoresetMode]
+    if given not in (*AutoresetMode, *modes):
+        names = ", ".join(map(repr, modes))
+        raise ValueError(f"autoreset_mode={given!r}: allowed are {names}")
+    return AutoresetMode(given)

@@ -1,0 +1,140 @@
+"""What vector environments of all families have in common: many worlds of one scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, TypeVar
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from gv_engine.envs.requests import at_least, autoreset_mode_of, known_options, seeds_of
+from gv_engine.reading.families import AnyScenario
+
+_Observation = TypeVar("_Observation")
+
+
+class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
+    """N worlds of one scenario. Families add the worlds, their spaces and how they are drawn.
+
+    Args:
+        num_envs: N.
+        autoreset_mode: when a finished world begins anew.
+        render_mode: "rgb_array", "ansi" or None.
+
+    Attributes:
+        scenario: what is played.
+        world: "compiled" or "object": what steps, in the end.
+        num_actions: of the action space of one.
+        called: what messages call a world.
+
+    Raises:
+        ValueError: a number is too small, or there is no such mode.
+    """
+
+    scenario: AnyScenario
+    world: str
+    num_actions: int
+    called = "world"
+
+    def __init__(
+        self, num_envs: int, autoreset_mode: AutoresetMode | str, render_mode: str | None
+    ) -> None:
+        self.num_envs = at_least(1, num_envs=num_envs)
+        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
+        if render_mode not in (None, "rgb_array", "ansi"):
+            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
+        self.render_mode = render_mode
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self._all = np.ones(self.num_envs, np.bool_)
+        self._all.flags.writeable = False
+        self._started = False
+
+    # a space of all worlds takes as much memory as all that they show, so that it waits for a use
+
+    @cached_property
+    def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # an attribute there
+        """One action for each world."""
+        return batch_space(self.single_action_space, self.num_envs)
+
+    @cached_property
+    def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
+        """What all worlds show."""
+        return batch_space(self.single_observation_space, self.num_envs)
+
+    def __repr__(self) -> str:
+        worlds = f"{self.num_envs:,} {self.called}s"
+        return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
+
+    def _asked(
+        self, seed: int | Sequence[int | None] | None, options: dict[str, Any] | None
+    ) -> tuple[list[int | None], NDArray[np.bool_]]:
+        """What a reset is asked for: the seed of every world, and (N,) which begin anew.
+
+        Raises:
+            ValueError: seeds or mask have another length or kind, or an option is not known.
+        """
+        seeds = seeds_of(seed, self.num_envs, self.called)
+        asked = known_options(options, "reset_mask").get("reset_mask")
+        chosen = self._all if asked is None else np.asarray(asked)
+        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
+            raise ValueError(
+                f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "
+                f"({self.num_envs},) bool"
+            )
+        return seeds, chosen if self._started else self._all
+
+    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
+        """(N,) numbers of actions.
+
+        Raises:
+            ValueError: an action is none of the action space, or nothing was reset yet.
+        """
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        given = np.asarray(actions)
+        last = self.num_actions - 1
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
+                f"({self.num_envs},) integers"
+            )
+        if given.min() < 0 or given.max() > last:
+            wrong = int(np.flatnonzero((given < 0) | (given > last))[0])
+            raise ValueError(
+                f"action {given[wrong]} of {self.called} {wrong}: allowed are 0 to {last}"
+            )
+        return np.ascontiguousarray(given, np.int64)
+
+    def _add_episode(
+        self,
+        info: dict[str, Any],
+        ended: NDArray[np.bool_],
+        returns: NDArray[np.float64],
+        lengths: NDArray[np.int64],
+        success: NDArray[np.bool_],
+    ) -> None:
+        """Return, length and success of the episodes that have just ended."""
+        episode = {"r": np.where(ended, returns, 0.0), "l": np.where(ended, lengths, 0)}
+        if self.scenario.tells_success:
+            episode["s"] = ended & success
+        info |= masked({"episode": episode}, ended, deep=False)
+
+
+def masked(info: dict[str, Any], which: NDArray[np.bool_], deep: bool = True) -> dict[str, Any]:
+    """An info with the key `_name` beside every `name`, as Gymnasium has it.
+
+    Args:
+        which: (N,) the worlds that the info is about.
+        deep: whether keys of mappings within it have one, too.
+    """
+    found = {}
+    for name, value in info.items():
+        nested = deep and isinstance(value, dict)
+        found[name] = masked(value, which) if nested else value
+        found[f"_{name}"] = which
+    return found
