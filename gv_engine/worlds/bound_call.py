@@ -28,6 +28,7 @@ class BoundCall:
         self._remembered = call.bound(self._remember) if self._remember else ()
         self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
+        self._given = (AGENT, *self._arguments)  # where nothing else comes between
         self._nested: dict[int, Nested] = {
             position: _bind(argument)
             for position, argument in enumerate(self._arguments)
@@ -57,19 +58,24 @@ class BoundCall:
 
     def run(self, w: Any, *leading: Any) -> Any:
         """Call the function in a world; `leading` comes before its parameters, such as a view."""
-        arguments = self._arguments
-        if self._nested:
-            results = list(arguments)
-            for position, nested in self._nested.items():
-                several = tuple(call.run(w) for call in _each(nested))
-                results[position] = several if isinstance(nested, tuple) else several[0]
-            arguments = tuple(results)
+        given = self._given
+        if leading or self._was or self._nested:
+            arguments = self._results(w) if self._nested else self._arguments
+            given = (AGENT, *self._was, *leading, *arguments)
         try:
-            self._result = self._function(w, AGENT, *self._was, *leading, *arguments)
+            self._result = self._function(w, *given)
         except Exception as error:
             self._system.blame(error)
             raise
         return self._result
+
+    def _results(self, w: Any) -> list[Any]:
+        """The arguments, with results in place of what is nested in them."""
+        results = list(self._arguments)
+        for position, nested in self._nested.items():
+            several = tuple(call.run(w) for call in _each(nested))
+            results[position] = several if isinstance(nested, tuple) else several[0]
+        return results
 
     def cause(self) -> Call:
         """Why a terminating function was true: the innermost one that was, the first of several."""
