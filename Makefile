@@ -13,7 +13,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test check bench fuzz mutants clean anew
+.PHONY: help play test quick check bench fuzz mutants clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -23,6 +23,9 @@ play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
 
 test: check  ## make check, then every test
 	$(PYTHON) -m pytest -n auto
+
+quick: .venv/test-$(KEY)  ## the tests that need no compiler and no window
+	$(PYTHON) -m pytest -n auto -q --quick
 
 check: .venv/test-$(KEY)  ## lint, format, types
 	$(PYTHON) -m ruff check

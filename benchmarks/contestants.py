@@ -47,7 +47,7 @@ def keydoor(size: int, view: str) -> str | dict[str, Any]:
         return "keydoor-9x9"
     import yaml
 
-    text = (ROOT / "scenarios" / "keydoor-9x9.yaml").read_text("utf-8")
+    text = (ROOT / "scenarios" / "keydoor.yaml").read_text("utf-8")
     scenario: dict[str, Any] = yaml.safe_load(text)
     scenario["reset_function"]["shape"] = [size, size]
     scenario["observation_function"]["name"] = view

@@ -1,6 +1,6 @@
 """Key-door 9x9 as one hand-fused kernel: how fast these rules can go when nothing is kept apart.
 
-It plays `scenarios/keydoor-9x9.yaml`, its five rewards and its observation, and begins finished
+It plays keydoor-9x9, its five rewards and its observation, and begins finished
 worlds anew; tests compare it with the engine step by step. Levels come from a simpler generator.
 """
 

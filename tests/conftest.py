@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from gv_engine.batches.batch import Batch
 from tests.boards import Game, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen
@@ -19,10 +20,39 @@ settings.register_profile("gv_engine", deadline=None, derandomize=True)
 settings.load_profile("gv_engine")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="only what needs no compiler, no window")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs with pytest's own cache, out of the user's."""
     folder = Path(config.rootpath, ".pytest_cache", "gv_engine")
     os.environ.setdefault("GV_ENGINE_CACHE_DIR", str(folder))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what is said to be compiled by parameters, to want a screen by fixtures."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        parameters = getattr(item, "callspec", None)
+        if parameters and {"batch", "compiled"} & {*map(str, parameters.params.values())}:
+            item.add_marker("compiled")
+        if "screen" in item.fixturenames:
+            item.add_marker("window")
+    if config.getoption("quick"):
+        left_out = ("compiled", "window", "slow")
+        items[:] = [i for i in items if not any(map(i.get_closest_marker, left_out))]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under --quick, whoever compiles is told to say so."""
+    if request.config.getoption("quick"):
+        monkeypatch.setattr(Batch, "__init__", _refuse)
+
+
+def _refuse(*_: Any) -> None:
+    raise AssertionError("this compiles: mark the test `compiled`")
 
 
 @pytest.fixture(params=["object", "batch"])

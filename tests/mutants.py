@@ -18,7 +18,6 @@ import importlib
 import json
 import math
 import os
-import re
 import signal
 import sys
 import time
@@ -66,9 +65,6 @@ TESTS = (
 
 QUICK = 0.1
 """Seconds of CPU time of a test that is tried even on what has a reason to survive."""
-
-COMPILING = ("areas_of_any_kind", "views_of_more_columns_than_a_number_has_bits")
-"""Tests that compile although their parameters do not say so."""
 
 OPERATORS = (
     *("NumberReplacer", "AddNot", "ReplaceAndWithOr", "ReplaceOrWithAnd", "ZeroIterationForLoop"),
@@ -307,8 +303,7 @@ class Hunt:
         items[:] = [
             item
             for item in items
-            if not re.search(r"\bbatch\b", item.name)
-            and not item.name.startswith(tuple(f"test_{name}" for name in COMPILING))
+            if not item.get_closest_marker("compiled")
             and ("systems/test_conformance" not in item.nodeid or "comes_out_equal" in item.name)
         ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from gv_engine.commands import tables
 from gv_engine.commands.arguments import (
@@ -18,7 +19,10 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.language.errors import ScenarioError, Stopped
 from gv_engine.playing.runaway import Guard
-from gv_engine.reading.families import hooks_of
+from gv_engine.reading.document import read_file
+from gv_engine.reading.families import AnyScenario, hooks_of
+from gv_engine.reading.files import exists
+from gv_engine.reading.library import find
 from gv_engine.reading.loading import load_scenario
 
 _EXAMPLES = """\
@@ -67,10 +71,20 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     try:
-        scenario = load_scenario(options.scenario, **consent(options))
+        scenarios = [load_scenario(source, **consent(options)) for source in _of(options.scenario)]
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
+    return max(_examine(scenario, options) for scenario in scenarios)
+
+
+def _of(source: str) -> list[str]:
+    """A scenario, or all variants of a file."""
+    names = read_file(find(source)).variants if exists(Path(source)) else ()
+    return [f"{source}#{name}" for name in names] or [source]
+
+
+def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:
     hooks = hooks_of(scenario)
     for title, systems in hooks.systems(scenario):
         tables.show(("phase", "system", "where"), systems, f"{title}: its systems in their order")

@@ -17,14 +17,15 @@ from gv_engine.playing.episode import Playable
 from gv_engine.reading.document import LARGEST, read_file
 from gv_engine.reading.families import FAMILIES, names
 from gv_engine.reading.files import read_bytes
-from gv_engine.reading.library import find
+from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.resources import SCENARIOS
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import mapping
+from gv_engine.reading.variants import names_in
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
-_SCENARIO = re.compile(r"^(map|reset_function|transition_functions|family):", re.MULTILINE)
+_SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|family):", re.MULTILINE)
 _MOST = 200  # files of a folder that are looked into
 
 
@@ -42,9 +43,9 @@ class Entry:
 
     def __init__(self, source: str, group: str, missing: str = "") -> None:
         self.source, self.group, self.missing = source, group, missing
-        path = Path(source)
-        file = path.stem if path.name != "scenario.yaml" else path.parent.name
-        self.title = file if path.suffix else path.name
+        path, variant = Level.at(Path(source))
+        name = path.parent.name if path.name == IN_FOLDER else path.stem
+        self.title = "-".join(filter(None, (name, variant)))
 
     @cached_property
     def scenario(self) -> Playable:
@@ -101,7 +102,7 @@ def _read(source: str | Path, trust: Trust) -> Playable:
 def says(source: str, text: str) -> bool:
     """Whether a scenario file holds a text; nothing of it is run."""
     try:
-        return Path(source).is_file() and read_file(Path(source)).text == text
+        return Path(source).is_file() and read_file(Level(Path(source))).text == text
     except (ScenarioError, OSError):
         return False
 
@@ -111,7 +112,7 @@ def source_of(scenario: Playable) -> str:
     file = scenario.source
     if file is None or file.is_relative_to(SCENARIOS):
         return scenario.name
-    return str(file.absolute())
+    return str(scenario.document.level)
 
 
 def built_in() -> list[Entry]:
@@ -146,16 +147,20 @@ def _group(name: str, families: Iterable[str]) -> str:
 def in_folder(folder: Path) -> list[Entry]:
     """Scenario files in a folder, and in the folders in it that hold a `scenario.yaml`."""
     try:
-        files = [file for file in sorted(folder.glob("*.y*ml")) if _is_scenario(file)]
-        files += sorted(folder.glob("*/scenario.yaml"))[:_MOST]
+        files = [*sorted(folder.glob("*.y*ml")), *sorted(folder.glob(f"*/{IN_FOLDER}"))[:_MOST]]
     except OSError:
         return []
-    return [Entry(str(file), "In this folder") for file in files[:_MOST]]
+    found = [str(level) for file in files for level in _levels(file)]
+    return [Entry(source, "In this folder") for source in found[:_MOST]]
 
 
-def _is_scenario(file: Path) -> bool:
+def _levels(file: Path) -> list[Level]:
+    """What a file holds: a scenario, its variants, or nothing of the kind."""
     try:
         text = read_bytes(file, LARGEST, "scenario files").decode()
-        return file.suffix in (".yaml", ".yml") and bool(_SCENARIO.search(text))
     except (OSError, UnicodeDecodeError):
-        return False
+        text = ""
+    told = file.suffix in (".yaml", ".yml") and _SCENARIO.search(text)
+    if not told and file.name != IN_FOLDER:
+        return []
+    return [Level(file, variant) for variant in names_in(text) or [""]]

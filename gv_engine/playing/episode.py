@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from gv_engine.reading.document import Document
 from gv_engine.reading.identity import Identity
 
 
@@ -93,6 +94,10 @@ class Playable(Protocol):
     @property
     def source(self) -> Path | None:
         """The file it comes from."""
+
+    @property
+    def document(self) -> Document:
+        """What was read."""
 
     @property
     def identity(self) -> Identity:

@@ -13,7 +13,9 @@ import numpy as np
 import yaml
 
 from gv_engine.language.errors import ScenarioError
+from gv_engine.reading import variants
 from gv_engine.reading.files import read_bytes
+from gv_engine.reading.library import IN_FOLDER, Level
 from gv_engine.reading.trust import NAMED, Trust
 from gv_engine.reading.values import Node, Problems, Wrong, mapping
 
@@ -36,6 +38,8 @@ class Document:
         folder: relative names of rule files start here.
         source: the file, None for a mapping.
         trust: which Python it may run.
+        variants: the names of all that the file holds, see `gv_engine.reading.variants`.
+        variant: which of them this is; "" if there are none.
     """
 
     root: Node
@@ -47,6 +51,22 @@ class Document:
     text: str = ""
     """What the file says."""
     trust: Trust = NAMED
+    variants: tuple[str, ...] = ()
+    variant: str = ""
+
+    @property
+    def default_name(self) -> str:
+        """What the scenario is called if it does not say."""
+        name = "scenario"
+        if self.source is not None:
+            folder = self.source.name == IN_FOLDER
+            name = self.source.parent.name if folder else self.source.stem
+        return "-".join(filter(None, (name, self.variant)))
+
+    @property
+    def level(self) -> Level | None:
+        """Where it comes from, None for a mapping."""
+        return Level(self.source, self.variant) if self.source else None
 
     @property
     def family(self) -> str:
@@ -61,15 +81,17 @@ class Document:
         Raises:
             ScenarioError: as for `read_file`.
         """
-        return read_file(self.source, self.trust) if self.source else self
+        return read_file(self.level, self.trust) if self.level else self
 
 
-def read_file(path: Path, trust: Trust = NAMED) -> Document:
-    """Read a YAML file.
+def read_file(level: Level, trust: Trust = NAMED) -> Document:
+    """Read a YAML file; of several variants the first, if none is named.
 
     Raises:
-        ScenarioError: no such file, no UTF-8, no YAML, or no mapping.
+        ScenarioError: no such file, no UTF-8, no YAML, no mapping, or no such variant.
     """
+    path, variant = level
+    names: tuple[str, ...] = ()
     label = str(path)
     problems = Problems(label)
     root = Node(None, line=1)
@@ -85,9 +107,11 @@ def read_file(path: Path, trust: Trust = NAMED) -> Document:
         if tree is not None:
             root = builder.from_yaml(tree, root)
         mapping(root)
+        root, names, variant = variants.chosen(root, variant)
     if len(problems) > builder.repeated:
         problems.raise_if_any()
-    return Document(root, label, path.absolute().parent, path.absolute(), problems, text, trust)
+    place = path.absolute()
+    return Document(root, label, place.parent, place, problems, text, trust, names, variant)
 
 
 def _decoded(raw: bytes) -> str:
@@ -147,10 +171,11 @@ def read_mapping(data: Mapping[str, Any], folder: Path, trust: Trust = NAMED) ->
     root = Node(None)
     with problems.collect():
         root = _Builder(problems).from_python(data, Node(None))
-        mapping(root)
+        root, names, variant = variants.chosen(root, "")
     problems.raise_if_any()
     text = json.dumps(root.plain, indent=2)
-    return Document(root, label, folder.absolute(), text=text, trust=trust)
+    place = folder.absolute()
+    return Document(root, label, place, None, None, text, trust, names, variant)
 
 
 class _Builder:

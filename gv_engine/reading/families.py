@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gv_engine.language.system import Call, Phase, System
 from gv_engine.reading.extras import Extra
+from gv_engine.reading.library import Level
 from gv_engine.reading.resources import HOME
 
 if TYPE_CHECKING:
@@ -53,8 +54,8 @@ Systems = list[tuple[str, list[tuple[str, str, str]]]]
 class Hooks(Protocol):
     """What a family's module offers."""
 
-    def read(self, document: Document, changes: Mapping[str, Any]) -> AnyScenario:
-        """The scenario of a document, with some of its keys replaced.
+    def read(self, document: Document) -> AnyScenario:
+        """The scenario of a document.
 
         Raises:
             ScenarioError: all that is wrong with it.
@@ -151,8 +152,8 @@ class Command(NamedTuple):
     """Whether it happens on and on while the key is held."""
 
 
-BuiltIn = Mapping[str, tuple[Path, Mapping[str, str]]]
-"""By name: the file of each built-in scenario, and the keys that are replaced in it."""
+BuiltIn = Mapping[str, Level]
+"""By name: where each built-in scenario is."""
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
 from gv_engine.language.errors import ScenarioError
+from gv_engine.reading.files import exists
 from gv_engine.reading.resources import SCENARIOS
 from gv_engine.reading.values import instead
+from gv_engine.reading.variants import names_in
 
 _SUFFIXES = (".yaml", ".yml")
-_IN_FOLDER = "scenario.yaml"
+IN_FOLDER = "scenario.yaml"
+"""The file of a scenario that is a folder."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 
 
@@ -21,10 +25,44 @@ def names() -> list[str]:
     return sorted(built_in())
 
 
-def built_in() -> dict[str, Path]:
-    """The file of each built-in scenario, by name."""
+class Level(NamedTuple):
+    """Where a scenario is.
+
+    Attributes:
+        file: the YAML file.
+        variant: which of those in it, see `gv_engine.reading.variants`; "" for the first, or where
+            there is one only.
+    """
+
+    file: Path
+    variant: str = ""
+
+    @classmethod
+    def at(cls, path: Path) -> Level:
+        """What `file.yaml` or `file.yaml#9x9` names, whether it is there or not."""
+        name, mark, variant = path.name.rpartition("#")
+        return (
+            cls(path.with_name(name), variant) if name and mark and not exists(path) else cls(path)
+        )
+
+    def __str__(self) -> str:
+        return f"{self.file}#{self.variant}" if self.variant else str(self.file)
+
+
+def built_in() -> dict[str, Level]:
+    """Each built-in scenario, by name."""
     files = {path.stem: path for path in SCENARIOS.glob("*.yaml")}
-    return files | {path.parent.name: path for path in SCENARIOS.glob(f"*/{_IN_FOLDER}")}
+    files |= {path.parent.name: path for path in SCENARIOS.glob(f"*/{IN_FOLDER}")}
+    return levels(files)
+
+
+def levels(files: Mapping[str, Path]) -> dict[str, Level]:
+    """The scenarios in files of the engine's own, by name; their YAML is not read."""
+    return {
+        "-".join(filter(None, (name, variant))): Level(file, variant)
+        for name, file in files.items()
+        for variant in names_in(file.read_text(encoding="utf-8")) or [""]
+    }
 
 
 def gym_id(name: str) -> str:
@@ -39,11 +77,11 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
-def find(source: str | Path, known: Iterable[str] = ()) -> Path:
-    """The file of a scenario.
+def find(source: str | Path, known: Iterable[str] = ()) -> Level:
+    """Where a scenario is.
 
     Args:
-        source: a name, a Gymnasium id, a file or a folder.
+        source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant.
         known: names that may be meant, if they are others than those of grids.
 
     Raises:
@@ -54,17 +92,17 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
         own = files | {gym_id(name): file for name, file in files.items()}
         if source in own:
             return own[source]
-    path = Path(source)
+    path, variant = Level.at(Path(source))
     try:
         is_folder, is_there = path.is_dir(), path.exists()
     except OSError as error:  # a name too long
         raise ScenarioError([f"{path}: {error.strerror}"]) from None
     if is_folder:
-        if not (path / _IN_FOLDER).is_file():
-            raise ScenarioError([f"{path}: the folder has no {_IN_FOLDER}{_instead(path)}"])
-        return path / _IN_FOLDER
+        if not (path / IN_FOLDER).is_file():
+            raise ScenarioError([f"{path}: the folder has no {IN_FOLDER}{_instead(path)}"])
+        return Level(path / IN_FOLDER, variant)
     if is_there:
-        return path
+        return Level(path, variant)
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
     near = get_close_matches(path.name, known or names(), cutoff=0.5)

@@ -15,7 +15,7 @@ from gv_engine.language.errors import ScenarioError
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import FAMILIES, AnyScenario, Family
 from gv_engine.reading.files import exists
-from gv_engine.reading.library import find, gym_id
+from gv_engine.reading.library import Level, find, gym_id
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import Node, instead, located
 
@@ -45,13 +45,11 @@ def read_scenario(
     source: str | Path | Mapping[str, Any], trust: Trust, folder: str | Path | None = None
 ) -> AnyScenario:
     """Load a scenario, as `load_scenario` does, that may run so much Python."""
-    changes: Mapping[str, str] = {}
     if isinstance(source, Mapping):
         document = read_mapping(source, Path(folder or "."), trust)
     else:
-        path, changes = _found(source)
-        document = read_file(path, trust)
-    return family_of(document).hooks.read(document, changes)
+        document = read_file(_found(source), trust)
+    return family_of(document).hooks.read(document)
 
 
 def reference_to(scenario: AnyScenario) -> dict[str, Any]:
@@ -74,11 +72,10 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
 
 def _source(scenario: AnyScenario) -> Any:
     """The name of a built-in scenario, which holds on any machine, or its file, or its content."""
-    document = scenario.document
-    for name, (file, changes) in _built_in().items():
-        if file == document.source and changes.items() <= scenario.changes.items():
-            return name
-    return str(document.source) if document.source else document.root.plain
+    level = scenario.document.level
+    if level is None:
+        return scenario.document.root.plain
+    return next((name for name, own in _built_in().items() if own == level), str(level))
 
 
 def found_again(
@@ -112,14 +109,14 @@ def found_again(
     return scenario
 
 
-def _built_in() -> dict[str, tuple[Path, Mapping[str, str]]]:
-    """The file of each built-in scenario, and the keys that are replaced in it, by name."""
+def _built_in() -> dict[str, Level]:
+    """Where each built-in scenario stands, by name."""
     return {
         name: found for family in FAMILIES.values() for name, found in family.built_in().items()
     }
 
 
-def _found(source: str | Path) -> tuple[Path, Mapping[str, str]]:
+def _found(source: str | Path) -> Level:
     known = _built_in()
     for name, found in known.items():
         if source in (name, gym_id(name)):
@@ -128,7 +125,7 @@ def _found(source: str | Path) -> tuple[Path, Mapping[str, str]]:
         longer = [name for name in known if name.startswith(f"{source}-")]
         if longer:
             return known[min(longer, key=len)]
-    return find(source, known), {}
+    return find(source, known)
 
 
 def family_of(document: Document) -> Family:

@@ -21,6 +21,7 @@ from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import ObjectType
 from gv_engine.reading.document import Document
 from gv_engine.reading.files import exists
+from gv_engine.reading.library import Level
 from gv_engine.reading.values import (
     Node,
     Problems,
@@ -104,7 +105,7 @@ class _Reader:
 
     def described(self) -> dict[str, Any]:
         source, entries = self.document.source, self.entries
-        default = source.stem if source else "mixture"
+        default = self.document.default_name if source else "mixture"
         return {
             "name": word(entries["name"]) if "name" in entries else default,
             "description": words(entries["description"]) if "description" in entries else "",
@@ -147,7 +148,7 @@ class _Reader:
         if not isinstance(node.value, dict):
             wanted = word(node)
             file = self.document.folder / wanted
-            wanted = file if exists(file) else wanted
+            wanted = file if exists(Level.at(file).file) else wanted
         try:
             return self.load(wanted, self.document)
         except ScenarioError as error:

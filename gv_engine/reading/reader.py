@@ -129,7 +129,7 @@ class _Reader:
             RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
         }
         fields = {
-            "name": self.key("name", word, self.default_name()),
+            "name": self.key("name", word, self.document.default_name),
             "description": self.key("description", words, ""),
             "max_steps": self.key("max_steps", self.limit, None),
             "objects": objects,
@@ -158,12 +158,6 @@ class _Reader:
     def missing(self, key: str) -> Node:
         """Where a message about a key that is not there points to."""
         return Node(None, key, self.root.line)
-
-    def default_name(self) -> str:
-        source = self.document.source
-        if source is None:
-            return "scenario"
-        return source.parent.name if source.name == "scenario.yaml" else source.stem
 
     def limit(self, node: Node) -> int | None:
         return None if node.value is None else integer(node, 1, 2**31 - 1)

@@ -290,9 +290,9 @@ def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
     if isinstance(wanted, Document):
         document = wanted
     else:
-        file = find(wanted)
-        trust = mixture.trust.of_member(file, mixture.folder, mixture.label)
-        document = read_file(file, trust)
+        level = find(wanted)
+        trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
+        document = read_file(level, trust)
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
     return _understood(document, {})

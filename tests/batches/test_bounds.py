@@ -19,6 +19,8 @@ from gv_engine.families.grid import hooks as grid_family
 from gv_engine.playing.game import Game
 from tests.worlds.test_worlds import assert_same_rows
 
+pytestmark = pytest.mark.compiled
+
 RULES = """
 import numpy as np
 from gv_engine import REWARD, TRANSITION, VISIBILITY, system

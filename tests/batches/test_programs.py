@@ -12,6 +12,8 @@ from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Sc
 from gv_engine.batches.compiled import reach
 from gv_engine.checking.lockstep import examine
 
+pytestmark = pytest.mark.compiled
+
 RULES = '''
 from gv_engine import TRANSITION, system
 from gv_engine.language.geometry import ACTUATE, PICK_N_DROP, step_x, step_y

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.compiled
+
 FIRST = {
     "njit": """
 from numba import njit

@@ -21,6 +21,8 @@ from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
 from tests import ROOT
 
+pytestmark = pytest.mark.slow
+
 SCENARIO = """
 map: |
   #####

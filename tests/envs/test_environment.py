@@ -66,6 +66,7 @@ def test_seeds_are_episodes_and_without_one_the_generator_goes_on(kind):
     assert not all(same(shown[0], later) for later in shown[1:3])
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", ["GV-Keydoor-5x5-v0", "GV-Empty-4x4-v0"])
 def test_objects_and_compiled_give_the_same(env_id):
     one, other = (gymnasium.make(env_id, world=kind) for kind in ("object", "compiled"))
@@ -232,6 +233,7 @@ def test_pictures(kind):
     env.close()
 
 
+@pytest.mark.compiled
 def test_text_shows_the_same_in_both_worlds():
     envs = [
         GridEnv("keydoor-5x5", world=kind, render_mode="ansi") for kind in ("object", "compiled")
@@ -261,6 +263,7 @@ def tidy(w, agent):
 '''
 
 
+@pytest.mark.compiled
 def test_any_python_runs_and_is_named_once(tmp_path):
     (tmp_path / "rules.py").write_text(PYTHON)
     played = Scenario.load(
@@ -285,6 +288,7 @@ def broken(w, agent, view, grid, item):
 broken.__module__ = "gv_engine.batches.compiled.sight"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
     monkeypatch.setattr(chains, "show", broken)
@@ -292,6 +296,7 @@ def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
         make(Scenario.load("empty-4x4"))
 
 
+@pytest.mark.compiled
 def test_nothing_compiles_where_numba_is_switched_off(monkeypatch):
     monkeypatch.setattr(compiler, "_PROGRAMS", {})
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
@@ -376,6 +381,7 @@ def paid(tmp_path):
     return play
 
 
+@pytest.mark.compiled
 def test_what_was_compiled_is_loaded_and_never_stale(paid):
     assert paid() == (2.0, True)
     assert paid() == (2.0, False)
@@ -407,6 +413,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_a_seed_is_the_same_episode_in_every_process():
     assert MEADOW.is_dir()
     digests = {

@@ -30,6 +30,7 @@ AREA = [[-2, 0], [-1, 1]]
 SPREAD = {**BASE, "transition_functions": ["move_agent", "turn_agent"]}
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("env_id", [gym_id(name) for name in names()])
 def test_make_vec(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=3)
@@ -59,6 +60,7 @@ def test_it_equals_gymnasiums_own_over_single_environments(kind, mode):
     assert ended >= num * 4
 
 
+@pytest.mark.compiled
 @KINDS
 def test_row_i_lives_through_the_episodes_of_seed_s_plus_i(kind):
     envs = GridVectorEnv(
@@ -317,6 +319,7 @@ def test_masks_can_be_left_out(kind, mode):
         assert same(less, info)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("level", [LEVEL, "medley-7x7"])
 def test_any_number_of_threads_gives_the_same(level, monkeypatch):
     monkeypatch.setattr(batch, "_LEAST", 1)
@@ -338,6 +341,7 @@ def test_any_number_of_threads_gives_the_same(level, monkeypatch):
     assert same(twin.step(actions), many[1].step(actions))
 
 
+@pytest.mark.compiled
 def test_threads_report_the_first_world_that_fails(monkeypatch):
     level = scenario("K<", **distances(object_type="Key"))
     monkeypatch.setattr(batch, "_LEAST", 1)
@@ -351,6 +355,7 @@ def test_threads_report_the_first_world_that_fails(monkeypatch):
 # ---- anything at all ---------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @settings(max_examples=40)
 @given(
     level=meadows(),

@@ -89,6 +89,7 @@ def test_it_is_the_stage_of_grids():
 # Drawing what has changed, and all of it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("view", VIEWS)
 def test_what_is_drawn_bit_by_bit_is_what_is_drawn_at_once(size: tuple[int, int], view: str):
@@ -140,6 +141,7 @@ def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
         assert (pygame.surfarray.array3d(surface) == (255, 0, 255)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", [2, 8, 20])
 @pytest.mark.parametrize("view", VIEWS)
 def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):

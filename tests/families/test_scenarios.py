@@ -38,6 +38,7 @@ def played(env, seed, steps):
             yield env.reset()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 def test_a_random_player_meets_nothing_unlisted(name):
     env = GridEnv(name, world="object", max_steps=40)
@@ -46,6 +47,7 @@ def test_a_random_player_meets_nothing_unlisted(name):
         assert not fault_of_row(env.scenario, env.snapshot())
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", FAMILIES)
 def test_objects_and_compiled_play_the_same(name):
     one, other = (played(GridEnv(name, world=w), 5, 300) for w in ("object", "compiled"))
@@ -66,6 +68,7 @@ for name in names():
 """
 
 
+@pytest.mark.slow
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     said = [
         subprocess.run(

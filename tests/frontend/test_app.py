@@ -34,6 +34,8 @@ from gv_engine.playing.replay import Replay, ReplayError
 from gv_engine.reading.families import names
 from tests.desk import Desk, home
 
+pytestmark = pytest.mark.window
+
 SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]
 DOWN = [pygame.KEYDOWN, pygame.KEYUP]
 

@@ -124,6 +124,7 @@ def test_views_side_by_side():
     assert (picture[5 * 16 :, : 6 * 16] == pygame.Color(DARK.background)[:3]).all()
 
 
+@pytest.mark.slow
 def test_pictures_need_no_display():
     code = (
         "import sys, numpy as np\n"

@@ -30,6 +30,7 @@ def game() -> Game:
     return played
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "count"), [(".gif", 13), (".mp4", 13), (".png", 1)])
 def test_every_frame_is_there(tmp_path: Path, game: Game, suffix: str, count: int):
     file = tmp_path / f"a{suffix}"
@@ -115,6 +116,7 @@ def test_what_cannot_be_recorded_is_said(tmp_path: Path, game: Game):
         Recorder(tmp_path / "missing" / "a.gif", game.scenario)
 
 
+@pytest.mark.slow
 def test_levels_of_another_size_are_fitted_in(tmp_path: Path):
     games = [Game(Scenario.load(f"keydoor-{size}x{size}"), 0) for size in (7, 5, 9)]
     file = tmp_path / "a.gif"

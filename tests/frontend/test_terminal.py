@@ -243,6 +243,7 @@ def until(keyboard: int, part: bytes) -> bytes:
     return seen
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("way", ["keys", "ctrl-c", "SIGTERM", "SIGHUP"])
 def test_the_terminal_is_as_before(tmp_path: Path, way: str):
@@ -279,6 +280,7 @@ def test_without_colours(tmp_path: Path):
         assert b"38;" not in until(keyboard, b"leave")
 
 
+@pytest.mark.slow
 @posix
 def test_without_a_terminal(tmp_path: Path):
     command = [sys.executable, "-m", "gv_engine", "play", "--terminal"]

@@ -20,6 +20,8 @@ from tests import ROOT
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
 
+pytestmark = pytest.mark.window
+
 NAMES = {1: "hidden", 2: "floor", 3: "wall", 4: "exit"}
 
 

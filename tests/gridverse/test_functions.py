@@ -24,6 +24,8 @@ from gv_engine.language.system import RESET
 from tests import DATA
 from tests.conformance import REWARDS, TERMINATING, VISIBILITY, entries, load
 
+pytestmark = pytest.mark.slow
+
 RECORDINGS = DATA / "conformance"
 ENTRIES = entries(RECORDINGS)
 SOUPS = [entry for entry in ENTRIES if entry["file"] in ("soup.504.npz", "soup.522.npz")]

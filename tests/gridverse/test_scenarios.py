@@ -67,6 +67,7 @@ SIGHTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", SIGHTS, ids=lambda own: own["name"].rpartition(":")[2])
 def test_all_environments_are_alike(own):
     scenario = load(GEMS, observation_function=own)
@@ -123,6 +124,7 @@ def test_the_earlier_state_is_copied_once_and_only_if_asked_for(monkeypatch):
         assert len(copies) == expected
 
 
+@pytest.mark.compiled
 def test_they_do_not_compile_and_the_warning_names_the_function():
     scenario = load(transition_functions=["move_agent", R + "drift"])
     with pytest.warns(RuntimeWarning) as caught:
@@ -260,6 +262,7 @@ EDITS = "edits the state, which it may only look at"
 GLOBAL = "draws from a global generator, which no seed of the world reaches"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("key", "name", "says"),
     [
@@ -291,6 +294,7 @@ def test_check_reports_broken_promises(key, name, says, tmp_path, capsys):
     assert " ".join(report.split()) in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.compiled
 def test_sound_functions_are_left_in_peace(tmp_path, capsys):
     assert broken(load(GEMS)) == []
     assert broken(load(GEMS, observation_function=SIGHTS[-1])) == []

@@ -14,6 +14,8 @@ from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 from gv_engine.worlds.world import AGENT
 
+pytestmark = pytest.mark.slow
+
 SMALL = Entry("small", "gv_vector", {"worlds": 3}, ("step", "reset", "memory", "start"))
 
 

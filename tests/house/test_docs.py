@@ -19,6 +19,8 @@ import pytest
 from gv_engine.frontend.controls.bindings import Bindings
 from tests import ROOT
 
+pytestmark = pytest.mark.slow
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
     r'(?P<skip><!-- not run: .+? -->\n)?^```(?P<kind>\w+)(?: title="(?P<title>.+?)")?\n'

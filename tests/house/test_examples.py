@@ -8,6 +8,8 @@ import pytest
 
 from tests import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LAST_LINES = {
     "checkered_sight": "? ? F ? F",

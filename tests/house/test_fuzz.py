@@ -12,6 +12,8 @@ from tests.fuzz.__main__ import Run
 from tests.fuzz.kinds import Kind
 from tests.fuzz.worker import Failure, run, smallest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 OBJECT = """
 import gv_engine
 env = gv_engine.GridEnv(gv_engine.Scenario.load("keydoor-5x5"), world="object")

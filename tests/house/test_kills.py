@@ -10,6 +10,8 @@ import pytest
 
 from tests import kills
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
 @pytest.mark.parametrize("name", ["rollout", "settings"])

@@ -11,6 +11,8 @@ import pytest
 
 from tests import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 def python(*arguments: str | Path, path: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run Python in the folder `path`, which it searches first, and the checkout after it."""

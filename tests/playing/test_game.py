@@ -174,6 +174,7 @@ def test_nothing_happens_after_the_end():
     assert (played.length, played.frame().outcome) == (2, "truncated")
 
 
+@pytest.mark.slow
 def test_long_episodes_keep_few_snapshots():
     played = Game(Scenario.load("empty-4x4").with_(max_steps=None), 0)
     for _ in range(3_000):

@@ -242,6 +242,7 @@ for name in sorted(loaded):
 """
 
 
+@pytest.mark.slow
 def test_a_state_is_the_same_in_every_process(tmp_path: Path):
     """Whatever types were loaded before, which number them, and whatever the hash seed."""
     cave = str(tmp_path / "cave")

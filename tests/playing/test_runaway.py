@@ -127,6 +127,7 @@ def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
     assert 0.1 <= asked[0].seconds < asked[-1].seconds < 1
 
 
+@pytest.mark.slow
 def test_many_short_calls_are_no_long_one(tmp_path: Path):
     game = Game(load(write(tmp_path, ENDS)), seed=0)
     with Guard(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
@@ -226,6 +227,7 @@ class Crawl(BaseRule):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ALGEBRA)
 def test_algebra(tmp_path: Path, what: str):
     level = "family: mathy\nenvironment: PolySimplify\n"
@@ -280,6 +282,7 @@ def crawl(w, agent):
 """
 
 
+@pytest.mark.slow
 def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
     level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
     command = ["check", str(write(tmp_path, COUNTS, level)), "--limit", "1"]
@@ -356,6 +359,7 @@ def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
 # ---- the terminal ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["ctrl-c", "SIGTERM"])
 def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):
     code = RULES.replace("while w.action == TURN_LEFT:\n        pass", LOOPS["catching"])

@@ -158,6 +158,7 @@ def test_where_nothing_can_be_locked_drafts_stay(tmp_path: Path, monkeypatch: py
 # ---- full disks and Ctrl-C -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @posix
 def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
     """Files may not grow beyond a limit, which is what a full disk is to who writes them."""
@@ -217,6 +218,7 @@ def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
     assert done.stderr in ("", "gv-engine: interrupted\n")
 
 
+@pytest.mark.slow
 @posix
 def test_programs_that_import_the_engine_keep_their_ctrl_c():
     program = "import signal, gv_engine; assert signal.getsignal(2) is signal.default_int_handler"

@@ -372,6 +372,7 @@ def test_nothing_is_written_beside_rule_files(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["rules.py", "scenario.yaml"]
 
 
+@pytest.mark.slow
 def test_scenarios_and_worlds_reach_other_processes(folder):
     scenario = Scenario.load(folder).with_(max_steps=1)
     simulation = started(scenario)

@@ -380,6 +380,7 @@ def test_pickles_and_copies():
         assert twin.source == scenario.source
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_hash_seeds(tmp_path):
     (tmp_path / "a.py").write_text(THINGS.format(kind="Apple", field="ripe"))
     (tmp_path / "b.py").write_text(THINGS.format(kind="Bell", field="loud"))

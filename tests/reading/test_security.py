@@ -320,12 +320,14 @@ class TestNaming:
             door(place)
         assert not place.ran
 
+    @pytest.mark.compiled
     @pytest.mark.parametrize("way", OWN, ids=lambda way: way.__name__)
     def test_what_is_in_the_folder_runs(self, place: Place, door: Door, way: Door):
         place.name(way(place))
         door(place)
         assert place.ran
 
+    @pytest.mark.compiled
     def test_without_code_nothing_runs(self, place: Place, door: Door):
         place.name(own(place))
         with pytest.raises(ScenarioError):
@@ -334,6 +336,7 @@ class TestNaming:
         place.write({})
         door(place, code=False)
 
+    @pytest.mark.compiled
     def test_a_module_that_was_allowed_runs(self, place: Place, door: Door):
         place.name(module_of_a_package(place))
         for name in ("pack_of", "pack_of_test.rule", "rules"):
@@ -346,6 +349,7 @@ class TestNaming:
 
 @pytest.mark.parametrize("door", REFERRING, ids=lambda door: door.__name__)
 class TestReferring:
+    @pytest.mark.compiled
     @pytest.mark.parametrize("way", [own, *STRANGE], ids=lambda way: way.__name__)
     def test_nothing_runs(self, place: Place, door: Door, way: Door):
         place.name(way(place))
@@ -357,9 +361,11 @@ class TestReferring:
         assert "only refers to this scenario" in line or way is not own
         assert "--trust" in line or way is not own
 
+    @pytest.mark.compiled
     def test_what_needs_no_code_is_loaded(self, place: Place, door: Door):
         door(place)
 
+    @pytest.mark.compiled
     @pytest.mark.filterwarnings("ignore:level is no longer what it was")
     def test_with_trust_its_folder_runs_and_no_other(self, place: Place, door: Door):
         place.name(above(place))
@@ -711,6 +717,7 @@ def strange(place: Place) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [own, linked_helper, module, above], ids=lambda way: way.__name__)
 def test_no_file_of_elsewhere_is_opened(place: Place, way: Door):
     place.name(way(place))
@@ -718,6 +725,7 @@ def test_no_file_of_elsewhere_is_opened(place: Place, way: Door):
     assert place.ran == (way is own)
 
 
+@pytest.mark.slow
 def test_the_ear_hears(place: Place):
     rules = canary(place.away / "rules.py", place.mark)
     runs = f"file = {str(rules)!r}\nexec(compile(open(file).read(), file, 'exec'))\n"

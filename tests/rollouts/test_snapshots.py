@@ -121,6 +121,7 @@ def test_any_row_opens_as_a_game(tmp_path, level):
 # ---- what is no world ----------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("name", "value"),
     [("height", 90), ("steps", -5), ("at", 120), ("capacity", 9), ("free", 0)],
@@ -145,6 +146,7 @@ def test_what_no_entity_has_is_refused(field, value):
         env.restore(row)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(("e", "called"), [(1, "the agent's y"), (2, "position.y")])
 def test_what_stands_beyond_the_grid_is_refused(e, called):
     env = GridEnv("keydoor-5x5")
@@ -155,6 +157,7 @@ def test_what_stands_beyond_the_grid_is_refused(e, called):
         env.restore(row)
 
 
+@pytest.mark.compiled
 def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
     envs = GridVectorEnv("keydoor-5x5", 2)
     envs.reset(seed=0)
@@ -186,6 +189,7 @@ def written(file, kind=zipfile.ZIP_DEFLATED, **members):
     return file
 
 
+@pytest.mark.slow
 def test_flipped_bytes_are_told(tmp_path, parts):
     rows, known = parts
     file = tmp_path / "worlds.npz"
@@ -226,6 +230,7 @@ def test_a_scenario_that_is_none_is_told(tmp_path, parts, change, part):
     assert len(str(error.value)) < 1000
 
 
+@pytest.mark.slow
 def test_what_would_fill_the_memory_is_not_unpacked(tmp_path, parts):
     rows, known = parts
     about = npy(json.dumps(known))

@@ -17,6 +17,7 @@ EPISODES = [entry for entry in ENTRIES if entry["kind"] == "episode"]
 LONG = next(entry for entry in ENTRIES if entry["file"] == "gv_keydoor.5x5.seed0.npz")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry["file"] for entry in ENTRIES])
 def test_episode_comes_out_equal(entry, world):
     report = conformance.replay_file(RECORDINGS, entry, world)
@@ -67,6 +68,7 @@ def recorded(name):
         return arrays[name].copy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "index"),
     [

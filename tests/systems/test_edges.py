@@ -176,6 +176,7 @@ AREAS = {
 }
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("area", AREAS.values(), ids=AREAS)
 def test_areas_of_any_kind(area):
     at_the_bottom = area[0][1] == 0
@@ -195,6 +196,7 @@ def test_rays_reach_everything_where_nothing_blocks(area):
     assert len(views) == 1
 
 
+@pytest.mark.compiled
 def test_views_of_more_columns_than_a_number_has_bits():
     sight = {"observation_function": {"name": "fully_transparent", "area": [[-3, 0], [-40, 40]]}}
     one, other = (Game(scenario(PILLARS, **sight), world) for world in ("object", "batch"))
@@ -347,6 +349,7 @@ def fits(shape, layout):
     return apart and free + (rows - 1) * columns + rows * (columns - 1) >= 2
 
 
+@pytest.mark.slow
 def test_rooms_are_refused_exactly_where_they_cannot_be_drawn():
     outcomes = set()
     for shape in itertools.product(range(1, 9), repeat=2):

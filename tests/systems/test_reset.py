@@ -152,6 +152,7 @@ def test_as_many_obstacles_as_there_is_room_for(shape):
 # ---- rooms -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "layout", "rows", "columns"),
     [
@@ -270,6 +271,7 @@ def test_two_telepods():
 # ---- crossing ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rivers", [1, 2, 3, 4])
 def test_rivers_and_the_way_across(rivers):
     rows, columns = {2, 4}, {2, 4}

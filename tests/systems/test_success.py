@@ -205,6 +205,7 @@ def test_only_the_good_exit_is_a_success(name, world):
     assert (True, True) in seen or name.startswith("dynamic")
 
 
+@pytest.mark.compiled
 def test_check_compares_it():
     # 2 << 62 is negative where numbers have 64 bits
     made = scenario("#>.E", "reach_exit", success_function="./rules.py:far_along")
@@ -212,6 +213,7 @@ def test_check_compares_it():
     assert "success is True in the object world, False in the compiled one" in fault
 
 
+@pytest.mark.compiled
 @WORLDS
 def test_a_snapshot_knows_how_the_episode_ended(world):
     made = tree(KEY, KEY, EXIT)
@@ -287,6 +289,7 @@ def test_vector_environments_of_algebra_tell_it_in_every_mode(mode):
 # ---- rollouts and games ------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", ["memory-5x5", "mathy-poly-simplify-easy"])
 def test_rollouts_hold_it(name):
     found = load_scenario(name)
@@ -300,6 +303,7 @@ def test_rollouts_hold_it(name):
     assert not any(episode.success and episode.truncated for episode in episodes)
 
 
+@pytest.mark.compiled
 def test_a_rollout_is_kept_and_summed_up_with_its_successes(tmp_path, capsys):
     out = tmp_path / "kept"
     assert main(["rollout", "memory-5x5", "--episodes", "12", "--out", str(out)]) == 0
@@ -312,9 +316,10 @@ def test_a_rollout_is_kept_and_summed_up_with_its_successes(tmp_path, capsys):
     assert line.split()[-1] == f"{paid.mean():.1%}"
 
 
+@pytest.mark.compiled
 def test_a_rollout_of_a_silent_scenario_has_none(tmp_path, capsys):
     file = tmp_path / "silent.yaml"
-    text = (SCENARIOS / "empty-4x4.yaml").read_text("utf-8")
+    text = (SCENARIOS / "empty.yaml").read_text("utf-8")
     file.write_text(text.partition("success_function")[0])
     assert main(["rollout", str(file), "--episodes", "2", "--out", str(tmp_path / "kept")]) == 0
     assert "episode_success" not in episode_folder.read(tmp_path / "kept")[0]

@@ -92,6 +92,7 @@ def scenarios(draw):
     )
 
 
+@pytest.mark.compiled
 @settings(max_examples=150)
 @given(scenarios(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
 def test_both_worlds_play_it_alike(scenario, seed, actions):
@@ -102,6 +103,7 @@ WORLDS = 5
 DOES = [*range(8), RESTART, KEEP]
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["object", "compiled"])
 @settings(max_examples=60)
 @given(

@@ -20,6 +20,8 @@ from gv_engine.batches.compiled.intrinsics import table
 from gv_engine.worlds.layout import RNG
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
+pytestmark = pytest.mark.compiled
+
 # a scenario's program marks what it reaches
 for kernel in vars(rng_kernels).values():
     if isinstance(kernel, FunctionType):

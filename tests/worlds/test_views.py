@@ -107,6 +107,7 @@ def test_a_look_begins_with_nothing_seen(load, visibility, kind):
     assert seen(envs.reset(options={"reset_mask": again})[0]) == [4] * 4
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("rules", "said", "cause"),
     [
@@ -128,6 +129,7 @@ def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
 # ---- what `check` finds ------------------------------------------------------------------------
 
 
+@pytest.mark.compiled
 def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load):
     assert examine(load("./rules.py:glance")).fault == ""
 

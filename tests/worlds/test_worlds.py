@@ -92,6 +92,7 @@ def outcome(act, *arguments):
 # ---- object world = row of a batch -------------------------------------------------------------
 
 
+@pytest.mark.compiled
 @given(meadows(), seeds, actions)
 @example({"seeds": 3, "withers": 9, "how": 8}, 0, [0] * 5)
 def test_every_step_is_the_same_in_both_worlds(level, seed, chosen):
@@ -111,6 +112,7 @@ def assert_same_run(played, seed, chosen):
         assert not fault_of_row(played, one.snapshot())
 
 
+@pytest.mark.compiled
 @given(seeds, actions)
 def test_the_other_rows_of_a_batch_make_no_difference(seed, chosen):
     one, other = Run(meadow(), "batch", seed), Run(meadow(), "batch", seed)
@@ -252,6 +254,7 @@ def test_after_an_error_a_world_can_begin_anew(world):
     assert run.alone(4)["rewards"] == 0.0
 
 
+@pytest.mark.compiled
 def test_one_world_that_fails_keeps_no_other_from_going_on():
     played = scenario("v.\nK.", **distances(object_type="Key"))
     for kind in ("object", "compiled"):
@@ -399,6 +402,7 @@ def test_espers_own_world_stays_the_users():
         esper.delete_entity(mine, immediate=True)
 
 
+@pytest.mark.slow
 def test_worlds_that_are_gone_leave_nothing_behind():
     World(meadow().layout)
     gc.collect()
@@ -470,6 +474,7 @@ def test_a_processor_is_a_system(tmp_path):
     assert opened
 
 
+@pytest.mark.compiled
 @given(st.integers(0, 2**32))
 @settings(max_examples=10)
 def test_a_seed_is_an_episode(seed):

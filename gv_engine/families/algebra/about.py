@@ -2,17 +2,15 @@
 
 from gv_engine.reading.extras import MATH
 from gv_engine.reading.families import BuiltIn, Command, Family
+from gv_engine.reading.library import levels
 from gv_engine.reading.resources import SCENARIOS
 
 _HERE = "gv_engine.families.algebra"
 
 
 def _built_in() -> BuiltIn:
-    return {
-        f"mathy-{path.stem}-{difficulty}": (path, {"difficulty": difficulty})
-        for path in sorted((SCENARIOS / "mathy").glob("*.yaml"))
-        for difficulty in ("easy", "normal", "hard")
-    }
+    files = sorted((SCENARIOS / "mathy").glob("*.yaml"))
+    return levels({f"mathy-{path.stem}": path for path in files})
 
 
 FAMILY = Family(

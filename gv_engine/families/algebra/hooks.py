@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from gv_engine.rollouts.policy import Policy, load_policy
 from gv_engine.rollouts.rollout import num_actions
 
 
-def read(document: Document, changes: Mapping[str, Any]) -> MathyScenario:
+def read(document: Document) -> MathyScenario:
     """The scenario of a document."""
-    return MathyScenario.read(document, changes)
+    return MathyScenario.read(document, {})
 
 
 def make_env(scenario: MathyScenario, **options: Any) -> ExpressionEnv:

@@ -80,7 +80,7 @@ class MathyScenario:
     """A game of algebra; never changed.
 
     Attributes:
-        name: by default the file's, and the difficulty.
+        name: by default the file's.
         description: for people; by default the environment's.
         environment: the class that draws problems and says when they are solved.
         difficulty: easy, normal or hard.
@@ -322,7 +322,7 @@ class _Reader:
         self.check_source_of_problems(environment)
         self.problems.raise_if_any()
         doc = inspect.getdoc(environment) or ""
-        found["name"] = self.key("name", word, self.default_name())
+        found["name"] = self.key("name", word, self.document.default_name)
         found["description"] = self.key(
             "description", words, " ".join(doc.split("\n\n")[0].split())
         )
@@ -386,14 +386,6 @@ class _Reader:
             with self.problems.collect():
                 return read(self.entries[key])
         return default
-
-    def default_name(self) -> str:
-        """The file's name, and that of the difficulty if it was asked for."""
-        source = self.document.source
-        name = "mathy" if source is None else source.stem
-        if source is not None and source.parent.name == "mathy":
-            name = f"mathy-{name}"
-        return "-".join(filter(None, (name, self.changes.get("difficulty"))))
 
     def environment(self, node: Node) -> type[MathyEnv]:
         """The class of an environment, by name or reference."""

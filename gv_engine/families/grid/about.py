@@ -1,13 +1,9 @@
 """The family of grids, before anything of it is imported."""
 
-from gv_engine.reading.families import BuiltIn, Command, Family
+from gv_engine.reading.families import Command, Family
 from gv_engine.reading.library import built_in
 
 _HERE = "gv_engine.families.grid"
-
-
-def _built_in() -> BuiltIn:
-    return {name: (path, {}) for name, path in sorted(built_in().items())}
 
 
 FAMILY = Family(
@@ -16,7 +12,7 @@ FAMILY = Family(
     hooks_module=f"{_HERE}.hooks",
     env="gv_engine.envs.environment:GridEnv",
     vector_env="gv_engine.envs.vector_environment:GridVectorEnv",
-    built_in=_built_in,
+    built_in=built_in,
     stage=f"{_HERE}.stage:GridStage",
     terminal=f"{_HERE}.terminal:GridPicture",
     views=dict.fromkeys(("both", "state", "observation"), f"{_HERE}.views:draws"),

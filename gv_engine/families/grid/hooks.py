@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from gv_engine.rollouts.policy import Policy, load_policy
 from gv_engine.worlds.simulation import Simulation
 
 
-def read(document: Document, changes: Mapping[str, Any]) -> Scenario:
+def read(document: Document) -> Scenario:
     """The scenario of a document."""
     return Scenario.read(document)
 

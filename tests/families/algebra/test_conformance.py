@@ -24,6 +24,7 @@ def test_ours_equals_what_was_recorded_but_for_what_differs_on_purpose(kind):
     assert {check.reason for check in differing} <= {FREE, FRESH}
 
 
+@pytest.mark.slow
 def test_what_differs_on_purpose_is_better():
     differing = [check for check in recorded.checks() if check.ours != check.recorded]
     # the reference pays for a move that nobody made
@@ -33,6 +34,7 @@ def test_what_differs_on_purpose_is_better():
     assert free == recorded.ON_PURPOSE[FREE]
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_counts():
     lines: list[str] = []
     assert recorded.main(lines.append) == 0

@@ -203,6 +203,7 @@ for name in FAMILIES["mathy"].built_in():
 """
 
 
+@pytest.mark.slow
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     said = [
         subprocess.run(
@@ -218,6 +219,7 @@ def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     assert len(said[0].splitlines()) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_many_are_as_one(mode):
     several = ExpressionVectorEnv(EASY, 3, autoreset_mode=mode)
@@ -307,6 +309,7 @@ def test_it_is_drawn_as_pixels():
     assert np.array_equal(made.render(), first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_many_are_drawn_as_one(processes):
     several = ExpressionVectorEnv(EASY, 2, render_mode="rgb_array", processes=processes)

@@ -350,6 +350,7 @@ def test_check(file, capsys):
     assert "problem: '6x^2' is solved already" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_rollout(tmp_path, capsys):
     from gv_engine.rollouts import episode_folder
 
@@ -388,6 +389,7 @@ raise SystemExit(main(["check", "mathy-poly-simplify"]))
 """
 
 
+@pytest.mark.slow
 def test_without_mathy_core_one_line_says_how_to_get_it():
     done = subprocess.run(
         [sys.executable, "-c", MISSING], capture_output=True, text=True, check=False
@@ -414,5 +416,6 @@ env.step(0)
 """
 
 
+@pytest.mark.slow
 def test_it_imports_without_a_warning_and_without_a_window():
     subprocess.run([sys.executable, "-W", "error", "-c", CLEAN], check=True)

@@ -70,6 +70,7 @@ def check_no_overlap(layout: TreeLayout) -> None:
 # ---- places ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_node_lies_upon_another(name: str):
     for seed in range(8):
@@ -354,6 +355,7 @@ def ask(desk: Desk, screen: PlayScreen) -> None:
     desk.look()
 
 
+@pytest.mark.slow
 def test_hint_by_hint_to_a_win_that_is_kept_and_verified(
     desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

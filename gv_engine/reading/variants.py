@@ -1,0 +1,80 @@
+"""Variants: one scenario file for several levels that differ in little, mostly in size.
+
+    variants:
+      5x5: {reset_function: {shape: [5, 5]}}
+      9x9: {reset_function: {shape: [9, 9]}}
+
+What a variant says goes over what the file says, mapping into mapping; lists are replaced. Its name
+is that of the scenario with its own behind it, and `file.yaml#9x9` leads to it from elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gv_engine.reading.values import Node, Wrong, instead, mapping, word
+
+KEY = "variants"
+_NAME = re.compile(r"[\w.-]+")
+_BLOCK = re.compile(rf"^{KEY}:.*\n((?: .*\n)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
+
+
+def names_in(text: str) -> list[str]:
+    """Names of the variants of a file of ours, found without reading it as YAML."""
+    block = _BLOCK.search(text)
+    return _ENTRY.findall(block[1]) if block else []
+
+
+def names_of(root: Node) -> tuple[str, ...]:
+    """Names of the variants of a scenario, in its order; mostly ().
+
+    Raises:
+        Wrong: they are no mapping, there are none in it, or a name is none.
+    """
+    if KEY not in (entries := mapping(root)):
+        return ()
+    variants = mapping(entries[KEY])
+    if not variants:
+        raise Wrong(entries[KEY], "found nothing, expected a mapping from names to what differs")
+    for name, node in variants.items():
+        if not _NAME.fullmatch(name):
+            raise Wrong(node, f"found the name {name!r}, expected letters, digits, '-', '_', '.'")
+    return tuple(variants)
+
+
+def chosen(root: Node, wanted: str) -> tuple[Node, tuple[str, ...], str]:
+    """A scenario with what one of its variants says and without the others, the names of all, and
+    that of the chosen one.
+
+    Args:
+        root: the whole.
+        wanted: name of the variant; "" for the first, if there are any.
+
+    Raises:
+        Wrong: there is none of that name, or one of them is no variant.
+    """
+    names = names_of(root)
+    if not (names or wanted):
+        return root, names, wanted
+    wanted = wanted or names[0]
+    if wanted not in names:
+        others = instead(wanted, names) or "; there are none in it"
+        raise Wrong(Node(None, line=root.line), f"no variant {wanted!r}{others}")
+    entries = mapping(root).copy()
+    variant = mapping(entries.pop(KEY))[wanted]
+    if "name" in entries:
+        named = f"{word(entries['name'])}-{wanted}"
+        entries["name"] = Node(named, "name", entries["name"].line, named)
+    merged = _over(Node(entries, root.path, root.line), Node(mapping(variant), line=variant.line))
+    return merged, names, wanted
+
+
+def _over(below: Node, above: Node) -> Node:
+    """One value over another: mappings are merged, whatever else is replaced."""
+    if not (isinstance(below.value, dict) and isinstance(above.value, dict)):
+        return above
+    merged = dict(below.value)
+    for key, node in above.value.items():
+        merged[key] = _over(below.value[key], node) if key in below.value else node
+    return Node(merged, below.path, below.line)
