@@ -72,11 +72,10 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
 
 def _source(scenario: AnyScenario) -> Any:
     """The name of a built-in scenario, which holds on any machine, or its file, or its content."""
-    document = scenario.document
-    if document.level is None:
-        return document.root.plain
-    names = (name for name, level in _built_in().items() if level == document.level)
-    return next(names, str(document.level))
+    level = scenario.document.level
+    if level is None:
+        return scenario.document.root.plain
+    return next((name for name, own in _built_in().items() if own == level), str(level))
 
 
 def found_again(
@@ -111,7 +110,7 @@ def found_again(
 
 
 def _built_in() -> dict[str, Level]:
-    """Where each built-in scenario is, by name."""
+    """Where each built-in scenario stands, by name."""
     return {
         name: found for family in FAMILIES.values() for name, found in family.built_in().items()
     }

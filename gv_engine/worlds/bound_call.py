@@ -40,6 +40,7 @@ class BoundCall:
         self._holds = call.condition(AGENT)
         self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
+        self._given = (*self._first, *self._arguments)  # where nothing else comes between
         self._nested: dict[int, Nested] = {
             position: _bind(argument)
             for position, argument in enumerate(self._arguments)
@@ -92,19 +93,24 @@ class BoundCall:
         """Call the function if its condition holds; `between` precedes its parameters: a view."""
         if self._holds is not None and not self.holds(w, w.action):
             return None
-        arguments = self._arguments
-        if self._nested:
-            results = list(arguments)
-            for position, nested in self._nested.items():
-                several = tuple(call.run(w) for call in _each(nested))
-                results[position] = several if isinstance(nested, tuple) else several[0]
-            arguments = tuple(results)
+        given = self._given
+        if between or self._was or self._nested:
+            arguments = self._results(w) if self._nested else self._arguments
+            given = (*self._first, *self._was, *between, *arguments)
         try:
-            self._result = self._function(w, *self._first, *self._was, *between, *arguments)
+            self._result = self._function(w, *given)
         except Exception as error:
             self._system.blame(error)
             raise
         return self._result
+
+    def _results(self, w: Any) -> list[Any]:
+        """The arguments, with results in place of what is nested in them."""
+        results = list(self._arguments)
+        for position, nested in self._nested.items():
+            several = tuple(call.run(w) for call in _each(nested))
+            results[position] = several if isinstance(nested, tuple) else several[0]
+        return results
 
     def cause(self) -> Call:
         """Why a terminating function was true: the innermost one that was, the first of several."""
