@@ -39,7 +39,7 @@ def neighbours(y: int, x: int) -> tuple[tuple[int, int], ...]:
 
 def ahead(w: World, agent: int) -> int:
     """The object in front of the agent, or NOTHING (also beyond the grid)."""
-    return w.at[towards(w, agent, FORWARD)]
+    return w.at[beside(w.position.y[agent], w.position.x[agent], w.agent.facing[agent])]
 
 
 def towards(w: World, agent: int, direction: int) -> tuple[int, int]:

@@ -380,9 +380,9 @@ class Call:
         if when is None:
             return None
         first, given = subject(when, agent), self.bound(when)
-        if takes(when, "action"):
-            return lambda w, action: when(w, *first, action, *given)
-        return lambda w, action: when(w, *first, *given)
+        if not takes(when, "action"):
+            return lambda w, action: when(w, *first, *given)
+        return lambda w, action: when(w, *first, action, *given)
 
     def parts(self) -> Iterator[Call]:
         """The call itself and all that are nested in its arguments."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from gv_engine.language.component import AGENT
@@ -38,6 +38,7 @@ class BoundCall:
             self._remembered = subject(self._remember, AGENT) + call.bound(self._remember)
         self._first = subject(self._function, AGENT)
         self._holds = call.condition(AGENT)
+        self._by_itself = call.system.by_itself
         self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
         self._given = (*self._first, *self._arguments)  # where nothing else comes between
@@ -47,6 +48,12 @@ class BoundCall:
             # functions of states call what is nested in them themselves
             if is_nested(argument) and call.system.objects is None
         }
+        self._inside = [
+            each
+            for nested in self._nested.values()
+            for each in _each(nested)
+            if each._system.phase is TRANSITION
+        ]
 
     def measure(self, w: Any) -> None:
         """Before the transitions: what rewards and terminating functions remember of a world."""
@@ -68,36 +75,26 @@ class BoundCall:
             for call in _each(nested):
                 call.watch(wrap)
 
-    def holds(self, w: Any, action: int) -> bool:
-        """Whether the condition, if there is one, is true of a world, were this the action."""
-        if self._holds is None:
-            return True
+    def acts(self, w: Any, action: int) -> bool:
+        """Whether the transition, or one that is nested in it, would answer this action."""
+        if self._by_itself and not self._inside:
+            return False
         try:
-            return self._holds(w, action)
+            holds = self._holds is None or self._holds(w, action)
         except Exception as error:
             self._system.blame(error)
             raise
-
-    def acts(self, w: Any, action: int) -> bool:
-        """Whether the transition, or one that is nested in it, would answer this action."""
-        if not self.holds(w, action):
-            return False
-        return not self._system.by_itself or any(
-            call.acts(w, action)
-            for nested in self._nested.values()
-            for call in _each(nested)
-            if call._system.phase is TRANSITION
-        )
+        return holds and not (self._by_itself and not answered(self._inside, w, action))
 
     def run(self, w: Any, *between: Any) -> Any:
         """Call the function if its condition holds; `between` precedes its parameters: a view."""
-        if self._holds is not None and not self.holds(w, w.action):
-            return None
         given = self._given
-        if between or self._was or self._nested:
-            arguments = self._results(w) if self._nested else self._arguments
-            given = (*self._first, *self._was, *between, *arguments)
         try:
+            if self._holds is not None and not self._holds(w, w.action):
+                return None
+            if between or self._was or self._nested:
+                arguments = self._results(w) if self._nested else self._arguments
+                given = (*self._first, *self._was, *between, *arguments)
             self._result = self._function(w, *given)
         except Exception as error:
             self._system.blame(error)
@@ -119,6 +116,14 @@ class BoundCall:
                 if call._system.phase is TERMINATING and call._result:
                     return call.cause()
         return self.call
+
+
+def answered(transitions: Iterable[BoundCall], w: Any, action: int) -> bool:
+    """Whether one of several transitions would answer an action."""
+    for call in transitions:  # a loop, as `any` costs the mask a third of its time
+        if call.acts(w, action):
+            return True
+    return False
 
 
 def _as_it_is(value: Any) -> Any:

@@ -13,6 +13,7 @@ from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, System
 from gv_engine.language.verbs import stands_somewhere
+from gv_engine.worlds.bound_call import answered
 from gv_engine.worlds.bound_scenario import BoundScenario
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.rng import draw_member
@@ -161,10 +162,9 @@ class Simulation:
 
     def valid_actions(self, mask: NDArray[np.int8]) -> None:
         """Write 1 for every action that some transition would act on, else 0, into (actions,)."""
+        transitions = self._playing.transitions
         for position, action in enumerate(self.scenario.actions):
-            mask[position] = any(
-                call.acts(self.world, action) for call in self._playing.transitions
-            )
+            mask[position] = answered(transitions, self.world, action)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _thaw, (self.scenario, self.world.snapshot(), self.terms)
