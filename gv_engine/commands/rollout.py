@@ -22,8 +22,8 @@ from gv_engine.commands.arguments import (
     add_scenario,
     complain,
     consent,
-    natural,
     positive,
+    seed_of_many,
 )
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
         "--episodes", metavar="N", type=positive, default=100, help="how many (default: 100)"
     )
     parser.add_argument(
-        "--seed", metavar="S", type=natural, default=0, help="of the first one (default: 0)"
+        "--seed", metavar="S", type=seed_of_many, default=0, help="of the first one (default: 0)"
     )
     add_policy(parser)
     parser.add_argument(

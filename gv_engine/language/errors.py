@@ -27,6 +27,15 @@ class StoppedError(RuleError):
     """A rule ran for too long and was stopped."""
 
 
+class ColumnError(RuleError):
+    """A rule wrote what no column holds; says which rule, where the error carries its system."""
+
+    def __str__(self) -> str:
+        system = getattr(self, "system", None)
+        said = super().__str__()
+        return f"{system.title}: {said}" if system else said
+
+
 class CapacityError(RuleError):
     """A world ran out of entities."""
 

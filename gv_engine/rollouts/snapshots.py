@@ -75,9 +75,14 @@ def found_again(
         UserWarning: it, or one of its rule files, is no longer what it was.
 
     Raises:
+        SnapshotError: `identity` has not told that, or of another family.
         ScenarioError: it is no longer there, or no longer right; a `TrustError` if it names
             Python that may not run.
     """
+    try:
+        checked(known)
+    except ValueError as error:
+        raise SnapshotError(f"{referrer} tells of no scenario of grids: {error}") from None
     trust = Trust.given(**consent).of_reference(referrer)
     scenario = Scenario.read(document_of(known["source"], known["folder"], trust))
     if known["changes"]:
@@ -186,14 +191,26 @@ def _known(file: Archive) -> dict[str, Any]:
         known = json.loads(file.text("scenario", _LONGEST_ABOUT))
     except (json.JSONDecodeError, RecursionError):
         known = None
+    try:
+        return checked(known)
+    except ValueError as error:
+        raise ArrayError(str(error)) from None
+
+
+def checked(known: Any) -> dict[str, Any]:
+    """What `identity` told, after it has been in a file.
+
+    Raises:
+        ValueError: it is something else.
+    """
     if not isinstance(known, dict):
-        raise ArrayError("its scenario is no mapping in JSON")
+        raise ValueError("its scenario is no mapping in JSON")
     for name, kinds in _KNOWN.items():
         if not isinstance(known.get(name), kinds):
-            raise ArrayError(f"its scenario has no {name}")
+            raise ValueError(f"its scenario has no {name}")
     for name, value in known["changes"].items():
         if name not in _CHANGES or not _CHANGES[name](value):
-            raise ArrayError(f"no file keeps such a change of {shortened(name, 40)!r}")
+            raise ValueError(f"no file keeps such a change of {shortened(name, 40)!r}")
     return known
 
 

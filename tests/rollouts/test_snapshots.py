@@ -207,6 +207,14 @@ def test_flipped_bytes_are_told(tmp_path, parts):
     assert refused > 200
 
 
+def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
+    rows, known = parts
+    text = bytearray(npy(json.dumps(known)))
+    text[-1] = 0xFF
+    with pytest.raises(SnapshotError, match="damaged: it has characters beyond"):
+        snapshots.load(written(tmp_path / "worlds.npz", rows=npy(rows), scenario=bytes(text)))
+
+
 @pytest.mark.parametrize(
     ("change", "part"),
     [
