@@ -64,7 +64,7 @@ def test_a_cut_array_is_named(folder: Path):
         *({"arrays": 7}, {"arrays": []}, {"arrays": {"a": 7}}, {"arrays": {"a": {}}}),
         *({"arrays": {name: {}}} for name in ("../a", "y" * 5000)),
         *({"arrays": {"a": {"dtype": kind, "shape": [1]}}} for kind in ("what", 7, [["a"]])),
-        *({"scenario": value} for value in (None, 5, "x", [], {})),
+        *({"scenario": known} for known in (None, 5, "x")),
         {"arrays": {"a": {"dtype": "u1", "shape": [-1]}}},
         {"arrays": {"a": {"dtype": "u1", "shape": [10**30]}}},
     ],
