@@ -7,7 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.language.errors import shortened
+from gv_engine.language.errors import printable, shortened
 from gv_engine.reading.trust import Consent
 
 if TYPE_CHECKING:
@@ -149,4 +149,9 @@ def _at_least(least: int, text: str) -> int:
 
 def complain(message: object) -> None:
     """Say something to whoever reads the errors."""
-    print(f"gv-engine: {message}", file=sys.stderr)
+    print(printable(f"gv-engine: {message}"), file=sys.stderr)
+
+
+def say(message: str) -> None:
+    """Say what came of it."""
+    print(printable(message))

@@ -109,6 +109,24 @@ def test_an_error_in_a_rule_names_its_line(here: Path, capsys: pytest.CaptureFix
     assert not list(here.glob("*.png"))
 
 
+def test_what_a_file_says_cannot_speak_to_the_terminal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
+    evil = "\x1b]0;PWNED\a\x9b31m"
+    (here / f"{evil}.yaml").write_text(r'"\e]0;PWNED\a": 1', "utf-8")
+    assert main(["check", f"{evil}.yaml"]) == 1
+    write(here, more=r'name: "\e]0;PWNED\a"' + "\nmax_steps: 3")
+    assert main(["record", ".", "a.png"]) == 0
+    for said in capsys.readouterr():
+        assert r"\x1b]0;PWNED\x07" in said
+        assert said.replace("\n", "").isprintable()
+    broken = here / "broken.npz"
+    broken.write_bytes(b"")
+    broken.rename(here / f"{evil}.npz")
+    assert main(["play", "--from", f"{evil}.npz"]) == 1
+    assert capsys.readouterr().err.replace("\n", "").isprintable()
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

@@ -169,6 +169,7 @@ transition_functions: [move_agent]
 reward_functions: [reach_exit]
 observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
 terminating_function: reach_exit
+success_function: reach_exit
 """
 
 
