@@ -263,6 +263,32 @@ def test_check_names_the_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "compiling" not in said, "it is found before"
 
 
+IN_C = {
+    "that hears of signals": "import re; re.match(r'(a+)+$', 'a' * 60 + 'b')",
+    "that keeps all to itself": "sum(iter(int, 1))",
+    "that lets others run": "import hashlib; hashlib.pbkdf2_hmac('md5', b'', b'', 2**31 - 1)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="no such functions")
+@pytest.mark.parametrize("what", IN_C)
+def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
+    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", IN_C[what])
+    command = ["check", str(write(tmp_path, code)), "--limit", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "gv_engine", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
+    )
+    assert done.returncode == 1
+    assert "rules.py" in done.stderr
+    assert "crawl" in done.stderr
+    assert "Error" not in done.stderr
+
+
 COUNTS = """
 from gv_engine import *
 
