@@ -11,6 +11,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import dropwhile, takewhile
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from gv_engine.language.errors import Stopped
 from gv_engine.reading.families import from_here
@@ -231,8 +232,48 @@ def fuse(limit: float, says: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _burn(says: str) -> None:
+@contextmanager
+def heeded(seconds: float, says: str) -> Iterator[None]:
+    """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds.
+
+    Another Ctrl-C ends it at once. For compiled code in the main thread, as `fuse`.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=_heed, args=(ours, seconds, says), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        theirs.close()
+        thread.join()
+        ours.close()
+
+
+def _heed(ours: socket.socket, seconds: float, says: str) -> None:
+    """Listen to the numbers of signals until nobody sends them any more."""
+    came = False
+    while True:
+        try:
+            number = ours.recv(1)
+        except TimeoutError:
+            _burn(says, 128 + signal.SIGINT)
+        if not number:
+            return
+        if number[0] == signal.SIGINT:
+            if came:
+                _burn(says, 128 + signal.SIGINT)
+            came = True
+            ours.settimeout(seconds)
+
+
+def _burn(says: str, code: int = 1) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.write(f"gv-engine: {says}\n")
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(code)
