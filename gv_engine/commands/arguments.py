@@ -7,6 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gv_engine.language.errors import printable, shortened
 from gv_engine.reading.trust import Consent
 
 if TYPE_CHECKING:
@@ -120,16 +121,37 @@ def duration(text: str) -> float:
     return seconds
 
 
+def seed_of_many(text: str) -> int:
+    """The seed of the first of many episodes, whose seeds are kept as int64."""
+    return at_most(2**62, natural(text))
+
+
+def at_most(most: int, number: int) -> int:
+    """A number that has been read, unless it is too large."""
+    if number > most:
+        found = shortened(str(number), 40)
+        raise argparse.ArgumentTypeError(f"found {found}, allowed are at most {most}")
+    return number
+
+
 def _at_least(least: int, text: str) -> int:
     try:
         number = int(text)
     except ValueError:
         number = least - 1
     if number < least:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from {least} on")
+        found = shortened(text, 40)
+        raise argparse.ArgumentTypeError(
+            f"found {found!r}, expected a whole number from {least} on"
+        )
     return number
 
 
 def complain(message: object) -> None:
     """Say something to whoever reads the errors."""
-    print(f"gv-engine: {message}", file=sys.stderr)
+    print(printable(f"gv-engine: {message}"), file=sys.stderr)
+
+
+def say(message: str) -> None:
+    """Say what came of it."""
+    print(printable(message))

@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the systems in their order, and what has been found; 1 if something is wrong."""
     try:
-        with Guard(options.limit, lambda runaway: True):
+        with Guard(options.limit, lambda runaway: True, ends=True):
             return _check(options)
     except Stopped as stopped:
         complain(stopped)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.commands.arguments import UsageError, positive
+from gv_engine.commands.arguments import UsageError, at_most, positive
 from gv_engine.language.errors import nearest
 from gv_engine.playing.picture_files import FORMATS
 
@@ -28,8 +28,13 @@ def add_pictures(parser: Any) -> None:
         "--fps", metavar="F", type=positive, default=8, help="steps a second (default: 8)"
     )
     parser.add_argument(
-        "--cell", metavar="PX", type=positive, default=48, help="a cell's side (default: 48)"
+        "--cell", metavar="PX", type=_cell, default=48, help="a cell's side (default: 48)"
     )
+
+
+def _cell(text: str) -> int:
+    """Pixels of a cell's side, so few that a picture of a player's view goes into memory."""
+    return at_most(256, positive(text))
 
 
 def check_name(out: Path) -> None:

@@ -13,6 +13,7 @@ from gv_engine.commands.arguments import (
     complain,
     consent,
     natural,
+    say,
 )
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game, Played
@@ -152,7 +153,7 @@ def _begun(options: argparse.Namespace) -> Game:
 def _say(games: Iterable[Game]) -> None:
     for game in games:
         if game.played:
-            print(f"{game.title}: {'; '.join(map(told, game.played))}")
+            say(f"{game.title}: {'; '.join(map(told, game.played))}")
 
 
 def told(played: Played) -> str:

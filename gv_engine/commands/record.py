@@ -14,6 +14,7 @@ from gv_engine.commands.arguments import (
     add_scenario,
     consent,
     natural,
+    say,
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.commands.replay import verified
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     hooks = FAMILIES[scenario.identity.family].hooks
     frames = hooks.frames(scenario, options.policy, options.seed, steps)
     shown = draw(frames, scenario, out, options)
-    print(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
+    say(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
     return 0
 
 
@@ -78,5 +79,5 @@ def _replay(options: argparse.Namespace) -> int:
     game = verified(Path(options.scenario))
     frames = islice(game.frames(), None if options.steps is None else options.steps + 1)
     shown = draw(frames, game.scenario, options.out, options)
-    print(f"{options.out}: {game.title}, seed {game.seed}, {shown - 1} steps")
+    say(f"{options.out}: {game.title}, seed {game.seed}, {shown - 1} steps")
     return 0

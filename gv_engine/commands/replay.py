@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gv_engine.commands.arguments import Commands, add_command, add_consent, complain, consent
+from gv_engine.commands.arguments import (
+    Commands,
+    add_command,
+    add_consent,
+    complain,
+    consent,
+    say,
+)
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.episode import Playable
@@ -51,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     game = verified(options.file, given)
     if out:
         draw(game.frames(), game.scenario, out, options)
-    print(f"{out or options.file}: {_described(game.replay())}, every state as it was")
+    say(f"{out or options.file}: {_described(game.replay())}, every state as it was")
     return 0
 
 

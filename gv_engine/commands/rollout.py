@@ -22,9 +22,10 @@ from gv_engine.commands.arguments import (
     add_scenario,
     complain,
     consent,
-    natural,
     positive,
+    seed_of_many,
 )
+from gv_engine.playing.runaway import heeded
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
@@ -32,6 +33,8 @@ from gv_engine.rollouts.policy import load_policy
 from gv_engine.rollouts.rollout import Episode, num_actions, rollout
 
 _MOST_WORLDS = 256
+_HEEDS = 4.0
+"""Seconds in which a step has to end after Ctrl-C."""
 _EXAMPLES = """\
 gv-engine rollout keydoor-9x9 --episodes 1000 --seed 0
 gv-engine rollout cave --policy valid --out cave-valid --threads 2
@@ -62,7 +65,7 @@ def add(commands: Commands) -> None:
         "--episodes", metavar="N", type=positive, default=100, help="how many (default: 100)"
     )
     parser.add_argument(
-        "--seed", metavar="S", type=natural, default=0, help="of the first one (default: 0)"
+        "--seed", metavar="S", type=seed_of_many, default=0, help="of the first one (default: 0)"
     )
     add_policy(parser)
     parser.add_argument(
@@ -107,7 +110,10 @@ def run(options: argparse.Namespace) -> int:
     tally = Tally()
     began = time.perf_counter()
     try:
-        with _progress(options.episodes) as advance:
+        with (
+            heeded(_HEEDS, "interrupted in a compiled step that does not come to an end"),
+            _progress(options.episodes) as advance,
+        ):
             for episode in rollout(
                 env, policy, options.episodes, options.seed, keep=folder is not None
             ):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
+from gv_engine.language.errors import printable
+
 
 def show(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """Print a table; without its title and head if the output goes to a file or a program.
@@ -14,7 +16,7 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = 
         rows: one value for each column.
         title: said above.
     """
-    texts = [[str(value) for value in row] for row in rows]
+    texts = [[printable(str(value)) for value in row] for row in rows]
     if not sys.stdout.isatty():
         for row in texts:
             print(*row, sep="\t")
@@ -25,7 +27,7 @@ def show(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = 
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(title=printable(title) or None, title_justify="left", box=box.SIMPLE_HEAD)
     table.show_header = any(column.removesuffix(">") for column in columns)
     for column in columns:
         right = column.endswith(">")

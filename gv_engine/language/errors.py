@@ -27,6 +27,15 @@ class StoppedError(RuleError):
     """A rule ran for too long and was stopped."""
 
 
+class ColumnError(RuleError):
+    """A rule wrote what no column holds; says which rule, where the error carries its system."""
+
+    def __str__(self) -> str:
+        system = getattr(self, "system", None)
+        said = super().__str__()
+        return f"{system.title}: {said}" if system else said
+
+
 class CapacityError(RuleError):
     """A world ran out of entities."""
 
@@ -78,8 +87,22 @@ class TrustError(ScenarioError):
     """A scenario that names Python which may not run."""
 
 
+def printable(text: str) -> str:
+    """A text whose characters that no screen shows, but for line breaks and tabs, are written out.
+
+    >>> printable("a\\x1b[31mred")
+    'a\\\\x1b[31mred'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text
+    )
+
+
 def shortened(text: str, most: int) -> str:
-    """A text without its middle, if it is longer than `most` characters."""
+    """A text as a screen shows it, without its middle if it is longer than `most` characters."""
+    text = printable(text)
     if len(text) <= most:
         return text
     head = most * 2 // 3

@@ -3,13 +3,15 @@
 A thread looks several times a second at what the main thread is doing, so that nothing is to be
 done for a call of a rule. Where it has been the same call for too long, whoever guards is asked in
 the main thread, again and again while the rule goes on, and may have `Stopped` raised in it. What a
-rule leaves to a library written in C cannot be stopped before it comes back.
+rule leaves to a library written in C cannot be stopped before it comes back, but the process ended.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -17,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import dropwhile, takewhile
 from types import FrameType, TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from gv_engine.language.errors import Stopped
 from gv_engine.reading.families import from_here
@@ -31,15 +33,22 @@ if sys.platform == "win32":
     def _interrupt(thread: int) -> None:
         interrupt_main(_ALARM)
 
+    def _alarm_every(seconds: float) -> None:
+        pass  # there is no such clock
+
 else:
     _ALARM = signal.SIGALRM
 
     def _interrupt(thread: int) -> None:
         signal.pthread_kill(thread, _ALARM)  # which ends a sleep, too
 
+    def _alarm_every(seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, seconds, seconds)  # also where no thread can run
+
 
 PATIENCE = 2.0
 """Seconds after which somebody who watches wants to know."""
+_GRACE, _LONGEST = 3.0, 1e6  # s beyond the limit, for what cannot be stopped, and at most
 _LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two looks: as a rule, and until one has stopped
 
 
@@ -66,10 +75,15 @@ class Guard:
     Args:
         limit: seconds that one call may take.
         overrun: asked from then on, ten times a second in midst of the rule: whether to stop it.
+        ends: whether the process is ended where the rule cannot be stopped, some seconds later.
     """
 
-    def __init__(self, limit: float, overrun: Callable[[Runaway], bool]) -> None:
-        self._limit, self._overrun = limit, overrun
+    def __init__(
+        self, limit: float, overrun: Callable[[Runaway], bool], ends: bool = False
+    ) -> None:
+        self._limit, self._overrun, self._ends = limit, overrun, ends
+        self._patience = min(limit + _GRACE, _LONGEST)
+        self._unanswered: float | None = None  # since when the main thread has not looked
         self._call: FrameType | None = None  # that of the rule which runs now
         self._since = 0.0
         self._tries = 0
@@ -82,6 +96,9 @@ class Guard:
         if threading.current_thread() is threading.main_thread():
             self._before = signal.signal(_ALARM, self._look)
             self._thread.start()
+            if self._ends:
+                _alarm_every(_LOOK_EVERY)
+                self._put_off_the_end()
         return self
 
     def __exit__(
@@ -93,6 +110,9 @@ class Guard:
         if self._thread.ident is not None:
             self._over.set()
             self._thread.join()
+            if self._ends:
+                _alarm_every(0)
+                faulthandler.cancel_dump_traceback_later()
             signal.signal(_ALARM, self._before)
             self._let_go()
 
@@ -100,12 +120,27 @@ class Guard:
         main = threading.main_thread().ident
         assert main is not None, "it runs"
         while not self._over.wait(_STOP_EVERY if self._tries else _LOOK_EVERY):
+            if self._ends:
+                self._put_off_the_end()
             # what the main thread holds is let go there, not in midst of this thread
             if self._call is not None or _rule_of(sys._current_frames()[main]):
                 _interrupt(main)
+                now = time.monotonic()
+                self._unanswered = since = self._unanswered or now
+                stack = _rule_of(sys._current_frames()[main])
+                if self._ends and stack and now - since > self._patience:
+                    _burn(f"{self._runaway(stack, now)} ran for {now - since:.0f} s and was ended")
+            else:
+                self._unanswered = None
+
+    def _put_off_the_end(self) -> None:
+        """Let the process end by itself if C keeps all threads from coming here again."""
+        if sys.__stderr__ is not None:  # as it is where nobody would read it
+            faulthandler.dump_traceback_later(self._patience, exit=True, file=sys.__stderr__)
 
     def _look(self, number: int, frame: FrameType | None) -> None:
         """In the main thread, between two of its instructions."""
+        self._unanswered = None
         if self._asking:
             return
         now = time.monotonic()
@@ -198,8 +233,48 @@ def fuse(limit: float, says: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _burn(says: str) -> None:
+@contextmanager
+def heeded(seconds: float, says: str) -> Iterator[None]:
+    """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds.
+
+    Another Ctrl-C ends it at once. For compiled code in the main thread, as `fuse`.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=_heed, args=(ours, seconds, says), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        theirs.close()
+        thread.join()
+        ours.close()
+
+
+def _heed(ours: socket.socket, seconds: float, says: str) -> None:
+    """Listen to the numbers of signals until nobody sends them any more."""
+    came = False
+    while True:
+        try:
+            number = ours.recv(1)
+        except TimeoutError:
+            _burn(says, 128 + signal.SIGINT)
+        if not number:
+            return
+        if number[0] == signal.SIGINT:
+            if came:
+                _burn(says, 128 + signal.SIGINT)
+            came = True
+            ours.settimeout(seconds)
+
+
+def _burn(says: str, code: int = 1) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.write(f"gv-engine: {says}\n")
     sys.stderr.flush()
-    os._exit(1)
+    os._exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 import zipfile
 from math import prod
 from pathlib import Path
@@ -99,6 +100,9 @@ class Archive:
         found = self.read(name, most=most)
         if found.dtype.kind != "U" or found.shape:
             raise ArrayError(f"{name} is no text")
+        numbers = np.frombuffer(found.tobytes(), found.dtype.str[0] + "u4")
+        if (numbers > sys.maxunicode).any():
+            raise ArrayError(f"{name} is damaged: it has characters beyond all that there are")
         return str(found)
 
     def read(self, name: str, most: int = 0) -> NDArray[Any]:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Unpack, cast
@@ -52,64 +51,7 @@ def read_scenario(
     return family_of(document).hooks.read(document)
 
 
-def reference_to(scenario: AnyScenario) -> dict[str, Any]:
-    """What finds a scenario again, as plain values.
-
-    Returns:
-        `family` and `name`; `source`, a built-in name, the file, or the content if there is none;
-        `folder`, where the rule files of the content are; `changes`, what was changed in it;
-        `digest`, that of its `Identity`.
-    """
-    return {
-        "family": scenario.family,
-        "name": scenario.name,
-        "source": _source(scenario),
-        "folder": str(scenario.document.folder),
-        "changes": dict(scenario.changes),
-        "digest": scenario.identity.digest,
-    }
-
-
-def _source(scenario: AnyScenario) -> Any:
-    """The name of a built-in scenario, which holds on any machine, or its file, or its content."""
-    level = scenario.document.level
-    if level is None:
-        return scenario.document.root.plain
-    return next((name for name, own in _built_in().items() if own == level), str(level))
-
-
-def found_again(
-    known: Mapping[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
-) -> AnyScenario:
-    """The scenario that `reference_to` told of.
-
-    Args:
-        known: what it told.
-        referrer: where that is written, for messages.
-        consent: as for `load_scenario`; without `trust=True` it runs no Python of its own.
-
-    Warns:
-        UserWarning: it, or one of the Python files that it uses, is no longer what it was.
-
-    Raises:
-        ScenarioError: it is no longer there, or no longer right; a `TrustError` if it names
-            Python that may not run.
-    """
-    trust = Trust.given(**consent).of_reference(referrer)
-    scenario = read_scenario(known["source"], trust, known["folder"])
-    if known["changes"]:
-        scenario = scenario.with_(**known["changes"])
-    if scenario.identity.digest != known["digest"]:
-        warnings.warn(
-            f"{scenario.name} is no longer what it was when this was written: worlds may go on in "
-            f"another way",
-            UserWarning,
-            stacklevel=2,
-        )
-    return scenario
-
-
-def _built_in() -> dict[str, Level]:
+def built_in() -> dict[str, Level]:
     """Where each built-in scenario stands, by name."""
     return {
         name: found for family in FAMILIES.values() for name, found in family.built_in().items()
@@ -117,7 +59,7 @@ def _built_in() -> dict[str, Level]:
 
 
 def _found(source: str | Path) -> Level:
-    known = _built_in()
+    known = built_in()
     for name, found in known.items():
         if source in (name, gym_id(name)):
             return found

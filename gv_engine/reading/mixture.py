@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.language.component import column_name
-from gv_engine.language.errors import ScenarioError, TrustError
+from gv_engine.language.errors import ScenarioError, TrustError, shortened
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import ObjectType
 from gv_engine.reading.document import Document
@@ -31,6 +31,7 @@ from gv_engine.reading.values import (
     distinct,
     integer,
     items,
+    located,
     number,
     one_of,
     word,
@@ -101,7 +102,9 @@ class _Reader:
         changes["layout"] = self.layout([scenario for _, scenario, _ in read])
         self.problems.raise_if_any()
         mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
-        return {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
+        whole = {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
+        whole["warnings"] += self.warnings(mixed)
+        return whole
 
     def described(self) -> dict[str, Any]:
         source, entries = self.document.source, self.entries
@@ -176,6 +179,20 @@ class _Reader:
                     f"{scenario.name} has the actions {ours}, and {first.name} {theirs}; give an "
                     f"action_space beside `mixture`, for all of them",
                 )
+
+    def warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
+        """That nobody hears of successes, because some members say what one is and some do not."""
+        saying, silent = (
+            shortened(", ".join(m.name for m in members if m.tells_success is says), 200)
+            for says in (True, False)
+        )
+        if not (saying and silent):
+            return ()
+        message = (
+            f"there is no `success`, as {saying} has a success_function and {silent} has none; "
+            f"give all members one"
+        )
+        return (located(self.document.label, self.entries["mixture"], message),)
 
     def layout(self, members: Sequence[Scenario]) -> Layout:
         """One for all: the largest sizes, and the components and object types of each."""

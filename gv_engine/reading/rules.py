@@ -20,7 +20,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    ModuleSpec,
+    SourceFileLoader,
+)
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -96,8 +103,11 @@ class _Loader(SourceFileLoader):
         _loaded[module.__name__] = self._read
 
 
+_LOADERS = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_Loader, SOURCE_SUFFIXES)
+
+
 class _Finder(MetaPathFinder):
-    """Finds folders as packages, and the Python files in them as their modules."""
+    """Finds folders as packages, and what really lies in them as their modules."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -111,11 +121,23 @@ class _Finder(MetaPathFinder):
             package.submodule_search_locations = [folder]
             return package
         file = Path(folder, f"{'.'.join(below)}.py")
-        if len(below) != 1 or not file.is_file():
-            return None
-        if not file.resolve().is_relative_to(Path(folder).resolve()):
-            raise ImportError(f"{file} leads out of its folder, to {file.resolve()}")
-        return spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
+        if len(below) == 1 and file.is_file():
+            found = spec_from_file_location(fullname, file, loader=_Loader(fullname, str(file)))
+        else:
+            finders = (FileFinder(place, *_LOADERS) for place in path or ())
+            found = next(filter(None, (finder.find_spec(fullname) for finder in finders)), None)
+        for place in _places(found):
+            if not place.resolve().is_relative_to(Path(folder).resolve()):
+                raise ImportError(f"{place} leads out of its folder, to {place.resolve()}")
+        return found
+
+
+def _places(found: ModuleSpec | None) -> Iterator[Path]:
+    """Where a module is, and where those below it are."""
+    if found is not None:
+        if found.origin is not None:
+            yield Path(found.origin)
+        yield from map(Path, found.submodule_search_locations or ())
 
 
 sys.meta_path.insert(0, _Finder())

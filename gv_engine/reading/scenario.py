@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -181,7 +182,10 @@ class Scenario:
     @property
     def shares(self) -> tuple[float, ...]:
         """Where the part of each member in [0, 1) ends, for a draw from there."""
-        *inner, total = accumulate(self.weights or (1.0,))
+        weights = self.weights or (1.0,)
+        # a power of two takes nothing from their digits, and keeps the sum finite
+        _, exponent = math.frexp(max(weights))
+        *inner, total = accumulate(math.ldexp(weight, -exponent) for weight in weights)
         return (*(end / total for end in inner), 1.0)
 
     def check(self, rows: NDArray[Any]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gv_engine.language.area import Area
-from gv_engine.language.errors import ScenarioError, TrustError, nearest
+from gv_engine.language.errors import ScenarioError, TrustError, nearest, printable
 from gv_engine.language.objects import COLORS
 
 LONGEST_SIDE = 512
@@ -126,7 +126,8 @@ class Problems:
 def located(label: str, node: Node, message: str) -> str:
     """`file:line: key.path: message`."""
     place = label if node.line is None else f"{label}:{node.line}"
-    return ": ".join(" ".join(part.split()) for part in (place, node.path, message) if part)
+    said = ": ".join(" ".join(part.split()) for part in (place, node.path, message) if part)
+    return printable(said)
 
 
 def instead(found: str, allowed: Iterable[str], which: str = "allowed") -> str:

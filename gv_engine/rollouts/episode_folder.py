@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.reading.array_files import ArrayError, read_head
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
-from gv_engine.reading.loading import reference_to
+from gv_engine.reading.reference import checked, reference_to
 from gv_engine.rollouts.rollout import Episode, VectorWorlds, num_actions, recorded_spaces
 
 _ABOUT = "rollout.json"
@@ -270,6 +270,7 @@ def _about(path: Path) -> dict[str, Any]:
             if Path(name).name != name or len(name) > _LONGEST_NAME:
                 raise ValueError(f"{shortened(name, 100)!r} is no name of an array")
             np.dtype((kind["dtype"], tuple(kind["shape"])))
+        checked(about["scenario"])
     except FileNotFoundError:
         raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {_ABOUT}") from None
     except OSError as error:

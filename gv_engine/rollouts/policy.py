@@ -124,7 +124,7 @@ def load_policy(name: str, num_envs: int, num_actions: int) -> Policy:
     """A policy by name.
 
     Args:
-        name: `random`, `valid`, or `./file.py:function` or `module:function` of one's own.
+        name: `random`, `valid`, or `./file.py:function` of one's own.
         num_envs, num_actions: what it acts in.
 
     Raises:
@@ -133,12 +133,11 @@ def load_policy(name: str, num_envs: int, num_actions: int) -> Policy:
     if name in BUILT_IN:
         return Uniform(num_envs, num_actions, valid=BUILT_IN[name])
     where, colon, attribute = name.rpartition(":")
-    if not colon:
+    if not colon or not where.endswith(".py"):
         known = (*BUILT_IN, "./file.py:function")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
     try:
-        is_file = where.endswith(".py")
-        module = rules.load(Path(where)) if is_file else rules.import_module(where)
+        module = rules.load(Path(where))
     except rules.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -18,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.errors import GVEngineError, reason, shortened
-from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.array_files import Archive, ArrayError
 from gv_engine.reading.families import AnyScenario
 from gv_engine.reading.files import bytes_for_people, replacing
-from gv_engine.reading.loading import found_again, reference_to
+from gv_engine.reading.reference import checked, found_again, reference_to
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
 
@@ -143,38 +141,7 @@ def _known(file: Archive) -> dict[str, Any]:
         known = json.loads(file.text("scenario", _LONGEST_ABOUT))
     except (json.JSONDecodeError, RecursionError):
         known = None
-    if not isinstance(known, dict):
-        raise ArrayError("its scenario is no mapping in JSON")
-    for name, kinds in _KNOWN.items():
-        if not isinstance(known.get(name), kinds):
-            raise ArrayError(f"its scenario has no {name}")
-    for name, value in known["changes"].items():
-        if name not in _CHANGES or not _CHANGES[name](value):
-            raise ArrayError(f"no file keeps such a change of {shortened(name, 40)!r}")
-    return known
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_limit(value: Any) -> bool:
-    return value is None or (type(value) is int and 1 <= value < 2**31)
-
-
-def _are_actions(value: Any) -> bool:
-    numbers = range(len(ACTIONS))
-    return (
-        isinstance(value, list)
-        and 0 < len(value) <= len(numbers)
-        and all(type(number) is int and number in numbers for number in value)
-    )
-
-
-_KNOWN = {"name": str, "source": str | dict, "folder": str, "changes": dict, "digest": str}
-_CHANGES: dict[str, Callable[[Any], bool]] = {
-    "name": _is_text,
-    "description": _is_text,
-    "max_steps": _is_limit,
-    "actions": _are_actions,
-}
+    try:
+        return checked(known)
+    except ValueError as error:
+        raise ArrayError(str(error)) from None

@@ -7,6 +7,8 @@ taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.world
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, ClassVar
 
@@ -17,7 +19,13 @@ from numpy.typing import NDArray
 from components.agent import Agent
 from components.space import Position
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
-from gv_engine.language.errors import CapacityError, OutOfBoundsError, RuleError, nearest
+from gv_engine.language.errors import (
+    CapacityError,
+    ColumnError,
+    OutOfBoundsError,
+    RuleError,
+    nearest,
+)
 from gv_engine.language.geometry import FORWARD
 from gv_engine.language.verbs import VERBS
 from gv_engine.language.world import World
@@ -81,7 +89,7 @@ class Presence:
 
     def __setitem__(self, e: int, value: Any) -> None:
         name = column_name(self._columns.cls)
-        raise RuleError(
+        raise ColumnError(
             f"a rule writes w.{name}.has; give components by w.add(e, {name!r}) and take them by "
             f"w.take(e, {name!r})"
         )
@@ -108,7 +116,7 @@ def _absent(cls: type) -> Any:
     """What entities without the component read: its defaults, closed to writing."""
 
     def refuse(self: object, name: str, value: object) -> None:
-        raise RuleError(
+        raise ColumnError(
             f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
             f"ask w.{column_name(cls)}.has[e] first"
         )
@@ -272,12 +280,17 @@ class ObjectWorld(World):
         """Refuse what is no entity; to count from the end makes sense in reading alone."""
         if not 0 <= e < self.capacity:
             raise OutOfBoundsError(e, 0, self.capacity)
+        if e == NOTHING:
+            raise ColumnError(
+                "a rule gives a component to NOTHING or takes one from it, which stands for all "
+                "empty cells; ask `e != NOTHING` first"
+            )
 
     def _named(self, column: str) -> ComponentColumns:
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
             names = [column_name(cls) for cls in self.layout.components]
-            raise RuleError(f"there are no columns {column!r}: {nearest(column, names)}")
+            raise ColumnError(f"there are no columns {column!r}: {nearest(column, names)}")
         return columns
 
     def fail(self, message: str) -> None:
@@ -349,11 +362,11 @@ class ObjectWorld(World):
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
-        for name in self._PLAIN:
-            row[name] = getattr(self, name)
-        row["at"] = self.at.astype(self.layout.entity)
-        for name in ("alive", "placed", "recent"):
-            row[name] = getattr(self, name)
+        for name in (*self._PLAIN, "at", "alive", "placed", "recent"):
+            with _told_as(f"w.{name}"):
+                row[name] = getattr(self, name)
+        if (last := row["at"].max()) >= self.capacity:
+            raise RuleError(f"w.at: {last} is no entity, the last one is {self.capacity - 1}")
         with self.context:
             for columns in self._columns:
                 having: list[tuple[int, Any]] = esper.get_component(columns.cls)
@@ -363,12 +376,8 @@ class ObjectWorld(World):
                 for field in fields_of(columns.cls):
                     column = fields[field.name]
                     values = [getattr(component, field.name) for _, component in having]
-                    try:
+                    with _told_as(f"w.{column_name(columns.cls)}.{field.name}"):
                         column[entities] = np.array(values, column.dtype)
-                    except OverflowError as error:
-                        raise RuleError(
-                            f"w.{column_name(columns.cls)}.{field.name}: {error}"
-                        ) from None
         return row
 
     def restore(self, row: NDArray[Any]) -> None:
@@ -410,6 +419,15 @@ class ObjectWorld(World):
 
     def __copy__(self) -> ObjectWorld:
         return self.fork()
+
+
+@contextmanager
+def _told_as(place: str) -> Iterator[None]:
+    """Say of a value that its array cannot hold where it stands."""
+    try:
+        yield
+    except (OverflowError, TypeError, ValueError) as error:
+        raise RuleError(f"{place}: {error}") from None
 
 
 def _thaw(layout: Layout, row: NDArray[Any]) -> ObjectWorld:

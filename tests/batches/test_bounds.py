@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
 from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
 from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.compiled.compiler import compile_function
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.checking.lockstep import examine
 from gv_engine.families.grid import hooks as grid_family
@@ -368,6 +371,29 @@ def test_a_program_from_the_cache_says_the_same(folder):
     wrong = "index 999 is out of bounds for axis 0 with size 64"
     assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {wrong}\n"
     assert "compiling" not in run.stderr
+
+
+def test_no_variable_of_numbas_takes_the_checks_away(folder):
+    run = subprocess.run(
+        [sys.executable, "-c", AGAIN, str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "NUMBA_BOUNDSCHECK": "0"},
+    )
+    wrong = "index 999 is out of bounds for axis 0 with size 64"
+    assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {wrong}\n"
+
+
+@pytest.mark.parametrize("setting", ["BOUNDSCHECK", "DISABLE_JIT", "OPT", "FULL_TRACEBACKS"])
+def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
+    def folder_of_program() -> str:
+        return str(compile_function.__wrapped__(place_of)._cache.cache_path)
+
+    before = folder_of_program()
+    assert folder_of_program() == before
+    monkeypatch.setattr(numba.config, setting, 1)
+    assert folder_of_program() != before
 
 
 def test_check_and_the_game_tell_of_it(folder):

@@ -109,11 +109,30 @@ def test_an_error_in_a_rule_names_its_line(here: Path, capsys: pytest.CaptureFix
     assert not list(here.glob("*.png"))
 
 
+def test_what_a_file_says_cannot_speak_to_the_terminal(
+    here: Path, capsys: pytest.CaptureFixture[str]
+):
+    evil = "\x1b]0;PWNED\a\x9b31m"
+    (here / f"{evil}.yaml").write_text(r'"\e]0;PWNED\a": 1', "utf-8")
+    assert main(["check", f"{evil}.yaml"]) == 1
+    write(here, more=r'name: "\e]0;PWNED\a"' + "\nmax_steps: 3")
+    assert main(["record", ".", "a.png"]) == 0
+    for said in capsys.readouterr():
+        assert r"\x1b]0;PWNED\x07" in said
+        assert said.replace("\n", "").isprintable()
+    broken = here / "broken.npz"
+    broken.write_bytes(b"")
+    broken.rename(here / f"{evil}.npz")
+    assert main(["play", "--from", f"{evil}.npz"]) == 1
+    assert capsys.readouterr().err.replace("\n", "").isprintable()
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
         (["--episodes", "0"], "expected a whole number from 1 on"),
         (["--seed", "-1"], "expected a whole number from 0 on"),
+        (["--seed", "9" * 26], "allowed are at most 4611686018427387904"),
         (["--seed", "x"], "found 'x'"),
         (["--max-steps", "0"], "an episode may go on for ever"),
     ],
@@ -258,6 +277,7 @@ def test_summary(capsys: pytest.CaptureFixture[str]):
         (["--out", "."], "is there already; give the name of a new folder"),
         (["--out", "missing/run"], "cannot be written"),
         (["--policy", "rnd"], "did you mean 'random'?"),
+        (["--policy", "os:_exit"], "no policy 'os:_exit': (allowed: random, valid, ./file.py:"),
         (["--policy", "./none.py:f"], "./none.py cannot be loaded"),
         (["--policy", "./policy.py:lasy"], "did you mean 'lazy'?"),
         (["--policy", "./policy.py:lazy"], "expected (100,) integers"),
@@ -446,6 +466,12 @@ def test_bench_takes_some_time(seconds: str, capsys: pytest.CaptureFixture[str])
 
 
 # ---- record ----------------------------------------------------------------------------------
+
+
+def test_cells_are_no_larger_than_a_picture_holds(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        main(["record", "keydoor-5x5", "a.png", "--cell", "1000000"])
+    assert "found 1000000, allowed are at most 256" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("view", ["both", "state", "observation", "window"])

@@ -263,6 +263,32 @@ def test_check_names_the_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "compiling" not in said, "it is found before"
 
 
+IN_C = {
+    "that hears of signals": "import re; re.match(r'(a+)+$', 'a' * 60 + 'b')",
+    "that keeps all to itself": "sum(iter(int, 1))",
+    "that lets others run": "import hashlib; hashlib.pbkdf2_hmac('md5', b'', b'', 2**31 - 1)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="no such functions")
+@pytest.mark.parametrize("what", IN_C)
+def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
+    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", IN_C[what])
+    command = ["check", str(write(tmp_path, code)), "--limit", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "gv_engine", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
+    )
+    assert done.returncode == 1
+    assert "rules.py" in done.stderr
+    assert "crawl" in done.stderr
+    assert "Error" not in done.stderr
+
+
 COUNTS = """
 from gv_engine import *
 
@@ -282,6 +308,19 @@ def crawl(w, agent):
 """
 
 
+STUCK = """
+import sys
+from gv_engine.commands import main
+from gv_engine.envs.vector_environment import GridVectorEnv
+step = GridVectorEnv.step
+def told(self, actions):
+    print("stepping", file=sys.stderr)
+    return step(self, actions)
+GridVectorEnv.step = told
+sys.exit(main())
+"""
+
+
 @pytest.mark.slow
 def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
     level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
@@ -297,6 +336,29 @@ def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
     assert "TRANSITION\tcrawl" in done.stdout
     assert "the compiled world ran for 1 s and was stopped" in done.stderr
     assert "move_agent, turn_agent, crawl, reach_exit" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path, presses: int):
+    level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
+    command = ["rollout", str(write(tmp_path, COUNTS, level)), "--max-steps", "9"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    words = [sys.executable, "-c", STUCK, *command]
+    with subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) as rollout:
+        assert rollout.stderr is not None
+        while "stepping" not in rollout.stderr.readline():
+            pass
+        time.sleep(0.5)
+        began = time.monotonic()
+        for _ in range(presses):
+            rollout.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+        _, said = rollout.communicate(timeout=10 * PATIENCE)
+    assert rollout.returncode == 130
+    assert "does not come to an end" in said
+    assert presses == 1 or time.monotonic() - began < 3
 
 
 # ---- the window ------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from gv_engine import GridVectorEnv, Scenario, load_scenario
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import ReplayError
-from gv_engine.reading.loading import found_again, reference_to
+from gv_engine.reading.reference import found_again, reference_to
 from gv_engine.rollouts import episode_folder, snapshots
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 

@@ -59,6 +59,26 @@ def test_what_the_whole_has_from_its_members():
     assert {member.layout for member in sizes.members} == {sizes.layout}
 
 
+@pytest.mark.parametrize("weight", [1e308, 5e-324, 3])
+def test_weights_may_be_as_large_as_numbers_are(weight):
+    whole = Scenario.load({"mixture": [{"scenario": WALK, "weight": weight}] * 4})
+    assert whole.shares == (0.25, 0.5, 0.75, 1.0)
+    assert Scenario.load(
+        {"mixture": [{"scenario": WALK, "weight": w} for w in (0.1, 0.2, 0.7)]}
+    ).shares == (0.1 / (0.1 + 0.2 + 0.7), (0.1 + 0.2) / (0.1 + 0.2 + 0.7), 1.0)
+
+
+def test_members_that_do_not_say_what_a_success_is_are_named():
+    told = {**CARRY, "success_function": "reach_exit"}
+    mixed = {"mixture": [{"scenario": WALK}, {"scenario": told}]}
+    said = "<mapping>: mixture: there is no `success`, as carry has a success_function and walk has"
+    with pytest.warns(UserWarning, match=said) as warned:
+        whole = Scenario.load(mixed)
+    assert len(warned) == 1
+    assert not whole.tells_success
+    assert Scenario.load({"mixture": [{"scenario": told}] * 2}).tells_success
+
+
 @KINDS
 def test_a_mixture_of_one_is_that_scenario(kind):
     one = GridEnv({"mixture": ["keydoor-5x5"]}, world=kind)
@@ -149,6 +169,7 @@ transition_functions: [move_agent]
 reward_functions: [reach_exit]
 observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
 terminating_function: reach_exit
+success_function: reach_exit
 """
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import py_compile
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,35 @@ def linked_helper(place: Place) -> str:
     return "./rules.py:rule"
 
 
+def linked_helpers_folder(place: Place) -> str:
+    linked_folder(place)
+    (place.level / "rules.py").write_text("from .links.rules import rule\n", "utf-8")
+    return "./rules.py:rule"
+
+
+def linked_helpers_package(place: Place) -> str:
+    canary(place.away / "__init__.py", place.mark)
+    (place.level / "links").symlink_to(place.away)
+    (place.level / "rules.py").write_text("from . import links\nrule = links.rule\n", "utf-8")
+    return "./rules.py:rule"
+
+
+def linked_helpers_bytecode(place: Place) -> str:
+    source = canary(place.away / "helper.py", place.mark)
+    name = Path(cache_from_source(str(source))).name
+    py_compile.compile(
+        str(source),
+        str(place.away / name),
+        invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
+    )
+    sub = place.level / "sub"
+    sub.mkdir()
+    (sub / "helper.py").write_text("rule = None\n", "utf-8")
+    (sub / "__pycache__").symlink_to(place.away)
+    (place.level / "rules.py").write_text("from .sub.helper import rule\n", "utf-8")
+    return "./rules.py:rule"
+
+
 def helper_above(place: Place) -> str:
     canary(place.level.parent / "away" / "rules.py", place.mark)
     (place.level / "rules.py").write_text("from ..away.rules import rule\n", "utf-8")
@@ -155,6 +186,9 @@ STRANGE = [
     linked_file,
     linked_folder,
     linked_helper,
+    linked_helpers_folder,
+    linked_helpers_package,
+    linked_helpers_bytecode,
     helper_above,
     module,
     module_of_a_package,
@@ -178,7 +212,13 @@ def own_helper(place: Place) -> str:
     return "./rules.py:rule"
 
 
-OWN = [own, own_below, own_helper]
+def own_helper_below(place: Place) -> str:
+    canary(place.level / "sub" / "helper.py", place.mark)
+    (place.level / "rules.py").write_text("from .sub.helper import rule\n", "utf-8")
+    return "./rules.py:rule"
+
+
+OWN = [own, own_below, own_helper, own_helper_below]
 
 
 # ---- doors that somebody goes through by naming the scenario -------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
-from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts import episode_folder, snapshots
 from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
 from gv_engine.rollouts.policy import load_policy
 from gv_engine.rollouts.rollout import rollout
@@ -64,6 +64,7 @@ def test_a_cut_array_is_named(folder: Path):
         *({"arrays": 7}, {"arrays": []}, {"arrays": {"a": 7}}, {"arrays": {"a": {}}}),
         *({"arrays": {name: {}}} for name in ("../a", "y" * 5000)),
         *({"arrays": {"a": {"dtype": kind, "shape": [1]}}} for kind in ("what", 7, [["a"]])),
+        *({"scenario": known} for known in (None, 5, "x")),
         {"arrays": {"a": {"dtype": "u1", "shape": [-1]}}},
         {"arrays": {"a": {"dtype": "u1", "shape": [10**30]}}},
     ],
@@ -73,6 +74,16 @@ def test_a_description_that_is_none_is_told(folder: Path, changes: dict[str, Any
     with pytest.raises(RolloutError, match=re.escape(str(folder / "rollout.json"))) as error:
         episode_folder.read(folder)
     assert "damaged" in str(error.value)
+
+
+@pytest.mark.parametrize("change", [{"source": None}, {"changes": -1}, {"changes": {"a": 1}}])
+def test_a_scenario_that_cannot_be_found_again_is_told(folder: Path, change: dict[str, Any]):
+    known = episode_folder.read(folder)[1]["scenario"] | change
+    damage(folder, scenario=known)
+    with pytest.raises(RolloutError, match="is damaged"):
+        episode_folder.read(folder)
+    with pytest.raises(snapshots.SnapshotError, match="tells of no scenario of grids"):
+        snapshots.found_again(known)
 
 
 def test_more_rows_than_there_are_take_no_memory(folder: Path):

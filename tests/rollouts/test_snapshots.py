@@ -17,7 +17,7 @@ import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.commands import parser, play
 from gv_engine.commands.arguments import UsageError
-from gv_engine.reading.loading import reference_to
+from gv_engine.reading.reference import reference_to
 from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.snapshots import SnapshotError
 from tests.reading.test_mixture import TWO
@@ -206,6 +206,14 @@ def test_flipped_bytes_are_told(tmp_path, parts):
             assert str(file) in str(error)  # noqa: PT017  # some flips change nothing
             refused += 1
     assert refused > 200
+
+
+def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
+    rows, known = parts
+    text = bytearray(npy(json.dumps(known)))
+    text[-1] = 0xFF
+    with pytest.raises(SnapshotError, match="damaged: it has characters beyond"):
+        snapshots.load(written(tmp_path / "worlds.npz", rows=npy(rows), scenario=bytes(text)))
 
 
 @pytest.mark.parametrize(

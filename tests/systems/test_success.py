@@ -121,7 +121,8 @@ def test_a_mixture_tells_success_if_all_of_its_members_do():
     both = Scenario.load({"mixture": [saying, saying]}, DATA)
     assert both.tells_success
     assert both.success is None
-    assert not Scenario.load({"mixture": [saying, silent]}, DATA).tells_success
+    with pytest.warns(UserWarning, match="there is no `success`"):
+        assert not Scenario.load({"mixture": [saying, silent]}, DATA).tells_success
 
 
 # ---- both worlds -----------------------------------------------------------------------------

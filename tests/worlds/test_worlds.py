@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import threading
+from contextlib import suppress
 
 import esper
 import numpy as np
@@ -300,6 +301,65 @@ def test_an_absent_component_reads_its_defaults_and_cannot_be_written(by_hand):
     assert by_hand.door.status[key] == 0
     with pytest.raises(RuleError, match="did you mean 'door'"):
         by_hand.add(key, "dor")
+
+
+STRAY = """
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def stray(w, agent, how: int = 0):
+    if how == 0: w.at[1, 1] = 12345
+    if how == 1: w.at[1, 1] = -3
+    if how == 2: w.at[1, 1] = None
+    if how == 3: w.remove(agent)
+    if how == 4: w.lift(agent)
+    if how == 5: w.steps = 10**30
+    if how == 6: w.ended_by = 99999
+    if how == 7: w.add(0, "door")
+    if how == 8: w.door.status[agent] = 1
+    if how == 9: w.door.has[agent] = True
+    if how == 10: w.add(agent, "dor")
+"""
+
+
+def strayed(folder, how, capacity=64):
+    (folder / "rules.py").write_text(STRAY)
+    changes = {"transition_functions": [{"name": "./rules.py:stray", "how": how}]}
+    env = GridEnv(Scenario.load(LEVEL | changes | {"capacity": capacity}, folder), world="object")
+    env.reset(seed=0)
+    return env
+
+
+LEVEL = {
+    "map": "#>.E#",
+    "reward_functions": ["living_reward"],
+    "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "array"),
+    [*((how, "at") for how in range(3)), (3, "placed"), (4, "placed"), (5, "steps"), (6, "end")],
+)
+def test_a_row_says_what_it_cannot_hold(tmp_path, how, array):
+    for capacity in (64, 300):
+        env = strayed(tmp_path, how, capacity)
+        with suppress(RuleError):
+            env.step(0)
+        with pytest.raises(RuleError, match=rf"w\.{array}"):
+            env.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [(7, "NOTHING"), (8, "has no Door"), (9, r"w\.add\(e, 'door'\)"), (10, "did you mean 'door'")],
+)
+def test_what_a_column_refuses_names_the_rule(tmp_path, how, said):
+    env = strayed(tmp_path, how)
+    with pytest.raises(RuleError, match=rf"^world 0: stray \(.*rules\.py:4\): .*{said}"):
+        env.step(0)
+    env.snapshot()
 
 
 def test_no_component_can_take_the_name_of_what_a_world_has(by_hand):

@@ -1,7 +1,8 @@
 """Compiled code that refuses an index beyond its array, and says which one it was.
 
 Numba's own check does not say, and holds for one function alone. Here it holds for a whole program:
-all that is compiled in `checking()`, down to Numba's own functions.
+all that is compiled in `checking()`, down to Numba's own functions, also where NUMBA_BOUNDSCHECK
+asks for none.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from numba import njit, types
-from numba.core import cgutils, cpu, registry
+from numba.core import base, cgutils, cpu, registry
 
 from gv_engine.language.errors import OutOfBoundsError
 
@@ -36,6 +37,10 @@ class _Options(cpu.CPUTargetOptions):
         super().finalize(flags, options)  # type: ignore[no-untyped-call]  # numba is
 
 
+def _is_checked(context: Any) -> Any:
+    return _CHECKED.get() or _numbas_answer.__get__(context)
+
+
 def _check(context: Any, builder: Any, index: Any, size: Any, axis: Any = None) -> None:
     if _CHECKED.get():
         axis = axis if isinstance(axis, int) else 0
@@ -48,6 +53,9 @@ def _check(context: Any, builder: Any, index: Any, size: Any, axis: Any = None) 
 _cgutils: Any = cgutils
 _numbas_check = _cgutils.do_boundscheck
 _cgutils.do_boundscheck = _check
+_context: Any = base.BaseContext
+_numbas_answer = _context.enable_boundscheck
+_context.enable_boundscheck = _numbas_answer.getter(_is_checked)
 registry.cpu_target.options = _Options
 
 

@@ -140,6 +140,14 @@ class Program:
         return f"a rule cannot be compiled: it asks for {name!r}"
 
 
+_SETTINGS = (
+    *("BOUNDSCHECK", "DISABLE_JIT", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
+    *("DISABLE_INTEL_SVML", "FULL_TRACEBACKS", "DEBUGINFO_DEFAULT", "EXTEND_VARIABLE_LIFETIMES"),
+    *("DEBUG_NRT", "NRT_STATS", "DEBUG_ARRAY_OPT_RUNTIME", "ENABLE_PROFILING"),
+    *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS"),
+)
+"""Of Numba's, by which compiled code differs; most come of variables such as NUMBA_OPT."""
+
 _WIDEST = 62
 """Columns whose bits a number holds, with room for a carry."""
 
@@ -206,9 +214,7 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
     key = reach.digest(
         [*roots, *chain.from_iterable(map(_functions, _EMITTING))],
         str(elements),
-        sys.version,
-        numba.__version__,
-        np.__version__,
+        *_compiler(),
     )
     with _LOCK:
         if key not in _PROGRAMS:
@@ -220,8 +226,14 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
 @cache
 def compile_function(function: FunctionType) -> Any:
     """A function of numbers and arrays, compiled for what it is called with, or from the cache."""
-    key = reach.digest([function], sys.version, numba.__version__, np.__version__)
+    key = reach.digest([function], *_compiler())
     return _kept(function, key, reach.reached([function]), function.__name__)
+
+
+def _compiler() -> Iterator[str]:
+    """What makes other machine code of the same functions; the processor is told apart by Numba."""
+    yield from (sys.version, numba.__version__, np.__version__)
+    yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 
 
 def _kept(function: FunctionType, key: str, parts: Iterable[FunctionType], name: str) -> Any:

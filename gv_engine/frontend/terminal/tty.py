@@ -108,8 +108,11 @@ class Tty:
             lines: from the top; what does not fit is cut off.
             style: of the ground.
         """
+        shown = [line.copy() for line in lines]
+        for line in shown:  # names out of files; as many characters, so that colours stay in place
+            line.plain = "".join(c if c.isprintable() else "?" for c in line.plain)
         self.console.control(Control.home())
-        self.console.print(Screen(*lines, style=style), end="")
+        self.console.print(Screen(*shown, style=style), end="")
 
     def ask(self, question: str) -> bool:
         """Put a line below all else, while something goes on that keeps `read` from being called.
