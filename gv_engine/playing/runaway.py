@@ -145,7 +145,7 @@ class Guard:
         now = time.monotonic()
         stack = _rule_of(frame)
         call = stack[-1] if stack else None
-        if call is not self._call or _is_debugged():
+        if call is None or call is not self._call or _is_debugged():
             self._let_go()
             self._call, self._since = call, now
         elif now - self._since >= self._limit and (self._tries or self._asks(stack, now)):

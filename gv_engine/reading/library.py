@@ -13,6 +13,11 @@ from gv_engine.reading.values import instead
 
 _SUFFIXES = (".yaml", ".yml")
 _IN_FOLDER = "scenario.yaml"
+_OTHERS = {
+    ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
+    ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
+}
+"""What else the engine writes, by the ends of names."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 
 
@@ -64,12 +69,26 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Path:
             raise ScenarioError([f"{path}: the folder has no {_IN_FOLDER}{_instead(path)}"])
         return path / _IN_FOLDER
     if is_there:
+        if path.suffix in _OTHERS:
+            raise ScenarioError([f"{path} is {_OTHERS[path.suffix].format(path)}"])
         return path
+    if path.is_symlink():
+        raise ScenarioError([f"{path} is a link to {path.readlink()}, {_fault_of_link(path)}"])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
     near = get_close_matches(path.name, known or names(), cutoff=0.5)
     message = f"no scenario of this name{instead(path.name, near, 'near')}"
     raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
+
+
+def _fault_of_link(path: Path) -> str:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return "which is not there"
+    except OSError as error:  # in a ring
+        return f"which leads nowhere: {error.strerror}"
+    return "which has just come"
 
 
 def _instead(folder: Path, name: str = "") -> str:
