@@ -135,7 +135,7 @@ class Guard:
 
     def _put_off_the_end(self) -> None:
         """Let the process end by itself if C keeps all threads from coming here again."""
-        faulthandler.dump_traceback_later(self._patience, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(self._patience, exit=True, file=2)
 
     def _look(self, number: int, frame: FrameType | None) -> None:
         """In the main thread, between two of its instructions."""
