@@ -90,6 +90,10 @@ def _run(options: argparse.Namespace) -> int:
         complain(failure(error))
         return 1
     except (GVEngineError, OSError) as error:
+        if isinstance(error, OSError) and error.errno and not error.filename:
+            # of no file but the output; the interpreter must not flush into it once more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            error = OSError(f"the output cannot be written: {error.strerror}")
         complain(error)
         return 1
     except Exception as error:

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.language.errors import printable, shortened
-from gv_engine.reading.trust import Consent
+from gv_engine.reading.trust import Consent, is_dotted
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -75,6 +75,7 @@ def add_consent(parser: Any) -> None:
         "--allow-module",
         dest="allow_modules",
         metavar="NAME",
+        type=_module,
         action="append",
         default=[],
         help="let scenarios name this module, and what is below it; may be repeated",
@@ -82,6 +83,14 @@ def add_consent(parser: Any) -> None:
     group.add_argument(
         "--no-code", dest="code", action="store_false", help="run no Python, load YAML alone"
     )
+
+
+def _module(text: str) -> str:
+    if not is_dotted(text):
+        raise argparse.ArgumentTypeError(
+            f"found {text!r}, expected the name of a module, as caves.rules"
+        )
+    return text
 
 
 def consent(options: argparse.Namespace) -> Consent:

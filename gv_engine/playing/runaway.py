@@ -135,8 +135,7 @@ class Guard:
 
     def _put_off_the_end(self) -> None:
         """Let the process end by itself if C keeps all threads from coming here again."""
-        if sys.__stderr__ is not None:  # as it is where nobody would read it
-            faulthandler.dump_traceback_later(self._patience, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(self._patience, exit=True, file=2)
 
     def _look(self, number: int, frame: FrameType | None) -> None:
         """In the main thread, between two of its instructions."""
@@ -146,7 +145,7 @@ class Guard:
         now = time.monotonic()
         stack = _rule_of(frame)
         call = stack[-1] if stack else None
-        if call is not self._call or _is_debugged():
+        if call is None or call is not self._call or _is_debugged():
             self._let_go()
             self._call, self._since = call, now
         elif now - self._since >= self._limit and (self._tries or self._asks(stack, now)):

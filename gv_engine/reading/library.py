@@ -17,6 +17,11 @@ from gv_engine.reading.variants import names_in
 _SUFFIXES = (".yaml", ".yml")
 IN_FOLDER = "scenario.yaml"
 """The file of a scenario that is a folder."""
+_OTHERS = {
+    ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
+    ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
+}
+"""What else the engine writes, by the ends of names."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 
 
@@ -102,12 +107,26 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Level:
             raise ScenarioError([f"{path}: the folder has no {IN_FOLDER}{_instead(path)}"])
         return Level(path / IN_FOLDER, variant)
     if is_there:
+        if path.suffix in _OTHERS:
+            raise ScenarioError([f"{path} is {_OTHERS[path.suffix].format(path)}"])
         return Level(path, variant)
+    if path.is_symlink():
+        raise ScenarioError([f"{path} is a link to {path.readlink()}, {_fault_of_link(path)}"])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
     near = get_close_matches(path.name, known or names(), cutoff=0.5)
     message = f"no scenario of this name{instead(path.name, near, 'near')}"
     raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
+
+
+def _fault_of_link(path: Path) -> str:
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return "which is not there"
+    except OSError as error:  # in a ring
+        return f"which leads nowhere: {error.strerror}"
+    return "which has just come"
 
 
 def _instead(folder: Path, name: str = "") -> str:

@@ -35,7 +35,7 @@ from gv_engine.language.system import (
     unwrapped,
 )
 from gv_engine.reading import rules
-from gv_engine.reading.trust import Trust, is_file
+from gv_engine.reading.trust import Trust, is_dotted, is_file
 from gv_engine.reading.upstairs import system_from_states
 from gv_engine.reading.values import Node, Refused, Wrong, instead, one_of, word
 from systems.reset import from_map
@@ -78,7 +78,7 @@ class Names:
         for text in _texts(node):
             where, colon, name = text.rpartition(":")
             own = text not in DISTANCES and text not in REDUCTIONS
-            if own and colon and name.isidentifier() and (is_file(where) or _is_dotted(where)):
+            if own and colon and name.isidentifier() and (is_file(where) or is_dotted(where)):
                 self._import(where, text)
 
     def _import(self, where: str, reference: str) -> None:
@@ -106,7 +106,7 @@ class Names:
             Wrong: it cannot be imported; without a message if that has been said before.
         """
         where, _, name = word(node).rpartition(":")
-        if not name.isidentifier() or not (is_file(where) or _is_dotted(where)):
+        if not name.isidentifier() or not (is_file(where) or is_dotted(where)):
             raise Wrong(node, f"found {node.found}, expected ./rules.py:name or module:name")
         self._import(where, node.text)
         if where not in self.modules:
@@ -314,7 +314,3 @@ def _home(thing: Any) -> str:
 def _is_registered(thing: Any, phase: Phase) -> bool:
     registry = REGISTRIES[phase]
     return any(registry[name].objects is thing for name in registry)
-
-
-def _is_dotted(where: str) -> bool:
-    return all(part.isidentifier() for part in where.split("."))

@@ -26,6 +26,7 @@ from gv_engine.language.errors import ScenarioError
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
+from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.identity import Identity, watched
 from gv_engine.reading.library import find
 from gv_engine.reading.mixture import is_mixture, read_mixture
@@ -290,13 +291,21 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
+_UNMIXED = "of the family {}, which cannot be mixed; members of mixtures are grids"
+
+
 def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
     if isinstance(wanted, Document):
         document = wanted
     else:
+        for family in FAMILIES.values():
+            if family.name != Scenario.family and wanted in family.built_in():
+                raise ScenarioError([f"{wanted} is {_UNMIXED.format(family.name)}"])
         level = find(wanted)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust)
+    if document.family != Scenario.family:
+        raise ScenarioError([f"{document.label} is {_UNMIXED.format(document.family)}"])
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
     return _understood(document, {})

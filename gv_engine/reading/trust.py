@@ -51,11 +51,18 @@ class Trust:
         """What somebody says who names a scenario.
 
         Raises:
-            ValueError: `allow_modules` is a text, whose letters are no modules.
+            ValueError: `allow_modules` is a text, whose letters are no modules, or holds something
+                that is no name of a module.
         """
         if isinstance(allow_modules, str):
             raise ValueError(f"allow_modules={allow_modules!r}: expected a list of names")
-        return cls(trust, tuple(allow_modules), code)
+        modules = tuple(allow_modules)
+        for name in modules:
+            if not is_dotted(name):
+                raise ValueError(
+                    f"allow_modules: {name!r} is no name of a module, as caves.rules is"
+                )
+        return cls(trust, modules, code)
 
     def of_reference(self, referrer: object) -> Trust:
         """The consent to a scenario that a file refers to."""
@@ -106,6 +113,11 @@ def is_file(where: str) -> bool:
     return where.endswith(".py") or where.startswith((".", "/"))
 
 
+def is_dotted(where: str) -> bool:
+    """Whether a text is the name of a module, as far as its letters go."""
+    return all(part.isidentifier() for part in where.split("."))
+
+
 def _leads_out(folder: Path, where: str) -> str:
     paths = PurePosixPath(where), PureWindowsPath(where)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
@@ -115,6 +127,8 @@ def _leads_out(folder: Path, where: str) -> str:
         inside = file.is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # links in a ring, a character of no name
         return f"it cannot be found: {error}"
+    if file == folder.resolve():
+        return "it is the scenario's folder; files in it are named as ./rules.py"
     return "" if inside else f"it leads out of the scenario's folder, to {file}"
 
 

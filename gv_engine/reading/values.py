@@ -209,9 +209,12 @@ def check_keys(problems: Problems, node: Node, allowed: Iterable[str]) -> dict[s
     """The entries of a mapping; a problem for each that is not allowed."""
     known = list(allowed)
     entries = mapping(node)
-    for key, value in entries.items():
-        if key not in known:
-            problems.add(value, f"unknown key {key!r}{instead(key, known)}")
+    unknown = [key for key in entries if key not in known]
+    for key in unknown:
+        hint = instead(key, known)
+        if key is not unknown[0]:  # all that is allowed is said once
+            hint, _, _ = hint.partition(" (")
+        problems.add(entries[key], f"unknown key {key!r}{hint}")
     return {key: value for key, value in entries.items() if key in known}
 
 

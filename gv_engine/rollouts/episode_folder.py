@@ -18,15 +18,16 @@ Over the E episodes:
   its end.
 
 And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
-shape of a row of each of the `arrays`, `action_names` (in algebra `rule_names`), `reward_names`,
-the `scenario`, as `reference_to` tells of it, and what else was to be kept. It is written last, so
-whatever happens, what it counts is there.
+shape of a row of each of the `arrays` and the `crc32` of all its bytes, `action_names` (in algebra
+`rule_names`), `reward_names`, the `scenario`, as `reference_to` tells of it, and what else was to be
+kept. It is written last, so whatever happens, what it counts is there.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -67,14 +68,17 @@ class GrowingArray:
         self._dtype, self._shape = np.dtype(dtype), shape
         self._row = self._dtype.itemsize * int(np.prod(shape))
         self.about = {"dtype": self._dtype.str, "shape": list(shape)}
+        self._sums = {0: 0}  # of the bytes of so many rows
         self._file = path.open("xb")
         self.count(0)
         self._begin = self._file.tell()
 
     def write(self, start: int, rows: Any) -> None:
         """Put (K, …) rows behind the first `start`; they are not counted yet."""
+        data = np.asarray(rows, self._dtype).tobytes()
         self._file.seek(self._begin + start * self._row)
-        self._file.write(np.asarray(rows, self._dtype).tobytes())
+        self._file.write(data)
+        self._sums[start + len(rows)] = zlib.crc32(data, self._sums[start])
 
     def count(self, number: int) -> None:
         """Say in the head how many rows there are."""
@@ -87,6 +91,11 @@ class GrowingArray:
         }
         np.lib.format.write_array_header_1_0(self._file, head)
         self._file.flush()
+
+    def told(self, number: int) -> dict[str, Any]:
+        """What `rollout.json` says of it and its first rows, behind which the next are written."""
+        self._sums = {number: self._sums[number]}
+        return {**self.about, "crc32": self._sums[number]}
 
     def close(self) -> None:
         """Let go of the file; what it still holds back is lost if there is no room for it."""
@@ -148,7 +157,6 @@ class EpisodeFolder:
             "scenario": reference_to(scenario),
             **env.labels,
             "reward_names": list(scenario.reward_names),
-            "arrays": {name: array.about for name, array in self._arrays()},
             **more,
         }
         with self._writing():
@@ -238,15 +246,19 @@ class EpisodeFolder:
 
     def _tell(self, complete: bool) -> None:
         counts = {"complete": complete, "episodes": self.episodes, "steps": self.steps}
+        arrays = {name: array.told(self.steps) for name, array in self._of_steps.items()}
+        arrays |= {name: array.told(self.episodes) for name, array in self._of_episodes.items()}
+        about = {**counts, **self._about, "arrays": arrays}
         with replacing(self._path / _ABOUT) as draft:
-            draft.write_text(json.dumps(counts | self._about, indent=2) + "\n", "utf-8")
+            draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
 
 
-def read(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """A rollout, also of a process that is still at it or was killed.
 
     Args:
         path: the folder.
+        check: whether to read all of it now and compare it with its checksums, a GB a second.
 
     Returns:
         Its arrays by name, mapped into memory and cut to what is valid, and `rollout.json`.
@@ -256,7 +268,12 @@ def read(path: str | Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """
     path = Path(path)
     about = _about(path)
-    return {name: _array(path, name, about) for name in sorted(about["arrays"])}, about
+    arrays = {name: _array(path, name, about) for name in sorted(about["arrays"])}
+    for name, array in arrays.items() if check else ():
+        expected = about["arrays"][name].get("crc32")  # older ones have none
+        if expected is not None and zlib.crc32(array) != expected:
+            raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
+    return arrays, about
 
 
 def _about(path: Path) -> dict[str, Any]:

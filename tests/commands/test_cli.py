@@ -134,6 +134,8 @@ def test_what_a_file_says_cannot_speak_to_the_terminal(
         (["--seed", "-1"], "expected a whole number from 0 on"),
         (["--seed", "9" * 26], "allowed are at most 4611686018427387904"),
         (["--seed", "x"], "found 'x'"),
+        (["--allow-module", ""], "found '', expected the name of a module"),
+        (["--allow-module", "a/b"], "found 'a/b', expected the name of a module"),
         (["--max-steps", "0"], "an episode may go on for ever"),
     ],
 )
@@ -141,6 +143,21 @@ def test_numbers_are_checked(words: list[str], part: str, capsys: pytest.Capture
     with pytest.raises(SystemExit, match="2"):
         main(["rollout", "empty-4x4", *words])
     assert part in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+def test_a_full_device_is_said(here: Path):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "gv_engine", "new", "cave"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    assert done.returncode == 1
+    said = "gv-engine: the output cannot be written: No space left on device"
+    assert done.stderr.splitlines() == [said]
 
 
 def test_no_display_is_no_traceback():

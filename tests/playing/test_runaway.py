@@ -137,6 +137,13 @@ def test_many_short_calls_are_no_long_one(tmp_path: Path):
             game.step("TURN_LEFT")
 
 
+def test_what_is_no_rule_takes_its_time(tmp_path: Path):
+    game = Game(load(write(tmp_path, ENDS)), seed=0)
+    with Guard(0.2, lambda runaway: pytest.fail("there is none"), ends=True):
+        game.step("TURN_LEFT")
+        time.sleep(0.7)
+
+
 def test_who_debugs_a_rule_takes_their_time(tmp_path: Path):
     code = RULES.replace(
         "while w.action == TURN_LEFT:\n        pass",

@@ -83,6 +83,24 @@ def test_what_is_no_file_is_said(tmp_path: Path):
             read_bytes(Path("/dev/null"), 1, "files")
 
 
+@posix
+def test_links_that_lead_nowhere_are_said(tmp_path: Path):
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    (tmp_path / "gone.yaml").symlink_to("nothing.yaml")
+    for name, said in (("loop", "Too many levels"), ("gone", "nothing.yaml, which is not there")):
+        with pytest.raises(ScenarioError, match=rf"{name}\.yaml is a link to .*{said}"):
+            load_scenario(tmp_path / f"{name}.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("k.npz", "play --from"), ("k.gvreplay", "gv-engine replay")]
+)
+def test_what_is_no_scenario_but_ours_is_said(tmp_path: Path, name: str, command: str):
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(ScenarioError, match=rf"{name} is a .*, no scenario; .*{command} .*{name}"):
+        load_scenario(tmp_path / name)
+
+
 def test_names_too_long_are_said(tmp_path: Path):
     for name in ("a" * 5000, "a" * 5000 + ".yaml", str(tmp_path / ("a" * 5000))):
         with pytest.raises(ScenarioError) as error:

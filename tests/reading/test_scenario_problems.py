@@ -336,3 +336,13 @@ def test_sizes_that_would_take_long_are_refused(tmp_path, old, new, expected):
     assert LEVEL.count(old) == 1
     found = problems_of(tmp_path / "level.yaml", LEVEL.replace(old, new))
     assert any(expected in problem for problem in found)
+
+
+def test_the_allowed_keys_are_said_once():
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load({"nmae": "level", "mpa": "#>E#"} | {f"key {n}": n for n in range(9)})
+    unknown = [line for line in error.value.problems if "unknown key" in line]
+    assert len(unknown) == 11
+    assert unknown[0].endswith("mixture)")
+    assert unknown[1] == "<mapping>: mpa: unknown key 'mpa'; did you mean 'map'?"
+    assert str(error.value).count("(allowed") == 1

@@ -612,6 +612,9 @@ def test_packages_that_declare_themselves_may_be_named(place: Place):
 def test_letters_are_no_modules():
     with pytest.raises(ValueError, match="expected a list of names"):
         Scenario.load("keydoor-5x5", allow_modules="numpy")
+    for name in ("", "a/b", "a..b"):
+        with pytest.raises(ValueError, match=f"{name!r} is no name of a module"):
+            Scenario.load("keydoor-5x5", allow_modules=[name])
 
 
 # ---- consent stays with the scenario -------------------------------------------------------------
@@ -755,6 +758,15 @@ def strange(place: Place) -> list[str]:
         env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place.away}"},
     )
     return done.stdout.split()
+
+
+@pytest.mark.parametrize("where", ["./", ".", "./."])
+def test_the_folder_is_no_file_of_it(place: Place, where: str):
+    canary(place.level.parent / "beside.py", place.mark)
+    place.name(f"{where}:x")
+    with pytest.raises(TrustError, match="it is the scenario's folder") as error:
+        Scenario.load(place.level)
+    assert "beside" not in str(error.value)
 
 
 @pytest.mark.slow

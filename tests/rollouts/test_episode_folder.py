@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from gv_engine import GridVectorEnv
 from gv_engine.rollouts import episode_folder, snapshots
-from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.rollouts.episode_folder import EpisodeFolder, GrowingArray, RolloutError
 from gv_engine.rollouts.policy import load_policy
 from gv_engine.rollouts.rollout import rollout
 
@@ -34,8 +36,42 @@ def damage(folder: Path, **changes: Any) -> None:
 
 def test_what_it_holds_is_declared(folder: Path):
     arrays, about = episode_folder.read(folder)
-    assert about["arrays"]["grid"] == {"dtype": "|u1", "shape": [7, 7, 3]}
+    grid = {"dtype": "|u1", "shape": [7, 7, 3], "crc32": zlib.crc32(arrays["grid"])}
+    assert about["arrays"]["grid"] == grid
     assert set(arrays) == set(about["arrays"]) == {file.stem for file in folder.glob("*.npy")}
+
+
+def test_a_flipped_bit_is_told(folder: Path):
+    for file in folder.glob("*.npy"):
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+        with pytest.raises(RolloutError, match=f"{file} is damaged: its checksum"):
+            episode_folder.read(folder)
+        assert len(episode_folder.read(folder, check=False)[0]["episode_seed"]) == 3
+        file.write_bytes(whole)
+    episode_folder.read(folder)
+
+
+def test_an_interrupted_write_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    written = EpisodeFolder(tmp_path / "out", env, {})
+    count, calls = GrowingArray.count, iter(range(9))
+
+    def full(array: GrowingArray, number: int) -> None:
+        count(array, number)
+        if next(calls, 0) == 3:
+            raise OSError("full")
+
+    for number, episode in enumerate(
+        rollout(env, load_policy("random", 1, len(env.scenario.actions)), 3, 0, True)
+    ):
+        written.append(episode)
+        with monkeypatch.context() as patched:
+            patched.setattr(GrowingArray, "count", full)
+            with pytest.raises(OSError, match="full") if not number else nullcontext():
+                written.flush()
+    written.close(complete=True)
+    assert len(episode_folder.read(tmp_path / "out")[0]["episode_seed"]) == 3
 
 
 def test_a_cut_array_is_named(folder: Path):
