@@ -19,8 +19,8 @@ Over the E episodes:
 
 And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
 shape of a row of each of the `arrays` and the `crc32` of all its bytes, `action_names` (in algebra
-`rule_names`), `reward_names`, the `scenario`, as `reference_to` tells of it, and what else was to be
-kept. It is written last, so whatever happens, what it counts is there.
+`rule_names`), `reward_names`, the `scenario`, as `reference_to` tells of it, and what else was to
+be kept. It is written last, so whatever happens, what it counts is there.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     arrays = {name: _array(path, name, about) for name in sorted(about["arrays"])}
     for name, array in arrays.items() if check else ():
         expected = about["arrays"][name].get("crc32")  # older ones have none
-        if expected is not None and zlib.crc32(array) != expected:
+        if expected is not None and zlib.crc32(array.data) != expected:
             raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
     return arrays, about
 

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
-from gv_engine.rollouts import episode_folder, snapshots
+from gv_engine.language.errors import ScenarioError
+from gv_engine.reading.reference import found_again
+from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.episode_folder import EpisodeFolder, GrowingArray, RolloutError
 from gv_engine.rollouts.policy import load_policy
 from gv_engine.rollouts.rollout import rollout
@@ -36,7 +38,7 @@ def damage(folder: Path, **changes: Any) -> None:
 
 def test_what_it_holds_is_declared(folder: Path):
     arrays, about = episode_folder.read(folder)
-    grid = {"dtype": "|u1", "shape": [7, 7, 3], "crc32": zlib.crc32(arrays["grid"])}
+    grid = {"dtype": "|u1", "shape": [7, 7, 3], "crc32": zlib.crc32(arrays["grid"].data)}
     assert about["arrays"]["grid"] == grid
     assert set(arrays) == set(about["arrays"]) == {file.stem for file in folder.glob("*.npy")}
 
@@ -118,8 +120,8 @@ def test_a_scenario_that_cannot_be_found_again_is_told(folder: Path, change: dic
     damage(folder, scenario=known)
     with pytest.raises(RolloutError, match="is damaged"):
         episode_folder.read(folder)
-    with pytest.raises(snapshots.SnapshotError, match="tells of no scenario of grids"):
-        snapshots.found_again(known)
+    with pytest.raises(ScenarioError, match="refers to no scenario"):
+        found_again(known)
 
 
 def test_more_rows_than_there_are_take_no_memory(folder: Path):
