@@ -86,7 +86,7 @@ def rays(area: Area) -> NDArray[np.int32]:
     found = []
     for angle in angles:
         dy, dx = step * math.sin(angle), step * math.cos(angle)
-        ticks = np.arange(2 + max(0, int(min(_way(y, height, dy), _way(x, width, dx)))))
+        ticks = np.arange(1 + max(0, int(min(_way(y, height, dy), _way(x, width, dx)))))
         i, j = np.rint(y + ticks * dy), np.rint(x + ticks * dx)
         outside = (i < 0) | (i >= height) | (j < 0) | (j >= width)
         cells = (i * width + j)[: outside.argmax()]
