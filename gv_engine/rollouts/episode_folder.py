@@ -272,7 +272,7 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     arrays = {name: _array(path, name, about) for name in sorted(about["arrays"])}
     for name, array in arrays.items() if check else ():
         expected = about["arrays"][name].get("crc32")  # older ones have none
-        if expected is not None and zlib.crc32(array) != expected:
+        if expected is not None and zlib.crc32(array.data) != expected:
             raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
     return arrays, about
 
