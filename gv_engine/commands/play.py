@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from numpy.typing import NDArray
 
 from gv_engine.commands.arguments import (
     Commands,
@@ -15,6 +20,7 @@ from gv_engine.commands.arguments import (
     natural,
     say,
 )
+from gv_engine.language.errors import Stopped, StoppedError
 from gv_engine.playing.catalogue import load
 from gv_engine.playing.game import Game, Played
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
@@ -66,9 +72,13 @@ def run(options: argparse.Namespace) -> int:
     """Open the window; when it is closed, say how it went."""
     if options.terminal:
         return _in_terminal(options)
-    # what is wrong with it is said before a window opens
+    # what is wrong with it is said before a window opens, which then asks about endless rules
     asked = options.scenario or options.snapshot or options.row is not None
-    game = begin(options) if asked else None
+    with _named():
+        make = _read(options) if asked else None
+    game: Game | None = None
+    with suppress(Stopped, StoppedError), Guard(PATIENCE, lambda runaway: True):
+        game = make and make()
     # here, so that no other command imports pygame
     from gv_engine.frontend.window.app import App
     from gv_engine.frontend.window.screens.start import StartScreen
@@ -76,8 +86,8 @@ def run(options: argparse.Namespace) -> int:
 
     def first(app: App) -> None:
         app.push(StartScreen(app))
-        if game is not None:
-            app.begin(game)
+        if make is not None:
+            app.begin(make() if game is None else game)
 
     app = App.load(**consent(options))
     try:
@@ -117,6 +127,12 @@ def begin(options: argparse.Namespace) -> Game:
     Raises:
         UsageError: FILE has no such row, or there are options that do not go together.
     """
+    with _named():
+        return _read(options)()
+
+
+def _named() -> Guard:
+    """Names a rule that takes its time, and lets it."""
     named: list[Runaway] = []
 
     def name(runaway: Runaway) -> bool:
@@ -125,15 +141,15 @@ def begin(options: argparse.Namespace) -> Game:
         named.append(runaway)
         return False
 
-    with Guard(PATIENCE, name):
-        return _begun(options)
+    return Guard(PATIENCE, name)
 
 
-def _begun(options: argparse.Namespace) -> Game:
+def _read(options: argparse.Namespace) -> Callable[[], Game]:
+    """What begins it, once its files are read."""
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
     if options.snapshot is None:
-        return Game(load(options.scenario or _FIRST, **consent(options)), options.seed)
+        return partial(Game, load(options.scenario or _FIRST, **consent(options)), options.seed)
     if options.seed is not None:
         raise UsageError(
             f"--seed {options.seed}: the world of --from is drawn already; leave it out"
@@ -145,8 +161,12 @@ def _begun(options: argparse.Namespace) -> Game:
         raise UsageError(
             f"--row {row}: {options.snapshot} has {len(rows)} worlds, numbered from 0 on"
         )
+    return partial(_restored, scenario, rows[row : row + 1].reshape(()))
+
+
+def _restored(scenario: Scenario, row: NDArray[Any]) -> Game:
     game = Game(scenario)
-    game.restore(rows[row : row + 1].reshape(()))
+    game.restore(row)
     return game
 
 

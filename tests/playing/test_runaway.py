@@ -19,7 +19,7 @@ from gv_engine.playing.runaway import _ALARM, Guard, Runaway
 from tests import ROOT
 from tests.frontend.test_terminal import playing as in_terminal
 from tests.frontend.test_terminal import until as shown
-from tests.player import Player, playing
+from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
 
 LEVEL = """
@@ -423,6 +423,20 @@ def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
         until(lambda: player.picture().mean() > 0.9 * before.mean(), "the game again")
         player.does("TURN_LEFT")
         assert "left, return -0.15 in 3 steps" in player.leaves()
+
+
+def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folder: Path):
+    code, line = ELSEWHERE["reset_function"]
+    cave = write(folder, ENDS + code, changed(LEVEL, line))
+
+    def black(player: Player) -> float:
+        return float((player.picture() == 0).all(axis=-1).mean())
+
+    with started(screen, folder, "play", str(cave), "--seed", "0") as player:
+        until(lambda: 0.1 < black(player) < 0.99, "the question over an empty window")
+        player.screen.xdotool("key", "Escape")
+        until(lambda: black(player) < 0.1, "the start screen")
+        assert player.leaves() == ""
 
 
 # ---- the terminal ----------------------------------------------------------------------------

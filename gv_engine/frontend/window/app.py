@@ -263,7 +263,8 @@ class App:
         self._open()
         try:
             with Guard(PATIENCE, self._overrun):
-                screens(self)
+                with self._saying():
+                    screens(self)
                 self._loop()
         except KeyboardInterrupt:
             pass
