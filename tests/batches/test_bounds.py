@@ -311,14 +311,23 @@ def test_many_worlds_go_astray_on_any_number_of_threads(folder, threads):
     batch = started(level(folder, stray={"how": 1, "e": 999}), number, "compiled", threads)
     twin = started(level(folder, stray={"how": 1}), number, "compiled")
     straying = np.flatnonzero(actions == ACTUATE)
-    with pytest.raises(RuleError, match=rf"^world {straying[0]}: stray "):
+    with pytest.raises(RuleError, match=rf"^world {straying[0]}: stray ") as caught:
         batch.step(actions, DISABLED)
+    assert caught.value.worlds == tuple(straying)
+    assert f"({straying.size - 1} more failed" in str(caught.value)
     twin.step(actions, DISABLED)
     fine = np.flatnonzero(actions != ACTUATE)
     assert_same_rows(batch.snapshot(fine), twin.snapshot(fine))
     np.testing.assert_array_equal(batch.outputs.grid[fine], twin.outputs.grid[fine])
     wrong = batch.snapshot(np.arange(number))["error"]
     np.testing.assert_array_equal(np.flatnonzero(wrong), straying)
+
+
+def test_all_object_worlds_that_failed_are_told(folder):
+    batch = started(level(folder, stray={"how": 1, "e": 999}), 4, "object")
+    with pytest.raises(RuleError, match=r"^world 1: stray .* \(1 more failed") as caught:
+        batch.step(np.array([0, ACTUATE, 0, ACTUATE]), DISABLED)
+    assert caught.value.worlds == (1, 3)
 
 
 def test_a_mixture_goes_on_with_its_other_member(folder):
