@@ -56,7 +56,7 @@ class _Fault(Exception):
     pass
 
 
-def examine(
+def play_in_lockstep(
     scenario: Scenario,
     episodes: int = 10,
     seed: int = 0,

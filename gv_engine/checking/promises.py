@@ -61,7 +61,7 @@ def _watched(
     phase, (file, line) = system.phase, system.place
 
     def tell(fault: str) -> None:
-        found[f"{system.name} ({file}:{line}), a {phase.name.lower()} function, {fault}"] = None
+        found[f"{system.name} ({file}:{line}), a {phase.label}, {fault}"] = None
 
     def watched(w: Any, *rest: Any) -> Any:
         worlds = [w, *(thing.world for thing in rest if hasattr(thing, "world"))]

@@ -62,8 +62,8 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print a line for each measurement."""
     scenario = Scenario.load(options.scenario, **consent(options))
-    rows = list(measured(scenario, options.num_envs, options.threads, options.seconds))
-    tables.show(("", ">"), rows, scenario.name)
+    rows = list(measurements(scenario, options.num_envs, options.threads, options.seconds))
+    tables.print_table(("", ">"), rows, scenario.name)
     return 0
 
 
@@ -74,7 +74,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def measured(
+def measurements(
     scenario: Scenario, num_envs: int, threads: int, seconds: float
 ) -> Iterator[tuple[str, str]]:
     """(what, value) one by one.

@@ -48,7 +48,7 @@ class GridEnv(ScenarioEnv[Observation]):
             another of `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which
             one it is.
         max_steps: instead of the scenario's; 0 for no limit.
-        observation_representation: one of `gv_engine.envs.representations.NAMES`.
+        observation_representation: one of `gv_engine.envs.representations.REPRESENTATIONS`.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
             own rules too, as it is in all others; for those who write them.
         consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
@@ -96,7 +96,7 @@ class GridEnv(ScenarioEnv[Observation]):
         self._look_at_outputs()
 
     @property
-    def _meaning(self) -> str:
+    def _action_legend(self) -> str:
         return f"for {', '.join(ACTIONS[number] for number in self.scenario.actions)}"
 
     def _look_at_outputs(self) -> None:
@@ -191,7 +191,7 @@ class GridEnv(ScenarioEnv[Observation]):
         self._look_at_outputs()
 
     def _new_renderer(self, mode: str) -> Renderer:
-        return Renderer(mode, self._batch)
+        return Renderer(mode, self.scenario, self._batch.render)
 
 
 def load(

@@ -286,7 +286,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
         if self.render_mode is None:
             return None
         if self._renderer is None:
-            self._renderer = Renderer(self.render_mode, self._batch)
+            self._renderer = Renderer(self.render_mode, self.scenario, self._batch.render)
         return tuple(self._renderer.draw(i) for i in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:

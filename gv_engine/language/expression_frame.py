@@ -90,7 +90,7 @@ class ExpressionFrame:
         return 1 + max(node.y for node in self.nodes)
 
 
-def describe(frame: ExpressionFrame) -> str:
+def expression_text(frame: ExpressionFrame) -> str:
     """The tree as text, above the written expression, and a line with what happened."""
     starts, width = [], 0
     for node in frame.nodes:

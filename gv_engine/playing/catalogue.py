@@ -14,8 +14,8 @@ from typing import Unpack, cast
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.playing.episode import Playable
-from gv_engine.reading.document import LARGEST, read_file
-from gv_engine.reading.families import FAMILIES, names
+from gv_engine.reading.document import LARGEST_SCENARIO, read_file
+from gv_engine.reading.families import FAMILIES, built_in_names
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.loading import read_scenario
@@ -115,7 +115,7 @@ def source_of(scenario: Playable) -> str:
     return str(scenario.document.level)
 
 
-def built_in() -> list[Entry]:
+def built_in_entries() -> list[Entry]:
     """The scenarios that come with the engine, kind by kind."""
     entries: list[Entry] = []
     for family in FAMILIES.values():
@@ -133,7 +133,7 @@ def kin(name: str) -> list[str]:
     >>> kin("empty-8x8")
     ['empty-4x4', 'empty-8x8']
     """
-    kind, known = _SIZE.sub("", name), names()
+    kind, known = _SIZE.sub("", name), built_in_names()
     return [other for other in known if _SIZE.sub("", other) == kind] if name in known else []
 
 
@@ -157,7 +157,7 @@ def in_folder(folder: Path) -> list[Entry]:
 def _levels(file: Path) -> list[Level]:
     """What a file holds: a scenario, its variants, or nothing of the kind."""
     try:
-        text = read_bytes(file, LARGEST, "scenario files").decode()
+        text = read_bytes(file, LARGEST_SCENARIO, "scenario files").decode()
     except (OSError, UnicodeDecodeError):
         text = ""
     told = file.suffix in (".yaml", ".yml") and _SCENARIO.search(text)

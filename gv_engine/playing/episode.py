@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gv_engine.reading.document import Document
-from gv_engine.reading.identity import Identity
+from gv_engine.reading.identity import ScenarioIdentity
 
 
 class Episode(Protocol):
@@ -126,7 +126,7 @@ class Playable(Protocol):
         """What was read."""
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> ScenarioIdentity:
         """What replays keep of it."""
 
     def episode(self) -> Episode:

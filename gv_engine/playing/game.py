@@ -15,7 +15,7 @@ from gv_engine.playing.drawings import sprite_folders, sprite_name
 from gv_engine.playing.episode import Episode, Playable
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
-from gv_engine.reading.rules import failure
+from gv_engine.reading.rule_files import failure
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # drawn ones are short enough to be typed again

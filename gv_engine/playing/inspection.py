@@ -21,21 +21,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.representations import NAMES, Arrays, Representation, observer
+from gv_engine.envs.representations import Arrays, Representation, observer
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import Stopped
 from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import REGISTRIES, VISIBILITY, Call
-from gv_engine.reading.text import words
+from gv_engine.reading.text import object_words
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
-
-REPRESENTATIONS = NAMES
 
 
 def visibility_functions() -> tuple[str, ...]:
@@ -140,7 +138,7 @@ class Inspection:
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
             parts.append(Part(cls.__name__, fields))
-        name = "agent" if e == AGENT else words(*world.appearance(e))
+        name = "agent" if e == AGENT else object_words(*world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
 
     def _meaning(self, e: int, column: str, field: str, value: float) -> str:

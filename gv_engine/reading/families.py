@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import gymnasium
 
     from gv_engine.reading.document import Document
-    from gv_engine.reading.identity import Identity
+    from gv_engine.reading.identity import ScenarioIdentity
 
 
 class AnyScenario(Protocol):
@@ -43,7 +43,7 @@ class AnyScenario(Protocol):
     @property
     def changes(self) -> Mapping[str, Any]: ...
     @property
-    def identity(self) -> Identity: ...
+    def identity(self) -> ScenarioIdentity: ...
     def with_(self, **changes: Any) -> AnyScenario: ...
 
 
@@ -152,7 +152,7 @@ class Command(NamedTuple):
     """Whether it happens on and on while the key is held."""
 
 
-BuiltIn = Mapping[str, Level]
+LevelsByName = Mapping[str, Level]
 """By name: where each built-in scenario is."""
 
 
@@ -169,7 +169,8 @@ class Family:
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine; none is read for it.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
-        terminal: place of the `gv_engine.frontend.terminal.picture.Picture` of its games.
+        text: place of what writes a frame of its games as a str.
+        terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.
         views: places of the `Drawing` of each of its views, see
             `gv_engine.frontend.drawing.recording`; the usual view first.
         keys: what players can do in its games.
@@ -182,8 +183,9 @@ class Family:
     hooks_module: str
     env: str
     vector_env: str
-    built_in: Callable[[], BuiltIn]
+    built_in: Callable[[], LevelsByName]
     stage: str
+    text: str
     terminal: str
     views: Mapping[str, str]
     keys: tuple[Command, ...]
@@ -219,6 +221,6 @@ def hooks_of(scenario: AnyScenario) -> Hooks:
     return FAMILIES[scenario.family].hooks
 
 
-def names() -> list[str]:
+def built_in_names() -> list[str]:
     """Names of the built-in scenarios of all families; none is read for it."""
     return [name for family in FAMILIES.values() for name in family.built_in()]

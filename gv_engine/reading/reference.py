@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from gv_engine.language.errors import ScenarioError, shortened
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.families import AnyScenario
-from gv_engine.reading.loading import built_in, read_scenario
+from gv_engine.reading.loading import built_in_levels, read_scenario
 from gv_engine.reading.trust import Consent, Trust
 
 
@@ -37,7 +37,7 @@ def _source(scenario: AnyScenario) -> Any:
     level = scenario.document.level
     if level is None:
         return scenario.document.root.plain
-    return next((name for name, own in built_in().items() if own == level), str(level))
+    return next((name for name, own in built_in_levels().items() if own == level), str(level))
 
 
 def found_again(

@@ -27,11 +27,11 @@ from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import FAMILIES
-from gv_engine.reading.identity import Identity, watched
+from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.library import find
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.reader import read_document
-from gv_engine.reading.rules import SourceFile
+from gv_engine.reading.rule_files import SourceFile
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.upstairs import episode_of, grid_world_of
 from gv_engine.worlds.layout import Layout
@@ -222,10 +222,12 @@ class Scenario:
         return episode_of(self)
 
     @cached_property
-    def identity(self) -> Identity:
+    def identity(self) -> ScenarioIdentity:
         """What replays keep of it; equal for equal content, wherever the files are."""
         members = [member.identity.digest for member in self.mixture]
-        return Identity.of("grid", self.name, self.document, self.changes, self.code, members)
+        return ScenarioIdentity.of(
+            "grid", self.name, self.document, self.changes, self.code, members
+        )
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""

@@ -14,7 +14,7 @@ from typing import Any, TypedDict, cast
 
 from gv_engine.reading.resources import SCENARIOS
 
-GROUP = "gv_engine.reading.rules"
+GROUP = "gv_engine.rules"
 """Entry points by which installed packages declare modules that scenarios may name."""
 
 _ENGINE = ("components", "systems")

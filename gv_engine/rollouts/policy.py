@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.environment import Observation
 from gv_engine.language.errors import GVEngineError, nearest
-from gv_engine.reading import rules
+from gv_engine.reading import rule_files
 
 _BLOCK = 128  # draws are cheaper many at a time
 
@@ -137,11 +137,11 @@ def load_policy(name: str, num_envs: int, num_actions: int) -> Policy:
         known = (*BUILT_IN, "./file.py:function")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
     try:
-        module = rules.load(Path(where))
-    except rules.RuleFileError as error:
+        module = rule_files.load(Path(where))
+    except rule_files.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)
     if not callable(function):
-        defined = nearest(attribute, rules.defined_in(module))
+        defined = nearest(attribute, rule_files.defined_in(module))
         raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
     return Own(function, num_envs, num_actions, name)

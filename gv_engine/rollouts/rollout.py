@@ -69,7 +69,7 @@ class Steps(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Episode:
+class FinishedEpisode:
     """One episode of T steps.
 
     Attributes:
@@ -98,7 +98,7 @@ class Episode:
 
 def rollout(
     env: VectorWorlds, policy: Policy, episodes: int, seed: int, keep: bool = False
-) -> Iterator[Episode]:
+) -> Iterator[FinishedEpisode]:
     """Play episodes, and yield them in order of their numbers.
 
     What is remembered does not grow with their number.
@@ -121,7 +121,7 @@ def rollout(
     length, total = np.zeros(n, np.int64), np.zeros(n)
     terms, gained = np.zeros((n, len(names))), np.zeros((n, len(names)))
     history = _History(env) if keep else None
-    waiting: dict[int, Episode] = {}  # for those before them to end
+    waiting: dict[int, FinishedEpisode] = {}  # for those before them to end
     expected = 0
 
     def begin(which: NDArray[np.bool_]) -> tuple[Observation, dict[str, Any]]:
@@ -148,7 +148,7 @@ def rollout(
         if not over.any():
             continue
         for i in np.flatnonzero(over & ~idle).tolist():
-            waiting[int(number[i])] = Episode(
+            waiting[int(number[i])] = FinishedEpisode(
                 number=int(number[i]),
                 seed=seed + int(number[i]),
                 member=int(info["member"][i]) if "member" in info else 0,

@@ -164,14 +164,14 @@ def _choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
     if not isinstance(a, types.Integer):
         raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
     if _is_none(size):
-        return lambda r, a, size=None, replace=True: rng_kernels.one_of(r, a)
+        return lambda r, a, size=None, replace=True: rng_kernels.choice(r, a)
 
     def several(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
         if not replace:
             return rng_kernels.pick(r, a, size)
         drawn = np.empty(size, np.int64)
         for i in range(size):
-            drawn[i] = rng_kernels.one_of(r, a)
+            drawn[i] = rng_kernels.choice(r, a)
         return drawn
 
     return several

@@ -48,7 +48,7 @@ def look(w: Any, agent: int, view: Any) -> None:
             view.skip_row(i)
 
 
-def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     """Write what is seen as (type, state, colour): the `default` representation.
 
     Args:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gv_engine.families.algebra.library import BaseRule
 from gv_engine.families.algebra.library import expressions as lib
 from gv_engine.families.algebra.parsing import from_library
-from gv_engine.families.algebra.rules import Rules
+from gv_engine.families.algebra.rule_set import RuleSet
 from gv_engine.families.algebra.state import MathyEnvState
 from gv_engine.families.algebra.types import Action
 
@@ -27,7 +27,7 @@ class Actions:
         invalid_action_response: penalize, raise or terminal.
     """
 
-    rules: Rules
+    rules: RuleSet
     rng: np.random.Generator
     invalid_action_response: str
 

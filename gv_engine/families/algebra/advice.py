@@ -6,7 +6,7 @@ from threading import Thread
 from typing import Any
 
 from gv_engine.families.algebra.search import Hint, find_hint
-from gv_engine.reading.rules import failure
+from gv_engine.reading.rule_files import failure
 
 
 class Advice(Thread):

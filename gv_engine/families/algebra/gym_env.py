@@ -10,33 +10,22 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from gv_engine.envs import pictures
+from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.requests import known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.state import NUM_TYPES, TYPE_BUCKETS, edges
-from gv_engine.families.algebra.world import ExpressionWorld, Token
+from gv_engine.families.algebra.world import Token
 from gv_engine.language.errors import nearest
-from gv_engine.language.expression_frame import ExpressionFrame, describe
 from gv_engine.reading.loading import scenario_of
 from gv_engine.reading.trust import Consent
 
 Observation = dict[str, NDArray[Any]]
 
-REPRESENTATIONS = ("dict", "graph")
+EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 """What observations may be: nodes alone, or with the edges between them."""
 
-
-class Text(pictures.Text):
-    """Render mode `ansi`: a str."""
-
-    def show(self, frame: ExpressionFrame) -> None:
-        """Write a frame."""
-        self.result = describe(frame)
-
-
-RENDER_MODES = {**pictures.RENDER_MODES, "ansi": f"{__name__}:Text"}
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -56,10 +45,10 @@ def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dic
     Raises:
         ValueError: no such representation.
     """
-    if representation not in REPRESENTATIONS:
+    if representation not in EXPRESSION_REPRESENTATIONS:
         raise ValueError(
             f"observation_representation={representation!r}: "
-            f"{nearest(representation, REPRESENTATIONS)}"
+            f"{nearest(representation, EXPRESSION_REPRESENTATIONS)}"
         )
     length = env.max_seq_len
     shown: dict[str, spaces.Space[Any]] = {
@@ -72,23 +61,6 @@ def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dic
     if representation == "graph":
         shown["edge_index"] = spaces.Box(-1, length - 1, (2, length - 1), np.int64)
     return spaces.Dict(shown)
-
-
-class Renderer:
-    """Draws a world in a render mode, through the rendering systems."""
-
-    def __init__(self, mode: str, scenario: MathyScenario, world: ExpressionWorld) -> None:
-        self._picture = pictures.picture(RENDER_MODES[mode], scenario)
-        self._world, self._title = world, scenario.name
-
-    def draw(self, i: int) -> Any:
-        """The world as the render mode has it: (H, W, 3) uint8, str or None."""
-        self._world.render(self._picture.show, self._title)
-        return self._picture.result
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self._picture.close()
 
 
 class ExpressionEnv(ScenarioEnv[Observation]):
@@ -147,7 +119,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         self.action_space = spaces.Discrete(self.num_actions)
 
     @property
-    def _meaning(self) -> str:
+    def _action_legend(self) -> str:
         return f"node * {len(self.env.rules)} + rule"
 
     def reset(
@@ -240,7 +212,8 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         return _thaw, (self.scenario, self.render_mode, self._representation, token)
 
     def _new_renderer(self, mode: str) -> Renderer:
-        return Renderer(mode, self.scenario, self.simulation)
+        title = self.scenario.name
+        return Renderer(mode, self.scenario, lambda _, show: self.simulation.render(show, title))
 
 
 def load(

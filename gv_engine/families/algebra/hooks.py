@@ -71,4 +71,4 @@ def systems(scenario: MathyScenario) -> Systems:
 
 def examine(scenario: MathyScenario, episodes: int, seed: int, limit: float) -> Examination:
     """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
-    return examination.examine(scenario, episodes, seed)
+    return examination.play_twice(scenario, episodes, seed)

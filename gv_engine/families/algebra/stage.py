@@ -10,19 +10,20 @@ from gv_engine.families.algebra.cursor import RULE, TreeCursor
 from gv_engine.families.algebra.tree_layout import TreeLayout, fit, lay_out
 from gv_engine.families.algebra.writing import Writing
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.lettering import font, plate, signed, write
+from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.stage import MAP_SHARE
 from gv_engine.frontend.drawing.widgets import wrap
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
+from gv_engine.reading.text import signed
 
 Point = tuple[int, int]
 
-VIEWS = ("both", "tree", "expression")
+EXPRESSION_VIEWS = ("both", "tree", "expression")
 ROOMY = 14  # lines of text: a lower stage is short of room
 ZOOM = 1.25
 NEARLY = 1.15  # a tree that could fit if letters were smaller by this much does
-MAP_SHARE = 4  # the map takes this part of the shorter side
-DOT = 2  # pixels of a node on the map, at least
+NODE_DOT = 2  # pixels of a node on the map, at least
 
 
 def text_width(text: str, line: int) -> int:
@@ -38,7 +39,7 @@ class TreeStage:
         theme: its colours.
     """
 
-    views: Sequence[str] = VIEWS
+    views: Sequence[str] = EXPRESSION_VIEWS
     group = "algebra"
     taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
@@ -325,7 +326,9 @@ class TreeStage:
         surface.fill(theme.card, shown)
         pygame.draw.rect(surface, theme.select, shown, 1)
         for node, place in zip(self._frame.nodes, layout.places, strict=True):
-            dot = pygame.Rect(0, 0, max(DOT, int(place.h * scale)), max(DOT, int(place.h * scale)))
+            dot = pygame.Rect(
+                0, 0, max(NODE_DOT, int(place.h * scale)), max(NODE_DOT, int(place.h * scale))
+            )
             dot.center = inner.x + int(place.centerx * scale), inner.y + int(place.centery * scale)
             chosen = node.x == self._cursor.node
             color = theme.accent if chosen else theme.gain if node.changed else theme.muted

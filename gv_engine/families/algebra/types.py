@@ -46,7 +46,7 @@ class ProblemError(GVEngineError, ValueError):
     """A problem that no episode can begin with."""
 
 
-def source_of(thing: Any) -> str:
+def code_place(thing: Any) -> str:
     """`file:line` of a function or class, for messages; its name if it has none."""
     try:
         return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"

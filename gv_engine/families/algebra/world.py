@@ -12,7 +12,7 @@ import esper
 import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.families.algebra import written
+from gv_engine.families.algebra import node_spans
 from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.families.algebra.library import BaseRule, expressions
@@ -250,9 +250,9 @@ class ExpressionWorld(Move):
             esper.process(RENDERING, canvas)
 
     @property
-    def spans(self) -> written.Spans:
+    def spans(self) -> node_spans.Spans:
         """Which characters of the written expression belong to which node."""
-        return written.spans(self.state.agent.problem, self.state.root)
+        return node_spans.spans(self.state.agent.problem, self.state.root)
 
     def rules_at(self, node: int) -> tuple[int, ...]:
         """Numbers of the rules that apply to a node."""

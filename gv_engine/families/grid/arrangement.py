@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gv_engine.frontend.drawing.camera import usual
 from gv_engine.frontend.drawing.sprites import pygame
 
-VIEWS = ("both", "state", "observation")
+GRID_VIEWS = ("both", "state", "observation")
 
 SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
 SMALLER = 0.6  # than is well readable may cells of the observation be, so that all of a state shows
@@ -26,13 +26,13 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def arrange(
+def place_views(
     view: str, rect: tuple[int, int, int, int], line: int, grid: Shape, seen: Shape, readable: int
 ) -> Mapping[str, Place]:
     """Place the views: next to or above one another, whichever shows more.
 
     Args:
-        view: one of `VIEWS`.
+        view: one of `GRID_VIEWS`.
         rect: left, top, width and height of the room, in pixels.
         line: height of a line of text, in pixels.
         grid: of the state.

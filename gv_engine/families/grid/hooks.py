@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gv_engine.batches.worlds import make_batch
-from gv_engine.checking.lockstep import examine as compare
+from gv_engine.checking.lockstep import play_in_lockstep as compare
 from gv_engine.checking.promises import broken
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv

@@ -16,6 +16,8 @@ from gv_engine.reading.families import FAMILIES
 if TYPE_CHECKING:
     from gv_engine.frontend.controls.theme import Theme
 
+MAP_SHARE = 4  # a map over what it shows a part of takes this part of its shorter side
+
 
 class Scene(Protocol):
     """What the screens read of a frame, of any family; see `gv_engine.language.frame.Frame`."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.lettering import font, plate, shortened, write
+from gv_engine.frontend.drawing.lettering import fitted, font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
 
 Point = tuple[int, int]
@@ -145,7 +145,7 @@ class Pen:
         for number, words in enumerate(shown):
             slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most
-            self.text(slot, shortened(words, line, rect.w, is_path), color, align, size)
+            self.text(slot, fitted(words, line, rect.w, is_path), color, align, size)
         return len(shown) * line
 
     def width(self, text: str, size: float = 1.0) -> int:

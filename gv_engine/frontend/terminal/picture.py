@@ -11,7 +11,7 @@ from gv_engine.frontend.controls.theme import Theme
 from gv_engine.reading.families import FAMILIES
 
 
-class Picture(Protocol):
+class TerminalPicture(Protocol):
     """Draws frames of one family in letters, and knows its keys.
 
     Attributes:
@@ -40,7 +40,7 @@ class Picture(Protocol):
         """Whether the level has this command of the group."""
 
 
-def picture_of(game: Any, theme: Theme) -> Picture:
+def terminal_picture(game: Any, theme: Theme) -> TerminalPicture:
     """The picture for a game, by its frames."""
-    made: Picture = resolve_name(FAMILIES[game.frame().family].terminal)(game, theme)
+    made: TerminalPicture = resolve_name(FAMILIES[game.frame().family].terminal)(game, theme)
     return made

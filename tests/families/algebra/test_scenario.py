@@ -15,7 +15,7 @@ from gv_engine.commands import main
 from gv_engine.families.algebra import ExpressionEnv, MathyScenario
 from gv_engine.families.algebra.gym_env import load
 from gv_engine.language.errors import ScenarioError
-from gv_engine.reading.families import FAMILIES, names
+from gv_engine.reading.families import FAMILIES, built_in_names
 from gv_engine.reading.loading import load_scenario
 
 OWN = '''
@@ -134,7 +134,7 @@ def test_what_is_no_problem_is_said_in_one_line(file, capsys):
 
 def test_names():
     built_in = FAMILIES["mathy"].built_in()
-    assert set(built_in) <= set(names())
+    assert set(built_in) <= set(built_in_names())
     for name in built_in:
         scenario = load(name)
         assert scenario.name == name

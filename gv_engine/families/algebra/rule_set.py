@@ -20,7 +20,7 @@ from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule
 from gv_engine.families.algebra.library import expressions as lib_expressions
 from gv_engine.families.algebra.library import rules as lib
 from gv_engine.families.algebra.parsing import from_library, parse, to_library
-from gv_engine.families.algebra.types import source_of
+from gv_engine.families.algebra.types import code_place
 from gv_engine.families.algebra.value import same_value
 from gv_engine.language.errors import GVEngineError
 
@@ -80,7 +80,7 @@ def reach_of(rule: BaseRule) -> Reach | None:
     return found
 
 
-class Rules(Sequence[BaseRule]):
+class RuleSet(Sequence[BaseRule]):
     """An ordered list of rules, and what they can do with an expression.
 
     Attributes:
@@ -152,7 +152,7 @@ class Rules(Sequence[BaseRule]):
         kind = type(self._rules[number])
         if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
             return
-        place = source_of(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
+        place = code_place(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
         if isinstance(fault, Exception):
             cause = fault.__context__ if isinstance(fault, RewriteError) else fault
             frames = traceback.extract_tb(cause.__traceback__) if cause else []
@@ -205,7 +205,7 @@ class Rules(Sequence[BaseRule]):
 class LateChange(ExpressionChangeRule):
     """A change that is worked out when somebody looks at it."""
 
-    def __init__(self, rules: Rules, root: Node, node: int, number: int) -> None:
+    def __init__(self, rules: RuleSet, root: Node, node: int, number: int) -> None:
         self._asked = rules, root, node, number
         self.rule = rules[number]
         self._save_parent = None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
 
-class Team:
+class Threads:
     """The calling thread and some more, which are started when there is work for them.
 
     Args:

@@ -29,7 +29,7 @@ _PLAIN = (
 )
 
 
-def digest_of_row(row: NDArray[Any]) -> str:
+def row_digest(row: NDArray[Any]) -> str:
     """16 hexadecimal digits that stand for a world.
 
     Args:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Outputs:
+class StepArrays:
     """What N worlds show after a step, overwritten by the next one.
 
     Attributes:
@@ -50,7 +50,7 @@ class Outputs:
     success: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, scenario: Scenario, num_worlds: int) -> Outputs:
+    def of(cls, scenario: Scenario, num_worlds: int) -> StepArrays:
         """Empty arrays for this many worlds."""
         n, actions, terms = num_worlds, len(scenario.actions), len(scenario.reward_names)
 
@@ -68,7 +68,7 @@ class Outputs:
         arrays: list[Any] = [*shown(), np.zeros(n), *flags, *sums, *shown(), np.zeros(n, np.bool_)]
         return cls(*arrays)
 
-    def become(self, other: Outputs) -> None:
+    def become(self, other: StepArrays) -> None:
         """Show what another one shows, in the same arrays."""
         for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
             mine[...] = theirs
