@@ -1,4 +1,4 @@
-"""What worlds show: the arrays that both kinds of batches write and environments hand out."""
+"""Arrays that batches write at every step, and environments hand out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class StepArrays:
-    """What N worlds show after a step, overwritten by the next one.
+    """The arrays of N worlds after a step, overwritten by the next one.
 
     Attributes:
         grid: (N, h, w, 3) uint8, type, state and colour of every observed cell.

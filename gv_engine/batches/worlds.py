@@ -1,4 +1,4 @@
-"""Many worlds of a scenario at once, whatever steps them.
+"""Many worlds of a scenario at once, with whichever backend.
 
 A backend is a class that does what `Worlds` says, and a line in `BACKENDS`. All of them show the
 same thing in the same arrays (`StepArrays`), so that nobody asks which one it is.

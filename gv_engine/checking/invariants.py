@@ -1,4 +1,4 @@
-"""What is true of every sound world, and of what it shows; whoever breaks it is a wrong rule."""
+"""Invariants of sound worlds and of what they show; a rule that breaks one is wrong."""
 
 from __future__ import annotations
 

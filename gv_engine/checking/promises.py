@@ -1,4 +1,4 @@
-"""What functions promise and no signature shows: watched while a scenario is played.
+"""Promises of functions that no signature shows, watched while a scenario is played.
 
 - Transitions edit the world and return nothing.
 - Rewards, terminating, visibility and observation functions edit nothing.

@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

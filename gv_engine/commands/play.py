@@ -145,7 +145,7 @@ def _named() -> Guard:
 
 
 def _read(options: argparse.Namespace) -> Callable[[], Game]:
-    """What begins it, once its files are read."""
+    """The function that begins the play, once its files are read."""
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
     if options.snapshot is None:

@@ -73,7 +73,7 @@ class GridEnv(ScenarioEnv[Observation]):
         **consent: Unpack[Consent],
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: Scenario = load(scenario, max_steps, **consent)
+        self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
         self.num_actions = len(self.scenario.actions)
         self.action_space = action_space(self.scenario)
         self._representation = Representation.of_observation(
@@ -194,7 +194,7 @@ class GridEnv(ScenarioEnv[Observation]):
         return Renderer(mode, self.scenario, self._batch.render)
 
 
-def load(
+def grid_scenario(
     scenario: Scenario | str | Path | dict[str, Any],
     max_steps: int | None = None,
     **consent: Unpack[Consent],

@@ -133,7 +133,7 @@ class Representation:
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
-        """That of a scenario's observations."""
+        """The representation of a scenario's observations."""
         objects, colors = scenario.observation_objects, scenario.observation_colors
         return cls(name, objects, colors, scenario.area.shape, is_state=False)
 
@@ -141,7 +141,7 @@ class Representation:
     def of_state(
         cls, scenario: Scenario, shape: tuple[int, int], name: str = "default"
     ) -> Representation:
-        """That of a scenario's states on grids of this (height, width)."""
+        """The representation of a scenario's states on grids of this (height, width)."""
         return cls(name, scenario.objects, scenario.colors, shape, is_state=True)
 
     def _table(self, codes: dict[int, int]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What Gymnasium environments of all families have in common: one world of a scenario."""
+"""The base of Gymnasium environments of all families: one world of a scenario."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
         raise NotImplementedError
 
     def _new_renderer(self, mode: str) -> Renderer:
-        """What draws the world."""
+        """The renderer of the world."""
         raise NotImplementedError
 
     def _generator(self, seed: int | None) -> np.random.Generator | None:
-        """What a reset draws from; None to go on with the world's own generator."""
+        """The generator of a reset; None to go on with the world's own."""
         if seed is None and self._started:
             return None
         gymnasium.Env.reset(self, seed=seed)

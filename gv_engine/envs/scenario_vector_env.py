@@ -1,4 +1,4 @@
-"""What vector environments of all families have in common: many worlds of one scenario."""
+"""The base of vector environments of all families: many worlds of one scenario."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
 from gv_engine.batches.worlds import make_batch
-from gv_engine.envs.environment import GridEnv, Observation, load
+from gv_engine.envs.environment import GridEnv, Observation, grid_scenario
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Representation, agent_id_grid, observer
 from gv_engine.envs.requests import at_least
@@ -87,7 +87,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
         num_threads = at_least(1, num_threads=num_threads)
         super().__init__(num_envs, autoreset_mode, render_mode)
         num_envs = self.num_envs
-        self.scenario: Scenario = load(scenario, max_steps, **consent)
+        self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
         self.num_actions = len(self.scenario.actions)
         self.single_action_space = action_space(self.scenario)
         self._representation = Representation.of_observation(

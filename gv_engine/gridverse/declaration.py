@@ -1,4 +1,4 @@
-"""What the class of a grid object declares: fields and flags, which are its components' to keep."""
+"""Attributes that classes of grid objects declare: numbers and flags, kept in components."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What functions of each kind are called with, and whether a function of an author fits."""
+"""Signatures that functions of each kind have, and whether one of an author's fits."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
 
 
 class _Functions(ModuleType):
-    """What `gv_engine.gridverse.envs.reset_functions` is, for one: functions, by their names."""
+    """A module of functions by their names, such as `gv_engine.gridverse.envs.reset_functions`."""
 
     def __init__(self, registry: FunctionRegistry) -> None:
         kind, protocol = registry.phase.name.lower(), PROTOCOLS[registry.phase]

@@ -66,7 +66,7 @@ _EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canv
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a scenario may set: name, annotated type, default (`inspect.Parameter.empty`: none)."""
+    """Name, annotated type and default of what scenarios set (`inspect.Parameter.empty`: none)."""
 
     name: str
     type: Any
@@ -177,7 +177,7 @@ def takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def measured(value: Measured) -> Measured:
-    """What `remember` has found as the rule gets it: a number is a float, a tuple stays."""
+    """The result of `remember` as the rule gets it: a number is a float, a tuple stays."""
     return value if isinstance(value, tuple) else float(value)
 
 

@@ -1,6 +1,6 @@
-"""What there is to play: the built-in scenarios and those in a folder, to be listed and searched.
+"""The catalogue of levels: built-in ones and those in a folder, to be listed and searched.
 
->>> [entry.title for entry in built_in() if entry.group == "Four rooms"]
+>>> [entry.title for entry in built_in_entries() if entry.group == "Four rooms"]
 ['four-rooms-7x7', 'four-rooms-9x9']
 """
 
@@ -155,7 +155,7 @@ def in_folder(folder: Path) -> list[Entry]:
 
 
 def _levels(file: Path) -> list[Level]:
-    """What a file holds: a scenario, its variants, or nothing of the kind."""
+    """The levels in a file: a scenario, its variants, or none."""
     try:
         text = read_bytes(file, LARGEST_SCENARIO, "scenario files").decode()
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""What a world is made of, for people: entities, what the agent is given, and what it could see.
+"""Inspection of a world, for people: entities, what the agent is given, and what it could see.
 
 A world is looked at as a copy made from its row, so that nothing here changes it or draws from its
 generator.

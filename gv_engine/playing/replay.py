@@ -47,7 +47,7 @@ class Taken(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Where an episode went another way than its replay says."""
+    """A difference between an episode and its replay, and where it is."""
 
     step: int
     """0 for the beginning."""
@@ -100,7 +100,7 @@ class Replay:
             draft.write_bytes(data)
 
     def to_bytes(self) -> bytes:
-        """What the file holds."""
+        """The bytes of the file."""
         head = {
             "format": _FORMAT,
             "engine": self.engine,

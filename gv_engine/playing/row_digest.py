@@ -1,4 +1,4 @@
-"""What a row means, whatever its layout: a digest that is equal in every process.
+"""Digests of rows: equal for equal worlds in every process, whatever the layouts.
 
 Rows number entities, columns and types; of these, types of one's own get their number when they are
 loaded, and sizes are rounded up. So types are called by their names, integers are 64 bits wide, and

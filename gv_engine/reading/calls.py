@@ -128,7 +128,7 @@ class Calls:
         return call
 
     def _made(self, node: YamlNode, system: System) -> dict[str, Any]:
-        """What a system wants to have worked out ahead, if there is an area to do it for."""
+        """The values that a system has worked out ahead for an area, if there is one."""
         try:
             return system.made_for(self.area) if self.area is not None else {}
         except ValueError as error:

@@ -52,7 +52,7 @@ Systems = list[tuple[str, list[tuple[str, str, str]]]]
 
 
 class Hooks(Protocol):
-    """What a family's module offers."""
+    """The functions of a family's module."""
 
     def read(self, document: Document) -> AnyScenario:
         """The scenario of a document.
@@ -70,7 +70,7 @@ class Hooks(Protocol):
         """Its Gymnasium vector environment, whose worlds several workers share."""
 
     def size(self, scenario: Any) -> str:
-        """How large its first level is, for people."""
+        """Size of its first level, for people."""
 
     def systems(self, scenario: Any) -> Systems:
         """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
@@ -85,7 +85,7 @@ class Hooks(Protocol):
         """
 
     def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
-        """What is to be seen at the beginning of an episode and after each of its steps.
+        """The frames of an episode: at its beginning, and after each step.
 
         Args:
             scenario: its episode is number 0 of `gv_engine.rollouts.rollout` with this seed.
@@ -107,7 +107,7 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True)
 class Examination:
-    """What `gv-engine check` prints.
+    """The findings that `gv-engine check` prints.
 
     Attributes:
         facts: (what, value) of what was looked at.
@@ -194,7 +194,7 @@ class Family:
 
     @property
     def missing(self) -> str:
-        """How to get what it needs and is not installed; empty if nothing is missing."""
+        """The way to install the library that it lacks; empty if it lacks none."""
         return self.extra.missing if self.extra else ""
 
     @property
@@ -217,7 +217,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def hooks_of(scenario: AnyScenario) -> Hooks:
-    """What the family of a scenario offers."""
+    """The functions of a scenario's family."""
     return FAMILIES[scenario.family].hooks
 
 

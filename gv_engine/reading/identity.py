@@ -1,4 +1,4 @@
-"""Which scenario something belongs to, and the files that it was made of."""
+"""Identity of scenarios: name, digest and text, and the files that one is made of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gv_engine.reading.rule_files import SourceFile, text_digest
 
 
 class ScenarioIdentity(NamedTuple):
-    """Which scenario it is, so that a replay finds it again.
+    """Identity of a scenario, by which files know theirs.
 
     Attributes:
         family: of worlds, such as `grid`.

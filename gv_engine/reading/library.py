@@ -21,7 +21,7 @@ _OTHERS = {
     ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
     ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
 }
-"""What else the engine writes, by the ends of names."""
+"""Other files that the engine writes, by the ends of their names."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 
 
@@ -31,7 +31,7 @@ def grid_names() -> list[str]:
 
 
 class Level(NamedTuple):
-    """Where a scenario is.
+    """Place of a scenario.
 
     Attributes:
         file: the YAML file.

@@ -226,7 +226,7 @@ def _weight(node: YamlNode) -> float:
 
 
 def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
-    """What the whole has from its members."""
+    """The attributes that a mixture gathers from its members."""
 
     def listed(name: str) -> tuple[int, ...]:
         return tuple(sorted({index for member in members for index in getattr(member, name)}))

@@ -1,4 +1,4 @@
-"""What the names in a scenario stand for: systems, object types, functions of Python modules.
+"""Names in scenarios: the systems, object types and functions of Python that they stand for.
 
 A bare name is built in, `./rules.py:name` is looked up in a file of the scenario's folder, and
 `package.module:name` in a module that may be named. Nothing is imported that `Trust` refuses, and
@@ -93,7 +93,7 @@ class Names:
             return
         try:
             if is_file(where):
-                self.modules[where] = rule_files.load(self._folder / where)
+                self.modules[where] = rule_files.load_rule_file(self._folder / where)
             else:
                 self.modules[where] = rule_files.import_module(where)
         except rule_files.RuleFileError as error:
@@ -114,7 +114,7 @@ class Names:
         return where, name
 
     def _failure(self, node: YamlNode, where: str) -> Wrong:
-        """That a module is not imported; without a message if that has been said before."""
+        """The problem of a module that is not imported; without a message if it is known."""
         if where in self._failed:
             message, self._failed[where] = self._failed[where], ""
             return Wrong(node, message)
@@ -147,7 +147,7 @@ class Names:
         )
 
     def _found(self, node: YamlNode) -> Any:
-        """Whatever stands under a reference; nobody calls it yet."""
+        """The object that a reference leads to, of any kind."""
         where, name = self._split(node)
         module = self.modules[where]
         if not hasattr(module, name):

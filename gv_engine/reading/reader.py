@@ -1,4 +1,4 @@
-"""What a scenario's top-level keys mean."""
+"""Reads the top-level keys of scenarios of grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file says of the scenario that it belongs to, so that it is found again."""
+"""References: what replays and other files say of their scenario, to find it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gv_engine.reading.trust import Consent, Trust
 
 
 def reference_to(scenario: AnyScenario) -> dict[str, Any]:
-    """What finds a scenario again, as plain values.
+    """The reference to a scenario, as plain values.
 
     Returns:
         `family` and `name`; `source`, a built-in name, the file, or the content if there is none;
@@ -76,7 +76,7 @@ def found_again(
 
 
 def checked(known: Any) -> dict[str, Any]:
-    """What `reference_to` told, after it has been in a file.
+    """A reference made by `reference_to`, read back from a file.
 
     Raises:
         ValueError: it is something else.

@@ -153,7 +153,7 @@ def is_engine_module(name: str) -> bool:
     return name.partition(".")[0] in _OWN and not is_rule_module(name)
 
 
-def load(file: Path) -> ModuleType:
+def load_rule_file(file: Path) -> ModuleType:
     """The module of a rule file, imported again once it, or another of its folder, has changed.
 
     Raises:
@@ -309,7 +309,7 @@ def _package(frame: FrameType) -> str:
 
 
 def failure(error: Exception | Stopped) -> RuleError:
-    """What to say about an error that came out of a rule, or of what rules have left behind.
+    """The message about an error that came out of a rule, or of what rules have left behind.
 
     Raises:
         Exception: the error itself, if it came from no rule.
@@ -329,7 +329,7 @@ def failure(error: Exception | Stopped) -> RuleError:
 
 
 def in_words(error: Exception) -> RuleError:
-    """What to say about an error that ended the step of one world, by the system it came out of."""
+    """The message about an error that ended a step of one world, by the system it came out of."""
     system = system_of(error)
     what = f"{type(error).__name__}: {error}"
     if isinstance(error, IndexError):

@@ -147,7 +147,7 @@ class Scenario:
 
     @property
     def success(self) -> Call | None:
-        """What is true where an episode ends well; None if the scenario does not say.
+        """The test for an end that is a success; None if the scenario has none.
 
         A mixture has none of its own: ask its `members`.
         """
@@ -160,7 +160,7 @@ class Scenario:
 
     @cached_property
     def _ends(self) -> tuple[tuple[Call, ...], ...]:
-        """What `ended_by` counts, from 1 on: the terminating function and all nested in it."""
+        """The terminating function and all nested in it, as `ended_by` counts them, from 1 on."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
 
     def ending(self, w: Any) -> str:
@@ -223,7 +223,7 @@ class Scenario:
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """What replays keep of it; equal for equal content, wherever the files are."""
+        """Its identity, kept in replays; equal for equal content, wherever the files are."""
         members = [member.identity.digest for member in self.mixture]
         return ScenarioIdentity.of(
             "grid", self.name, self.document, self.changes, self.code, members

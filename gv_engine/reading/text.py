@@ -59,7 +59,7 @@ def grid_text(frame: Frame) -> str:
 def object_words(kind: int, state: int, color: int) -> str:
     """What people call an object.
 
-    >>> words(5, 2, 4)
+    >>> object_words(5, 2, 4)
     'locked yellow door'
     """
     shown = OBJECT_TYPES[kind]

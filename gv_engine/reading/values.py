@@ -231,7 +231,7 @@ def read_colors(problems: Problems, node: YamlNode) -> tuple[int, ...]:
 def distinct(
     problems: Problems, node: YamlNode, read: Callable[[YamlNode], int]
 ) -> tuple[int, ...]:
-    """What the items of a list stand for: at least one, and none twice."""
+    """The items of a list, read one by one: at least one, and none twice."""
     found: list[int] = []
     for item in items(node):
         with problems.collect():

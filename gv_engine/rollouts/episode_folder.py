@@ -326,7 +326,7 @@ def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
 
 
 def _state(path: Path) -> str:
-    """What is to be said of a folder that is there, if it is an unfinished rollout."""
+    """The message about a folder that is there, if it is an unfinished rollout."""
     try:
         about = _about(path)
     except RolloutError:

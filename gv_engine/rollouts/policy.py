@@ -137,7 +137,7 @@ def load_policy(name: str, num_envs: int, num_actions: int) -> Policy:
         known = (*BUILT_IN, "./file.py:function")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
     try:
-        module = rule_files.load(Path(where))
+        module = rule_files.load_rule_file(Path(where))
     except rule_files.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)

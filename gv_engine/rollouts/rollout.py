@@ -23,7 +23,7 @@ _SHORT = 64
 
 
 class VectorWorlds(Protocol):
-    """What rollouts need of a vector environment, whatever the family of its worlds.
+    """A vector environment as rollouts need it, whatever the family of its worlds.
 
     Attributes:
         scenario: what is played.
@@ -56,7 +56,7 @@ class VectorWorlds(Protocol):
 
 
 class Steps(NamedTuple):
-    """What was seen, done and got, step by step."""
+    """Observations, actions and rewards, step by step."""
 
     seen: dict[str, NDArray[Any]]
     """(T, …) by name: before each action."""
@@ -218,7 +218,7 @@ def _longer(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def num_actions(env: VectorWorlds) -> int:
-    """How many actions there are in a world."""
+    """Number of actions in a world."""
     space = env.single_action_space
     assert isinstance(space, spaces.Discrete)
     return int(space.n)

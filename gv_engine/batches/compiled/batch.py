@@ -34,7 +34,7 @@ _LEAST = 512
 
 
 class _Lane(NamedTuple):
-    """What a thread runs a program with.
+    """The arguments of a program that one thread runs.
 
     Attributes:
         program: compiled from the systems of some members of the scenario.

@@ -143,7 +143,7 @@ def _remembering(before: Any, remember: Any, values: Any) -> Any:
 
 
 class Past:
-    """What is to be measured before the transitions.
+    """Measurements to be taken before the transitions.
 
     Attributes:
         measure: `(w, p)` → all of it.
@@ -220,7 +220,7 @@ def _under(when: Any, asked: Any, function: Any, values: Any) -> Any:
 
 
 _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
-"""What nested functions of a phase return, whatever kind of number they make it from."""
+"""The type that nested functions of a phase return, whatever kind of number they make it from."""
 
 
 def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | None = None) -> Any:

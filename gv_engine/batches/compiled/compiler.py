@@ -146,7 +146,7 @@ _SETTINGS = (
     *("DEBUG_NRT", "NRT_STATS", "DEBUG_ARRAY_OPT_RUNTIME", "ENABLE_PROFILING"),
     *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS"),
 )
-"""Of Numba's, by which compiled code differs; most come of variables such as NUMBA_OPT."""
+"""Settings of Numba by which compiled code differs; most come of variables such as NUMBA_OPT."""
 
 _WIDEST = 62
 """Columns whose bits a number holds, with room for a carry."""
@@ -231,7 +231,7 @@ def compile_function(function: FunctionType) -> Any:
 
 
 def _compiler() -> Iterator[str]:
-    """What makes other machine code of the same functions; the processor is told apart by Numba."""
+    """Settings that make other machine code of the same functions; Numba tells processors apart."""
     yield from (sys.version, numba.__version__, np.__version__)
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 

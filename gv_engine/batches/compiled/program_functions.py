@@ -1,4 +1,4 @@
-"""Which functions a compiled program is made of, and a digest of their meaning.
+"""Functions that a compiled program is made of, and a digest of their code.
 
 From the roots, follows the names that functions use, their closures and defaults. The digest
 changes whenever the code or a constant of any of them does, wherever it is written; so a program

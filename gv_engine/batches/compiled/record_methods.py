@@ -1,4 +1,4 @@
-"""What `w` can do in compiled code: the methods of `World`, on the records of a batch.
+"""Methods of `World` in compiled code, on the records of a batch.
 
 Importing this module imports numba and teaches it the verbs of `gv_engine.language.verbs` (the
 same text), the draws of `gv_engine.batches.compiled.rng_kernels`, and the few methods that need a
@@ -43,7 +43,7 @@ CAPACITY_CODE = message_code(CAPACITY)
 UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
 
 INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
-"""How functions of compiled code are compiled: as parts of the one that is called from outside."""
+"""Options of functions within compiled code: parts of the one that is called from outside."""
 
 # their own types know no such `jit_options`
 overload, overload_method = cast(Any, (extending.overload, extending.overload_method))

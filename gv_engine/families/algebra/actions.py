@@ -1,4 +1,4 @@
-"""What can be done in a state: the numbers of actions, and which of them are valid."""
+"""Actions in a state: their numbers, and which of them are valid."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Advice(Thread):
 
     @property
     def answer(self) -> str:
-        """What was found, as a sentence."""
+        """The hint that was found, as a sentence."""
         if self.hint is None:
             return self._wrong or "No way to the goal was found in time"
         moves = "1 move" if self.hint.length == 1 else f"{self.hint.length} moves"

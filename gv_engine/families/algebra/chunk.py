@@ -22,7 +22,7 @@ Finished = tuple[int, Observation, dict[str, Any]]
 
 
 class Shown(NamedTuple):
-    """What n games show, as arrays over them."""
+    """Step results of n games, as arrays over them."""
 
     observation: Observation
     info: dict[str, Any]
@@ -81,7 +81,7 @@ class Chunk:
         self._answer = getattr(self, what)(*arguments)
 
     def answer(self) -> Any:
-        """What came of the last `ask`."""
+        """The answer to the last `ask`."""
         return self._answer
 
     def reset(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_]) -> Shown:
@@ -159,7 +159,7 @@ class Remote:
         self._pipe.send((what, arguments))
 
     def answer(self) -> Any:
-        """What came of the last `ask`.
+        """The answer to the last `ask`.
 
         Raises:
             Exception: what was raised there.

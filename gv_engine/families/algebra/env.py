@@ -284,12 +284,12 @@ class MathyEnv(Actions):
         return state, verdict, change
 
     def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
-        """What there is to be said of a state, given the move that has led to it."""
+        """The timestep of a state, given the move that has led to it."""
         move = Move(self, env_state, env_state.agent.history[-1].action)
         return self._judged(move, TERMINATING, REWARD)
 
     def _judged(self, move: Move, *phases: Phase) -> TimeStep:
-        """What came of a move: systems look at it until one of them decides."""
+        """The timestep of a move: systems look at it until one of them decides."""
         for phase in phases:
             for call in self.order[phase]:
                 if move.verdict is not None:
@@ -352,7 +352,7 @@ class MathyEnv(Actions):
     # ---- what is seen -------------------------------------------------------------------------
 
     def state_to_observation(self, state: MathyEnvState) -> MathyObservation:
-        """What an agent sees of a state."""
+        """The observation of a state."""
         return observe(state, self.mask(state), self.max_seq_len)
 
     def to_hash_key(self, env_state: MathyEnvState) -> str:

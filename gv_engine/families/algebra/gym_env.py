@@ -24,7 +24,7 @@ from gv_engine.reading.trust import Consent
 Observation = dict[str, NDArray[Any]]
 
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
-"""What observations may be: nodes alone, or with the edges between them."""
+"""Kinds of observations: nodes alone, or with the edges between them."""
 
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -108,7 +108,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         **consent: Unpack[Consent],
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: MathyScenario = load(scenario, max_steps, **consent)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **consent)
         self.simulation = self.scenario.make_world()
         self.env = self.simulation.env
         self.observation_space = observation_space(  # type: ignore[assignment]  # a Dict
@@ -216,7 +216,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         return Renderer(mode, self.scenario, lambda _, show: self.simulation.render(show, title))
 
 
-def load(
+def mathy_scenario(
     scenario: MathyScenario | str | Path | Mapping[str, Any],
     max_steps: int | None = None,
     **consent: Unpack[Consent],

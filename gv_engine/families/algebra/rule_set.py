@@ -1,4 +1,4 @@
-"""Rules and where they apply: masks in one pass, rewriting by mathy_core itself.
+"""Sets of rules and where they apply: masks in one pass, rewriting by mathy_core itself.
 
 The seven core rules leave their marks on every node (see `gv_engine.families.algebra.expression`).
 Of rules that have none, mathy_core is asked node by node.
@@ -47,7 +47,7 @@ def core_rules(preferred_term_commute: bool = False) -> list[BaseRule]:
 
 
 class Reach(NamedTuple):
-    """How a core rule is known.
+    """The mark and the range of a core rule.
 
     Attributes:
         mark: its bit in the marks of nodes.
@@ -71,7 +71,7 @@ _CORE = {
 
 
 def reach_of(rule: BaseRule) -> Reach | None:
-    """How a rule is known; None for those that have no marks."""
+    """The mark and the range of a rule; None for those without marks."""
     found = _CORE.get(type(rule))
     if isinstance(rule, lib.CommutativeSwapRule) and rule.preferred and found:
         return found._replace(mark=marks.CS_ANY)
@@ -222,7 +222,7 @@ class LateChange(ExpressionChangeRule):
 
     @property
     def result(self):  # type: ignore[no-untyped-def,override]
-        """What stands in its place; `result.get_root()` is the whole expression."""
+        """The node in its place; `result.get_root()` is the whole expression."""
         return self._change.result
 
 

@@ -212,7 +212,7 @@ class MathyScenario:
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """What replays keep of it; equal for equal content, wherever the files are."""
+        """Its identity, kept in replays; equal for equal content, wherever the files are."""
         return ScenarioIdentity.of(self.family, self.name, self.document, self.changes, self.code)
 
     def watched(self) -> tuple[Path, ...]:
@@ -287,7 +287,7 @@ class _Names(Names):
 
 
 class _Reader:
-    """What the keys of a scenario file mean."""
+    """Reads the keys of a scenario file."""
 
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
         self.document = document

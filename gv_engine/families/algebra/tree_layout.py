@@ -1,4 +1,4 @@
-"""Where the nodes of a tree lie in a picture: columns in order, rows by depth."""
+"""Places of a tree's nodes in a picture: columns in order, rows by depth."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, masked
 from gv_engine.families.algebra.chunk import Chunk, Finished, Remote, Shown
-from gv_engine.families.algebra.gym_env import ExpressionEnv, Observation, load
+from gv_engine.families.algebra.gym_env import ExpressionEnv, Observation, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.world import Token
 from gv_engine.reading.trust import Consent
@@ -72,7 +72,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Observation]):
     ) -> None:
         processes = at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode)
-        self.scenario: MathyScenario = load(scenario, max_steps, **consent)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **consent)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space

@@ -291,7 +291,7 @@ class ExpressionWorld(Move):
 
 @dataclass
 class ExpressionCanvas:
-    """Where a picture goes, and what it needs beyond the nodes."""
+    """Takes a picture, and has what it needs beyond the nodes."""
 
     show: Callable[[ExpressionFrame], None]
     world: ExpressionWorld

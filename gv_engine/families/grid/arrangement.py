@@ -1,4 +1,4 @@
-"""Where the views of a grid lie: the state, the observation, and a map of the whole."""
+"""Places of the views of a grid: the state, the observation, and a map of the whole."""
 
 from collections.abc import Mapping
 from functools import lru_cache

@@ -68,7 +68,7 @@ class GridInspector:
         self._seen: Sight | None = None
 
     def begin(self) -> None:
-        """What is shown has changed."""
+        """Forget the frame: another one is shown."""
         self._frame = None
 
     # ---- what is shown -------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which key does what, for keyboard, gamepad and terminal alike; free of any drawing library.
+"""Bindings of keys to commands, for keyboard, gamepad and terminal; free of any drawing library.
 
 Keys are named by their place on a US keyboard, whatever is printed on them: "W" is the key left of
 "E" everywhere. Groups of commands are active together on a screen; within such a set a key does one

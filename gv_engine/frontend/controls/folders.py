@@ -1,4 +1,4 @@
-"""Where what belongs to the player is kept, by the customs of the system."""
+"""Folders for the player's own files, by the customs of the system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the player chose, remembered from one time to the next; free of any drawing library."""
+"""Settings of the player, kept from one time to the next; free of any drawing library."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPEEDS = (1, 2, 4, 8, 16, 30, 60)
 
 @dataclass
 class Settings:
-    """What `settings.toml` holds; a wrong value counts as left out."""
+    """The settings in `settings.toml`; a wrong value counts as left out."""
 
     theme: str = "dark"
     palette: str = "standard"

@@ -1,4 +1,4 @@
-"""What the screens of a game show around the stage: where it lies, and how the game stands."""
+"""Screens of a game around the stage: where their parts lie, and the panel of how it stands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDE_WINDOW = 1.45  # times as wide as high: then the panel stands beside the st
 
 
 class ScreenParts(NamedTuple):
-    """Where the parts lie; all disjoint, those without room have no height."""
+    """Rectangles of a screen's parts; all disjoint, those without room have no height."""
 
     header: Rect
     stage: Rect

@@ -137,7 +137,7 @@ class Stage(Protocol):
         tell than the rewards."""
 
     def facts(self) -> Sequence[str]:
-        """What else there is to say in the panel, in a few words each."""
+        """Facts for the panel, in a few words each."""
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the world alone, as large as fits, in the middle of the rectangle."""

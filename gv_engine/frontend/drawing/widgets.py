@@ -1,4 +1,4 @@
-"""What the screens draw with: text, cards, buttons and bars, and what of them can be pressed."""
+"""Widgets of the screens: text, cards, buttons and bars, and what of them can be pressed."""
 
 from __future__ import annotations
 

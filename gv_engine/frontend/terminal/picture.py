@@ -1,4 +1,4 @@
-"""How a terminal shows a world: each family of worlds brings its own picture."""
+"""Pictures in letters, for the terminal; each family of worlds brings its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TerminalPicture(Protocol):
         """The lines of a view, one at least, in a room of so many characters."""
 
     def facts(self, frame: Any) -> list[str]:
-        """What else there is to say, such as what is held."""
+        """Facts for the panel, such as what is held."""
 
     def legend(self, frame: Any) -> list[Text]:
         """What the letters in sight stand for."""

@@ -53,7 +53,7 @@ MOUSE = (
 
 
 class App:
-    """What all screens share.
+    """The app: what all screens share.
 
     Attributes:
         settings: the player's; `remember` writes them.

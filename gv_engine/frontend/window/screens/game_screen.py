@@ -1,4 +1,4 @@
-"""What playing and watching a replay have in common: a stage, its panel, and ways to look at it."""
+"""The base of the screens that play a game or a replay: a stage, its panel, ways to look at it."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ _COMMANDS = {
 
 
 class PauseMenu(Menu):
-    """What one may want in the middle of a game."""
+    """The menu in the middle of a game."""
 
     title = "Pause"
 
