@@ -20,12 +20,10 @@ from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
 
-Observation = Arrays
-
 _ALL = np.ones(1, np.bool_)
 
 
-class GridEnv(ScenarioEnv[Observation]):
+class GridEnv(ScenarioEnv[Arrays]):
     """One world of a scenario.
 
     Observations are those of `gv_engine.envs.spaces.observation_space`, fresh arrays at every step.
@@ -108,7 +106,7 @@ class GridEnv(ScenarioEnv[Observation]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Draw a new level; with a seed, the one that belongs to it.
 
         Args:
@@ -125,7 +123,7 @@ class GridEnv(ScenarioEnv[Observation]):
         self._follow()
         return self._observation(), self._info()
 
-    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
         """Let the agent act.
 
         Raises:
@@ -148,7 +146,7 @@ class GridEnv(ScenarioEnv[Observation]):
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self) -> Observation:
+    def _observation(self) -> Arrays:
         codes = self._representation.codes
         return {
             "grid": codes(self._grid).copy(),
@@ -173,7 +171,7 @@ class GridEnv(ScenarioEnv[Observation]):
         """The world as one row: a () array of `scenario.layout.dtype`."""
         return self._batch.snapshot(0)
 
-    def restore(self, row: NDArray[Any]) -> tuple[Observation, dict[str, Any]]:
+    def restore(self, row: NDArray[Any]) -> tuple[Arrays, dict[str, Any]]:
         """Become the world of a row, of either kind, and return what it shows, as `reset` does.
 
         Raises:

@@ -33,7 +33,7 @@ class Entry:
     """One scenario that can be played; read when it is asked for more than its name.
 
     Args:
-        source: what `load` takes.
+        source: what `load_playable` takes.
         group: what it stands under.
         missing: how to get what it needs and is not installed; empty if nothing is.
 
@@ -68,7 +68,7 @@ class Entry:
         return entries["description"].text if "description" in entries else ""
 
 
-def load(source: str | Path, **consent: Unpack[Consent]) -> Playable:
+def load_playable(source: str | Path, **consent: Unpack[Consent]) -> Playable:
     """A scenario of any family of worlds that somebody names, by name or file.
 
     Args:
@@ -83,11 +83,11 @@ def load(source: str | Path, **consent: Unpack[Consent]) -> Playable:
 
 
 def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]) -> Playable:
-    """A scenario that something else refers to, as `load` has it.
+    """A scenario that something else refers to, as `load_playable` has it.
 
     Raises:
         TrustError: it runs Python of its own, and there is no `trust=True`.
-        ScenarioError: see `load`.
+        ScenarioError: see `load_playable`.
     """
     return _read(source, Trust.given(**consent).of_reference(referrer))
 
@@ -108,7 +108,7 @@ def says(source: str, text: str) -> bool:
 
 
 def source_of(scenario: Playable) -> str:
-    """What `load` takes to get a scenario again, wherever Python is started."""
+    """What `load_playable` takes to get a scenario again, wherever Python is started."""
     file = scenario.source
     if file is None or file.is_relative_to(SCENARIOS):
         return scenario.name

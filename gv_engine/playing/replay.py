@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from gv_engine import __version__
 from gv_engine.language.errors import GVEngineError
-from gv_engine.playing.catalogue import built_in_entries, load
+from gv_engine.playing.catalogue import built_in_entries, load_playable
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
 from gv_engine.reading.identity import ScenarioIdentity
@@ -158,7 +158,9 @@ class Replay:
             ReplayError: there is none, or it has changed since.
         """
         name = self.scenario.name
-        known = [load(name)] if name in (entry.source for entry in built_in_entries()) else []
+        known = (
+            [load_playable(name)] if name in (entry.source for entry in built_in_entries()) else []
+        )
         changed: Playable | None = None
         for candidate in chain(known, among):
             if candidate.identity.digest == self.scenario.digest:

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from gv_engine.envs.environment import Observation
+from gv_engine.envs.representations import Arrays
 from gv_engine.reading.families import AnyScenario
 from gv_engine.rollouts.policy import Policy
 
@@ -48,11 +48,9 @@ class VectorWorlds(Protocol):
 
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]: ...
+    ) -> tuple[Arrays, dict[str, Any]]: ...
 
-    def step(
-        self, actions: NDArray[np.int64]
-    ) -> tuple[Observation, Any, Any, Any, dict[str, Any]]: ...
+    def step(self, actions: NDArray[np.int64]) -> tuple[Arrays, Any, Any, Any, dict[str, Any]]: ...
 
 
 class Steps(NamedTuple):
@@ -92,7 +90,7 @@ class FinishedEpisode:
     terminated: bool
     truncated: bool
     success: bool | None
-    last: Observation
+    last: Arrays
     steps: Steps | None
 
 
@@ -124,7 +122,7 @@ def rollout(
     waiting: dict[int, FinishedEpisode] = {}  # for those before them to end
     expected = 0
 
-    def begin(which: NDArray[np.bool_]) -> tuple[Observation, dict[str, Any]]:
+    def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
         for i in np.flatnonzero(which).tolist():
             policy.begin(i, np.random.default_rng([seed, int(number[i])]))
         length[which] = total[which] = terms[which] = 0
@@ -185,9 +183,7 @@ class _History:
         self._reward = np.zeros((n, _SHORT))
         self._terms = np.zeros((n, _SHORT, len(env.scenario.reward_names)))
 
-    def look(
-        self, step: NDArray[np.int64], observation: Observation, action: NDArray[np.int64]
-    ) -> None:
+    def look(self, step: NDArray[np.int64], observation: Arrays, action: NDArray[np.int64]) -> None:
         if step.max() >= self._action.shape[1]:
             self._seen = {name: _longer(array) for name, array in self._seen.items()}
             self._action, self._reward = _longer(self._action), _longer(self._reward)

@@ -628,14 +628,14 @@ def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch
         heard.append(name)
         return ""
 
-    monkeypatch.setattr(sounds, "play", play)
+    monkeypatch.setattr(sounds, "play_sound", play)
     playing(desk, seed=3)
     desk.press("Left", "Right")
     assert not heard
     desk.app.settings.sound = True
     desk.press("Right", "Up")
     assert heard == ["step", "won"]
-    monkeypatch.setattr(sounds, "play", lambda name: "There is no sound: because")
+    monkeypatch.setattr(sounds, "play_sound", lambda name: "There is no sound: because")
     desk.press("R", "Right")
     assert not desk.app.settings.sound
     assert desk.app._note == "There is no sound: because"

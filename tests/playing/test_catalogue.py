@@ -36,7 +36,7 @@ def test_scenarios_in_a_folder(tmp_path: Path):
 def test_scenarios_are_found_again(tmp_path: Path):
     write_starter(tmp_path / "cave")
     for source in ("empty-4x4", str(tmp_path / "cave" / "scenario.yaml")):
-        scenario = catalogue.load(source)
+        scenario = catalogue.load_playable(source)
         assert catalogue.source_of(scenario) == source
-        assert catalogue.load(catalogue.source_of(scenario)).name == scenario.name
+        assert catalogue.load_playable(catalogue.source_of(scenario)).name == scenario.name
     assert catalogue.source_of(Scenario.load("GV-Empty-4x4-v0")) == "empty-4x4"

@@ -711,7 +711,7 @@ def test_a_replay_of_a_level_that_is_trusted_is_shown(place: Place, how: str):
     app = App(settings, Bindings(), trust=how == "trusted")
     if how == "opened":
         app.play(str(place.level))
-    app.watch(file, catalogue.load(place.level) if how == "named" else None)
+    app.watch(file, catalogue.load_playable(place.level) if how == "named" else None)
     assert isinstance(app.top, ReplayScreen)
 
 

@@ -19,8 +19,8 @@ from gv_engine.families.algebra.rule_set import LateChange, RuleSet, core_rules
 from gv_engine.families.algebra.state import MathyEnvState, MathyObservation, check_moves, observe
 from gv_engine.families.algebra.types import (
     INVALID_ACTION_RESPONSES,
-    Action,
     EnvRewards,
+    MathyAction,
     MathyEnvProblem,
     MathyEnvProblemArgs,
     ProblemError,
@@ -253,7 +253,7 @@ class MathyEnv(Actions):
         return state
 
     def get_next_state(
-        self, env_state: MathyEnvState, action: Action, searching: bool = False
+        self, env_state: MathyEnvState, action: MathyAction, searching: bool = False
     ) -> tuple[MathyEnvState, TimeStep, ExpressionChangeRule]:
         """Take a move.
 

@@ -8,9 +8,9 @@ from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
+from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.families.algebra.env import MathyEnv
@@ -21,8 +21,6 @@ from gv_engine.language.errors import nearest
 from gv_engine.reading.loading import scenario_of
 from gv_engine.reading.trust import Consent
 
-Observation = dict[str, NDArray[Any]]
-
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 """Kinds of observations: nodes alone, or with the edges between them."""
 
@@ -30,7 +28,7 @@ EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
+def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
     """What agents see: a `MathyObservation`, and in a `graph` the edges of the tree.
 
     With room for L nodes, L being the environment's `max_seq_len`:
@@ -63,11 +61,11 @@ def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dic
     return spaces.Dict(shown)
 
 
-class ExpressionEnv(ScenarioEnv[Observation]):
+class ExpressionEnv(ScenarioEnv[Arrays]):
     """One game of a mathy scenario.
 
     Action `node * rules + rule` applies a rule to a node, counted in order: left operand, node,
-    right operand. Observations are those of `observation_space`, fresh arrays at every step. `info`
+    right operand. Observations are those of `expression_space`, fresh arrays at every step. `info`
     holds
 
     - `action_mask` (actions,) int8: 1 for every valid action;
@@ -111,7 +109,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **consent)
         self.simulation = self.scenario.make_world()
         self.env = self.simulation.env
-        self.observation_space = observation_space(  # type: ignore[assignment]  # a Dict
+        self.observation_space = expression_space(  # type: ignore[assignment]  # a Dict
             self.env, observation_representation
         )
         self._representation = observation_representation
@@ -124,7 +122,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Draw a new problem; with a seed, the one that belongs to it.
 
         Args:
@@ -143,7 +141,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         self._follow()
         return self._observation(), self._info()
 
-    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
         """Apply a rule to a node.
 
         Raises:
@@ -159,9 +157,9 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self) -> Observation:
+    def _observation(self) -> Arrays:
         state = self.simulation.state
-        observation: Observation = self.env.state_to_observation(state)._asdict()
+        observation: Arrays = self.env.state_to_observation(state)._asdict()
         if self.simulation.terminated or self.simulation.truncated:
             observation["mask"][:] = 0
         if self._representation == "graph":
@@ -197,7 +195,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         """The whole game, generator included, as something opaque that can be pickled."""
         return self.simulation.snapshot()
 
-    def restore(self, token: Token) -> tuple[Observation, dict[str, Any]]:
+    def restore(self, token: Token) -> tuple[Arrays, dict[str, Any]]:
         """Become the game of a snapshot and return what it shows, as `reset` does.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gv_engine.language.errors import GVEngineError
 
-Action = int | tuple[int, int]
+MathyAction = int | tuple[int, int]
 """`node * number_of_rules + rule`, or the pair `(rule, node)`; nodes are numbered in order."""
 
 INVALID_ACTION_RESPONSES = ("penalize", "raise", "terminal")

@@ -19,7 +19,7 @@ from gv_engine.families.algebra.library import BaseRule, expressions
 from gv_engine.families.algebra.move import Move
 from gv_engine.families.algebra.parsing import parse
 from gv_engine.families.algebra.state import START, MathyEnvState
-from gv_engine.families.algebra.types import Action, is_terminal_transition
+from gv_engine.families.algebra.types import MathyAction, is_terminal_transition
 from gv_engine.language.component import NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
@@ -110,7 +110,7 @@ class ExpressionWorld(Move):
         self._clear()
         self._forget()
 
-    def step(self, action: Action) -> None:
+    def step(self, action: MathyAction) -> None:
         """Take a move; one that is invalid is answered as the environment says.
 
         Raises:

@@ -14,7 +14,7 @@ SMALLER = 0.6  # than is well readable may cells of the observation be, so that 
 LARGER = 1.5  # than the cells of a state in parts, those of the observation may well be
 LEAST_MAP = 96  # pixels: a smaller map is better laid over the state
 
-Shape = tuple[int, int]
+GridShape = tuple[int, int]
 """Height and width of a grid in cells."""
 
 
@@ -27,7 +27,12 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=8)
 def place_views(
-    view: str, rect: tuple[int, int, int, int], line: int, grid: Shape, seen: Shape, readable: int
+    view: str,
+    rect: tuple[int, int, int, int],
+    line: int,
+    grid: GridShape,
+    seen: GridShape,
+    readable: int,
 ) -> Mapping[str, Place]:
     """Place the views: next to or above one another, whichever shows more.
 
@@ -82,7 +87,7 @@ def place_views(
     return places
 
 
-def _is_part(size: tuple[int, int], grid: Shape, cell: float) -> bool:
+def _is_part(size: tuple[int, int], grid: GridShape, cell: float) -> bool:
     """Whether a state with cells of that side is larger than what is shown."""
     return size[0] < grid[1] * int(cell) or size[1] < grid[0] * int(cell)
 
@@ -100,7 +105,7 @@ def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> Place:
     return Place(pygame.Rect(rect.x, at.y, rect.w, label), rect)
 
 
-def _fit(shape: Shape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
+def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
     """Pixels of a cell's side, and width and height of what can be shown of a grid."""
     wide, tall = max(1, wide), max(1, tall)
     cell = usual(shape, (tall, wide), readable)

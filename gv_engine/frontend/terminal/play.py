@@ -17,7 +17,7 @@ from gv_engine.frontend.terminal.keys import Keys
 from gv_engine.frontend.terminal.picture import terminal_picture
 from gv_engine.frontend.terminal.tty import Tty
 from gv_engine.language.errors import GVEngineError, reason
-from gv_engine.playing.catalogue import kin, load
+from gv_engine.playing.catalogue import kin, load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
@@ -195,7 +195,7 @@ class TerminalGame:
             self._note = "This level has no other size or difficulty"
             return
         other = others[(others.index(name) + 1) % len(others)]
-        self.game = Game(load(other), self.game.seed)
+        self.game = Game(load_playable(other), self.game.seed)
         self._picture = terminal_picture(self.game, self._theme)
 
     def _menu(self) -> None:

@@ -18,7 +18,7 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.frontend.window.app import App
 from gv_engine.frontend.window.screens.play import PlayScreen
-from gv_engine.playing.catalogue import kin, load
+from gv_engine.playing.catalogue import kin, load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
 from gv_engine.reading.families import built_in_names
@@ -37,7 +37,7 @@ ROOM = pygame.Rect(10, 20, 780, 420)
 
 
 def game_of(name: str = EASY, seed: int = 1) -> Game:
-    return Game(load(name), seed)
+    return Game(load_playable(name), seed)
 
 
 def problem(text: str, **more: int) -> Game:
