@@ -50,48 +50,45 @@ class ObjectBatch(Worlds):
         self.simulations[i].world.rng = copy.deepcopy(generator)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        failed = None
+        failed: dict[int, Exception] = {}
         for i, action in enumerate(actions.tolist()):
             if action != KEEP:
                 try:
                     self._turn(i, action, mode)
-                except RuleError as error:
-                    failed = failed or error
+                except Exception as error:  # whatever comes out of a rule
+                    failed[i] = error
         if failed:
-            raise failed
+            first = next(iter(failed.values()))
+            told = first if isinstance(first, RuleError) else in_words(first)
+            raise RuleError.of_worlds(failed, told) from first
 
     def _turn(self, i: int, action: int, mode: int) -> None:
         out, simulation = self.outputs, self.simulations[i]
         world = simulation.world
-        try:
-            if begins(action, mode, world.terminated or world.truncated):
+        if begins(action, mode, world.terminated or world.truncated):
+            simulation.reset()
+            out.rewards[i] = out.terms[i] = 0.0
+            out.terminated[i] = out.truncated[i] = out.success[i] = False
+            out.returns[i] = out.lengths[i] = 0
+        elif action >= 0:
+            simulation.step(self.scenario.actions[action])
+            out.rewards[i] = world.reward
+            out.terms[i] = simulation.terms
+            out.terminated[i], out.truncated[i] = world.terminated, world.truncated
+            out.success[i] = world.success
+            out.returns[i], out.lengths[i] = world.total, world.steps
+            if begins_at_once(mode, world.terminated or world.truncated):
+                simulation.observe(out.final_grid[i], out.final_item[i])
+                if self._masks:
+                    simulation.valid_actions(out.final_mask[i])
+                out.final_terms[i] = out.terms[i]
+                out.final_member[i] = world.member
                 simulation.reset()
-                out.rewards[i] = out.terms[i] = 0.0
-                out.terminated[i] = out.truncated[i] = out.success[i] = False
-                out.returns[i] = out.lengths[i] = 0
-            elif action >= 0:
-                simulation.step(self.scenario.actions[action])
-                out.rewards[i] = world.reward
-                out.terms[i] = simulation.terms
-                out.terminated[i], out.truncated[i] = world.terminated, world.truncated
-                out.success[i] = world.success
-                out.returns[i], out.lengths[i] = world.total, world.steps
-                if begins_at_once(mode, world.terminated or world.truncated):
-                    simulation.observe(out.final_grid[i], out.final_item[i])
-                    if self._masks:
-                        simulation.valid_actions(out.final_mask[i])
-                    out.final_terms[i] = out.terms[i]
-                    out.final_member[i] = world.member
-                    simulation.reset()
-                    out.terms[i] = 0.0
-            simulation.observe(out.grid[i], out.item[i])
-            if self._masks:
-                simulation.valid_actions(out.mask[i])
-            out.member[i] = world.member
-        except RuleError as error:
-            raise type(error)(f"world {i}: {error}") from error
-        except Exception as error:  # whatever comes out of a rule
-            raise RuleError(f"world {i}: {in_words(error)}") from error
+                out.terms[i] = 0.0
+        simulation.observe(out.grid[i], out.item[i])
+        if self._masks:
+            simulation.valid_actions(out.mask[i])
+        out.member[i] = world.member
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         chosen = np.atleast_1d(worlds).tolist()

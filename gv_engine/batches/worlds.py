@@ -77,8 +77,8 @@ class Worlds(Protocol):
             mode: when a finished world begins anew; `gv_engine.batches.autoreset` has the rules.
 
         Raises:
-            RuleError: a rule is not defined on one of the worlds, or broke off with an error of
-                Python's; the others have gone on.
+            RuleError: a rule is not defined on some of the worlds, or broke off with an error of
+                Python's; its `worlds` says on which, and the others have gone on.
         """
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:

@@ -16,7 +16,22 @@ class GVEngineError(Exception):
 
 
 class RuleError(GVEngineError, RuntimeError):
-    """A rule met a world in which it is not defined, or broke a promise that rules make."""
+    """A rule met a world in which it is not defined, or broke a promise that rules make.
+
+    Attributes:
+        worlds: numbers of all worlds of a batch that failed in this step; the text is of the first.
+    """
+
+    worlds: tuple[int, ...] = ()
+
+    @classmethod
+    def of_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
+        """The error of a step, from that of the first of the worlds which it failed in."""
+        first, *others = failed
+        more = f" ({len(others)} more failed: `worlds` of this error)" if others else ""
+        found = type(error)(f"world {first}: {error}{more}")
+        found.worlds = (first, *others)
+        return found
 
 
 class Stopped(BaseException):

@@ -281,10 +281,7 @@ class ObjectWorld(World):
         if not 0 <= e < self.capacity:
             raise OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
-            raise ColumnError(
-                "a rule gives a component to NOTHING or takes one from it, which stands for all "
-                "empty cells; ask `e != NOTHING` first"
-            )
+            raise ColumnError(TO_NOTHING)
 
     def _named(self, column: str) -> ComponentColumns:
         columns = vars(self).get(column)
@@ -437,5 +434,9 @@ def _thaw(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
 
 
 CAPACITY = "the world is full: all of its entities are in use; raise `capacity` in the scenario"
+TO_NOTHING = (
+    "a rule changes a component of NOTHING, which stands for all empty cells; "
+    "ask `e != NOTHING` first"
+)
 UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
 AGENT_PREFAB: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))

@@ -81,6 +81,12 @@ def does(w, how, e, y, x):
         w.steps += 1 % w.door.status[0]
     elif how == 26:
         raise ValueError("not this one")
+    elif how == 27:
+        w.door.status[0] = 1
+    elif how == 28:
+        w.add(0, "solid")
+    elif how == 29:
+        w.take(0, "solid")
     elif how == 30:
         w.agent.holding[1] = e
     elif how == 31:
@@ -311,14 +317,33 @@ def test_many_worlds_go_astray_on_any_number_of_threads(folder, threads):
     batch = started(level(folder, stray={"how": 1, "e": 999}), number, "compiled", threads)
     twin = started(level(folder, stray={"how": 1}), number, "compiled")
     straying = np.flatnonzero(actions == ACTUATE)
-    with pytest.raises(RuleError, match=rf"^world {straying[0]}: stray "):
+    with pytest.raises(RuleError, match=rf"^world {straying[0]}: stray ") as caught:
         batch.step(actions, DISABLED)
+    assert caught.value.worlds == tuple(straying)
+    assert f"({straying.size - 1} more failed" in str(caught.value)
     twin.step(actions, DISABLED)
     fine = np.flatnonzero(actions != ACTUATE)
     assert_same_rows(batch.snapshot(fine), twin.snapshot(fine))
     np.testing.assert_array_equal(batch.outputs.grid[fine], twin.outputs.grid[fine])
     wrong = batch.snapshot(np.arange(number))["error"]
     np.testing.assert_array_equal(np.flatnonzero(wrong), straying)
+
+
+def test_all_object_worlds_that_failed_are_told(folder):
+    batch = started(level(folder, stray={"how": 1, "e": 999}), 4, "object")
+    with pytest.raises(RuleError, match=r"^world 1: stray .* \(1 more failed") as caught:
+        batch.step(np.array([0, ACTUATE, 0, ACTUATE]), DISABLED)
+    assert caught.value.worlds == (1, 3)
+
+
+@pytest.mark.parametrize("how", [27, 28, 29])
+def test_nothing_stays_nothing(folder, world, how):
+    batch = started(level(folder, stray={"how": how}), 2, world.replace("batch", "compiled"))
+    with pytest.raises(RuleError, match=r"^world 1: .*(of NOTHING|that has no Door)"):
+        batch.step(np.array([KEEP, ACTUATE]), DISABLED)
+    row = batch.snapshot(1)
+    assert row["door"]["status"][0] == row["door"]["has"][0] == row["solid"]["has"][0] == 0
+    batch.step(np.array([KEEP, 0]), DISABLED)
 
 
 def test_a_mixture_goes_on_with_its_other_member(folder):

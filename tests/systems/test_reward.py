@@ -14,7 +14,7 @@ from gv_engine.language.geometry import (
     TURN_LEFT,
     TURN_RIGHT,
 )
-from tests.boards import RULES, distances
+from tests.boards import RULES, Game, distances, scenario
 
 KEY = {"name": "pickndrop", "object_type": "Key"}
 SLAMMING = [*RULES["transition_functions"][:-1], {"name": "./rules.py:slam_door", "on": True}]
@@ -208,3 +208,13 @@ def test_the_one_that_is_left_is_the_one(play):
     one.batch.restore(1, two.row)
     assert one.act(MOVE_BACKWARD).reward == 2.0
     assert one.act(MOVE_FORWARD).reward == -2.0
+
+
+def test_a_largest_of_something_is_no_mistake():
+    over = {
+        "name": "reduce",
+        "reduction": "builtins:max",
+        "terminating_functions": ["reach_exit", "bump_into_wall"],
+    }
+    game = Game(scenario(">#", terminating_function=over), "object")
+    assert game.act(MOVE_FORWARD).batch.outputs.terminated[1]

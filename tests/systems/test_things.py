@@ -17,6 +17,8 @@ from gv_engine.language.geometry import (
     manhattan,
 )
 from gv_engine.language.system import REGISTRIES, Phase
+from systems.building import random_free_of
+from tests.boards import Game, scenario
 
 TRANSITIONS = [
     *("move_agent", "turn_agent", "actuate_door", "actuate_box", "pickndrop", "move_obstacles"),
@@ -364,3 +366,9 @@ def test_defaults_are_those_of_the_specification(phase, name):
     found = {p.name: p.default for p in parameters if not p.required}
     assert found == DEFAULTS[phase, name]
     assert [*map(type, found.values())] == [*map(type, DEFAULTS[phase, name].values())]
+
+
+def test_no_free_cell_is_no_cell():
+    (_, simulation) = Game(scenario("#>"), "object").batch.simulations
+    assert random_free_of(simulation.world, ((0, 0), (0, 2))) == (-1, -1)
+    assert random_free_of(simulation.world, ((0, 0), (0, 1))) == (0, 1)

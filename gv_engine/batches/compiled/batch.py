@@ -187,14 +187,14 @@ class CompiledBatch(Worlds):
         return self._team.run(work, min(self._team.size, -(-num_worlds // chunk)))
 
     def _raise(self, acted: NDArray[np.int64]) -> None:
-        failed = int(acted[self.rows["error"][acted] != 0][0])
-        broken, self._errors = self._errors.get(failed), {}
+        failed = acted[self.rows["error"][acted] != 0].tolist()
+        broken, self._errors = self._errors.get(failed[0]), {}
         if broken:
-            raise RuleError(f"world {failed}: {in_words(broken)}") from broken
-        code = int(self.rows["error"][failed])
+            raise RuleError.of_worlds(failed, in_words(broken)) from broken
+        code = int(self.rows["error"][failed[0]])
         errors = (lane.program.errors for lane in self._lanes[0])
         error = next(each[code] for each in errors if code in each)
-        raise type(error)(f"world {failed}: {error}")
+        raise RuleError.of_worlds(failed, error)
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]

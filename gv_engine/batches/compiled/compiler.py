@@ -44,7 +44,7 @@ from gv_engine.language.errors import (
 from gv_engine.language.system import Phase
 from gv_engine.language.verbs import VERBS
 from gv_engine.reading.rule_files import is_engine_module
-from gv_engine.worlds.world import CAPACITY, UNKNOWN_TYPE
+from gv_engine.worlds.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -271,6 +271,7 @@ def _errors(functions: dict[FunctionType, Any]) -> dict[int, RuleError]:
     }
     errors[record_methods.CAPACITY_CODE] = CapacityError(CAPACITY)
     errors[record_methods.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)
+    errors[record_methods.TO_NOTHING_CODE] = RuleError(TO_NOTHING)
     return errors
 
 

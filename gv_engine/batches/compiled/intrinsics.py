@@ -5,7 +5,7 @@ What is here compiles at once, without the 40 ms that Numba takes for a function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 from zlib import crc32
 
@@ -158,7 +158,10 @@ def fields(
     return intrinsic(pick)
 
 
-def writing(columns: list[tuple[str, str, NDArray[Any]]]) -> Callable[[Any, int, int], None]:
+_Columns = list[tuple[str, str, NDArray[Any]]]
+
+
+def writing(columns: _Columns) -> Callable[[Any, int, int], None]:
     """`(w, e, number)`: write into each column (name, field) the number of its table."""
 
     @intrinsic
@@ -167,21 +170,46 @@ def writing(columns: list[tuple[str, str, NDArray[Any]]]) -> Callable[[Any, int,
             if context.enable_boundscheck:
                 capacity = w.fields["alive"].type.shape[0]
                 refuse_beyond(context, builder, arguments[1], _INDEX(capacity))
-            row = builder.bitcast(arguments[0], _BYTE.as_pointer())
-            for column, field, table in columns:
-                place = w.fields[column].type.fields[field]
-                dtype = as_dtype(place.type.dtype)
-                word = ir.IntType(8 * dtype.itemsize)
-                bits = table.astype(dtype).view(f"u{dtype.itemsize}").tolist()
-                constant = _cgutils.global_constant(
-                    builder, "prefabs", ir.Constant(ir.ArrayType(word, len(bits)), bits)
-                )
-                value = builder.load(builder.gep(constant, [ir.IntType(32)(0), arguments[2]]))
-                start = builder.gep(row, [_INDEX(w.fields[column].offset + place.offset)])
-                start = builder.bitcast(start, word.as_pointer())
-                builder.store(value, builder.gep(start, [arguments[1]]), align=1)
+            for place, value in _cells(builder, w, columns, arguments):
+                builder.store(value, place, align=1)
             return context.get_dummy_value()
 
         return types.none(w, types.intp, types.intp), generate
 
     return write
+
+
+def agreeing(columns: _Columns) -> Callable[[Any, int, int], bool]:
+    """`(w, e, number)`: whether in each column (name, field) stands the number of its table."""
+
+    @intrinsic
+    def agrees(typing_context: Any, w: Any, e: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            equal = ir.IntType(1)(1)
+            for place, value in _cells(builder, w, columns, arguments):
+                found = builder.load(place, align=1)
+                equal = builder.and_(equal, builder.icmp_unsigned("==", found, value))
+            return equal
+
+        return types.boolean(w, types.intp, types.intp), generate
+
+    return agrees
+
+
+def _cells(builder: Any, w: Any, columns: _Columns, arguments: Any) -> Iterator[tuple[Any, Any]]:
+    """For each column the place of an entity in it, and the number of its table, both as bits."""
+    start, e, number = arguments
+    row = builder.bitcast(start, _BYTE.as_pointer())
+    for column, field, table in columns:
+        place = w.fields[column].type.fields[field]
+        dtype = as_dtype(place.type.dtype)
+        word = ir.IntType(8 * dtype.itemsize)
+        bits = table.astype(dtype).view(f"u{dtype.itemsize}").tolist()
+        constant = _cgutils.global_constant(
+            builder, "prefabs", ir.Constant(ir.ArrayType(word, len(bits)), bits)
+        )
+        first = builder.gep(row, [_INDEX(w.fields[column].offset + place.offset)])
+        yield (
+            builder.gep(builder.bitcast(first, word.as_pointer()), [e]),
+            builder.load(builder.gep(constant, [ir.IntType(32)(0), number])),
+        )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, RESTART, begins, begins_at_once
 from gv_engine.batches.compiled.addresses import Elements, batch_at
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, prefetch, prefetch_cell
+from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
 from gv_engine.batches.compiled.step import bind, nobody
-from gv_engine.language.component import AGENT
+from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.worlds.rng import draw_member
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
     begin, act, reveal = bind(scenario, slots)
     mixed = "share" in (elements["parameters"].names or ())
     large = elements["rows"].itemsize > SMALL_ROW
+    checked = "running" in (elements["parameters"].names or ())
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
         b = batch(address)
@@ -74,6 +76,10 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
                     over = w.error == 0 and (w.terminated != 0 or w.truncated != 0)
                     shown = not begins_at_once(mode, over)
                 action = RESTART
+                if checked and not w.nothing_is_intact():
+                    w.become_nothing(NOTHING)
+                    if w.error == 0:
+                        w.error = TO_NOTHING_CODE
                 if w.error != 0:
                     break
                 reveal(

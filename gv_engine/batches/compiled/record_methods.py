@@ -17,9 +17,10 @@ import numpy as np
 from numba import extending, from_dtype, types
 from numba.core.errors import TypingError
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from gv_engine.batches.compiled import rng_kernels, sight
-from gv_engine.batches.compiled.intrinsics import cells, writing
+from gv_engine.batches.compiled.intrinsics import agreeing, cells, writing
 from gv_engine.batches.compiled.records import (
     GeneratorRecord,
     OurRecord,
@@ -31,7 +32,7 @@ from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.layout import Layout
-from gv_engine.worlds.world import AGENT_PREFAB, CAPACITY, UNKNOWN_TYPE
+from gv_engine.worlds.world import AGENT_PREFAB, CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 
 def message_code(message: str) -> int:
@@ -41,6 +42,7 @@ def message_code(message: str) -> int:
 
 CAPACITY_CODE = message_code(CAPACITY)
 UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
+TO_NOTHING_CODE = message_code(TO_NOTHING)
 
 INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
 """Options of functions within compiled code: parts of the one that is called from outside."""
@@ -221,6 +223,10 @@ def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], N
     write = writing(columns)
 
     def impl(w: Any, e: Any, column: Any) -> None:
+        if e == NOTHING:
+            if w.error == 0:
+                w.error = TO_NOTHING_CODE
+            return
         write(w, e, 0)
 
     return impl
@@ -278,6 +284,15 @@ def _become_nothing(w: Any, e: Any) -> Any:
     return impl
 
 
+@_method("nothing_is_intact")
+def _nothing_is_intact(w: Any) -> Any:
+    """For the kernels: whether no rule has written to a column of NOTHING."""
+    layout = _LAYOUTS[w]
+    agrees = agreeing(_prefabs(layout))
+    empty = layout.kinds
+    return lambda w: agrees(w, NOTHING, empty)
+
+
 @_method("in_line")
 def _in_line(w: Any) -> Any:
     """For the kernels: all cells of the grid, row by row."""
@@ -295,8 +310,13 @@ def _become_agent(w: Any, e: Any) -> Any:
 
 @cache
 def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
-    """`(w, e, number)`: write all columns of an entity as a prefab says: the one of that type
-    index, behind them the empty one and the agent's."""
+    """`(w, e, number)`: write all columns of an entity as a prefab says, see `_prefabs`."""
+    return writing(_prefabs(layout))
+
+
+def _prefabs(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
+    """Of each column (name, field) the numbers of all prefabs: those of types by their indices,
+    behind them the empty one and the agent's."""
     given = [dict(parts) for parts in (*layout.prefabs, (), AGENT_PREFAB)]
     columns = []
     for cls in layout.components:
@@ -304,7 +324,7 @@ def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
         for position, field in enumerate(fields_of(cls)):
             values = [parts[cls][position] if cls in parts else field.default for parts in given]
             columns.append((column_name(cls), field.name, np.array(values)))
-    return writing(columns)
+    return columns
 
 
 @_method("state_of")
