@@ -133,7 +133,7 @@ class Inspection:
             fields = {}
             for field in fields_of(cls):
                 value = columns[field.name][e]
-                fields[field.name] = self._meaning(e, column_name(cls), field.name, value)
+                fields[field.name] = self._in_words(e, column_name(cls), field.name, value)
                 is_entity = field.is_entity and value not in (NOTHING, e, *above)
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
@@ -141,7 +141,7 @@ class Inspection:
         name = "agent" if e == AGENT else object_words(*world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
 
-    def _meaning(self, e: int, column: str, field: str, value: float) -> str:
+    def _in_words(self, e: int, column: str, field: str, value: float) -> str:
         """A value with its name, where it has one."""
         kind = OBJECT_TYPES[self._simulation.world.kind.value[e]]
         names = {

@@ -20,7 +20,7 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
     Returns:
         `family` and `name`; `source`, a built-in name, the file, or the content if there is none;
         `folder`, where the rule files of the content are; `changes`, what was changed in it;
-        `digest`, that of its `Identity`.
+        `digest`, that of its `ScenarioIdentity`.
     """
     return {
         "family": scenario.family,

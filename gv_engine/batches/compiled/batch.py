@@ -123,7 +123,7 @@ class CompiledBatch(Worlds):
         self._errors: dict[int, Exception] = {}
         self._masks = masks
         self._mirror: Simulation | None = None
-        self._team = Threads(num_threads)
+        self._threads = Threads(num_threads)
         # two pieces for each thread, so that a quick one can help out
         self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
@@ -184,7 +184,7 @@ class CompiledBatch(Worlds):
                     failed += self._run(lane, start, stop, mode)
             return failed
 
-        return self._team.run(work, min(self._team.size, -(-num_worlds // chunk)))
+        return self._threads.run(work, min(self._threads.size, -(-num_worlds // chunk)))
 
     def _raise(self, acted: NDArray[np.int64]) -> None:
         failed = acted[self.rows["error"][acted] != 0].tolist()
@@ -225,7 +225,7 @@ class CompiledBatch(Worlds):
             self._mirror.render(show, shown)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        kind = self._team.size, self._masks, self.checked
+        kind = self._threads.size, self._masks, self.checked
         return self.scenario, self.rows, self.outputs, *kind
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:

@@ -24,7 +24,7 @@ class Threads:
 
         Args:
             work: gets the number of its thread, from 0 on.
-            size: at most that of the team.
+            size: at most all of them.
         """
         if size <= 1:
             return work(0)
