@@ -393,7 +393,7 @@ def test_ctrl_c_between_two_counts(
 def test_ctrl_c_while_compiling(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    def interrupted(program, addresses):
+    def interrupted(*_):
         signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Program, "prepare", interrupted)
