@@ -74,23 +74,23 @@ def gv_engine(problems: Problems) -> Callable[[int], int]:
 
 def their_masks(problems: Problems) -> Callable[[int], int]:
     """with mathy_core asked which rules apply"""
-    from gv_engine.families.algebra import rules
+    from gv_engine.families.algebra import rule_set
 
-    rules.reach_of = lambda rule: None
+    rule_set.reach_of = lambda rule: None
     return gv_engine(problems)
 
 
 def whole_trees(problems: Problems) -> Callable[[int], int]:
     """with whole trees handed to mathy_core"""
-    from gv_engine.families.algebra import parsing, rules
+    from gv_engine.families.algebra import parsing, rule_set
 
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
         tree = parsing.to_library(root)
-        change = rules._applied(self[number], tree.nodes[node])
+        change = rule_set._applied(self[number], tree.nodes[node])
         result = parsing.from_library(change.result.get_root(), tree.known)  # type: ignore[union-attr]  # there is one
-        return result.text, rules.as_parsed(result)
+        return result.text, rule_set.as_parsed(result)
 
-    rules.Rules.apply = apply  # type: ignore[method-assign]  # in this process
+    rule_set.RuleSet.apply = apply  # type: ignore[method-assign]  # in this process
     return gv_engine(problems)
 
 

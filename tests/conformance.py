@@ -25,7 +25,7 @@ from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
 from gv_engine.batches.autoreset import DISABLED, RESTART
 from gv_engine.batches.worlds import Worlds, make_batch
-from gv_engine.envs.representations import NAMES, Representation, observer
+from gv_engine.envs.representations import REPRESENTATIONS, Representation, observer
 from gv_engine.language.area import Area
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import ACTIONS
@@ -191,7 +191,7 @@ class Replay:
             self._play()
         alone = self._one_by_one if self.world == "object" else self._side_by_side
         alone(known["observation"], known["reward"], known["terminal"])
-        for name in NAMES:
+        for name in REPRESENTATIONS:
             self._represent(name)
 
     def _known(self, prefix: str) -> Iterator[str]:

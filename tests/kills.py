@@ -54,11 +54,11 @@ _EXPORT = """
 import pathlib
 from gv_engine.frontend.window.screens import export
 from gv_engine.frontend.window.screens.replay import ReplayScreen
-from gv_engine.playing.catalogue import load
+from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
 from tests.desk import Desk
 export.new_file = lambda folder, game, suffix: pathlib.Path("a" + suffix)
-game = Game(load("empty-8x8"), seed=1)
+game = Game(load_playable("empty-8x8"), seed=1)
 for _ in range(40):
     game.step("TURN_LEFT")
 game.replay().save(pathlib.Path("a.gvreplay"))

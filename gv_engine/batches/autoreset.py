@@ -1,4 +1,4 @@
-"""When episodes begin anew: numbers and rules that all environments and batches agree on."""
+"""Autoreset: the numbers and rules by which episodes begin anew in environments and batches."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import KEEP, NEXT_STEP, Which, begins, begins_at_once, looking
-from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.batches.worlds import Worlds
 from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
-from gv_engine.reading.rules import in_words
+from gv_engine.reading.rule_files import in_words
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
 
@@ -40,7 +40,7 @@ class ObjectBatch(Worlds):
     ) -> None:
         self.scenario = scenario
         self._masks = masks
-        self.outputs = Outputs.of(scenario, num_worlds)
+        self.outputs = StepArrays.of(scenario, num_worlds)
         self.simulations = [Simulation(scenario) for _ in range(num_worlds)]
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
-"""Many worlds of a scenario at once, whatever steps them.
+"""Many worlds of a scenario at once, with whichever backend.
 
 A backend is a class that does what `Worlds` says, and a line in `BACKENDS`. All of them show the
-same thing in the same arrays (`Outputs`), so that nobody asks which one it is.
+same thing in the same arrays (`StepArrays`), so that nobody asks which one it is.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART, Which
-from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.frame import Frame
 
@@ -45,7 +45,7 @@ class Worlds(Protocol):
     world: str
     compiles: bool = False
     scenario: Scenario
-    outputs: Outputs
+    outputs: StepArrays
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What is true of every sound world, and of what it shows; whoever breaks it is a wrong rule."""
+"""Invariants of sound worlds and of what they show; a rule that breaks one is wrong."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
-from gv_engine.envs.environment import Observation
+from gv_engine.envs.representations import Arrays
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.reading.scenario import Scenario
@@ -60,7 +60,7 @@ def _called(row: NDArray[Any], e: int) -> str:
     return f"entity {e} ({OBJECT_TYPES[int(row['kind']['value'][e])].name})"
 
 
-def fault_of_observation(scenario: Scenario, observation: Observation) -> str:
+def fault_of_observation(scenario: Scenario, observation: Arrays) -> str:
     """What is wrong with an observation, as a sentence; empty if nothing is.
 
     Args:

@@ -40,7 +40,7 @@ _TURNS = 6  # of them for each episode that is played
 
 
 class Report(NamedTuple):
-    """What an examination has found.
+    """Findings of a comparison.
 
     Attributes:
         episodes, steps: so many were played.
@@ -56,7 +56,7 @@ class _Fault(Exception):
     pass
 
 
-def examine(
+def play_in_lockstep(
     scenario: Scenario,
     episodes: int = 10,
     seed: int = 0,

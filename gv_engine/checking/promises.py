@@ -1,4 +1,4 @@
-"""What functions promise and no signature shows: watched while a scenario is played.
+"""Promises of functions that no signature shows, watched while a scenario is played.
 
 - Transitions edit the world and return nothing.
 - Rewards, terminating, visibility and observation functions edit nothing.
@@ -61,7 +61,7 @@ def _watched(
     phase, (file, line) = system.phase, system.place
 
     def tell(fault: str) -> None:
-        found[f"{system.name} ({file}:{line}), a {phase.name.lower()} function, {fault}"] = None
+        found[f"{system.name} ({file}:{line}), a {phase.label}, {fault}"] = None
 
     def watched(w: Any, *rest: Any) -> Any:
         worlds = [w, *(thing.world for thing in rest if hasattr(thing, "world"))]

@@ -1,4 +1,4 @@
-"""What several commands ask for, and how they answer."""
+"""Options that several commands share, and how they answer."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _module(text: str) -> str:
 
 
 def consent(options: argparse.Namespace) -> Consent:
-    """What these options say, as `load_scenario` takes it."""
+    """The options about Python, as `load_scenario` takes them."""
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
 
 

@@ -62,19 +62,19 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print a line for each measurement."""
     scenario = Scenario.load(options.scenario, **consent(options))
-    rows = list(measured(scenario, options.num_envs, options.threads, options.seconds))
-    tables.show(("", ">"), rows, scenario.name)
+    rows = list(measurements(scenario, options.num_envs, options.threads, options.seconds))
+    tables.print_table(("", ">"), rows, scenario.name)
     return 0
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Number of processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def measured(
+def measurements(
     scenario: Scenario, num_envs: int, threads: int, seconds: float
 ) -> Iterator[tuple[str, str]]:
     """(what, value) one by one.

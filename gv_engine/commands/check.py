@@ -87,9 +87,11 @@ def _of(source: str) -> list[str]:
 def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:
     hooks = hooks_of(scenario)
     for title, systems in hooks.systems(scenario):
-        tables.show(("phase", "system", "where"), systems, f"{title}: its systems in their order")
+        tables.print_table(
+            ("phase", "system", "where"), systems, f"{title}: its systems in their order"
+        )
     found = hooks.examine(scenario, options.episodes, options.seed, options.limit)
-    tables.show(("", ""), found.facts)
+    tables.print_table(("", ""), found.facts)
     for fault in found.faults:
         complain(fault)
     return 1 if found.faults else 0

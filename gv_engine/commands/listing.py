@@ -33,5 +33,5 @@ def run(options: argparse.Namespace) -> int:
         for name in family.built_in():
             scenario = load_scenario(name)
             rows.append((name, gym_id(name), hooks.size(scenario), scenario.description))
-    tables.show(("name", "Gymnasium id", "size", "description"), rows)
+    tables.print_table(("name", "Gymnasium id", "size", "description"), rows)
     return 0

@@ -1,4 +1,4 @@
-"""What commands that draw ask for, and how they draw."""
+"""Options of commands that draw, and the drawing itself."""
 
 from __future__ import annotations
 

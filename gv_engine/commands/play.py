@@ -21,7 +21,7 @@ from gv_engine.commands.arguments import (
     say,
 )
 from gv_engine.language.errors import Stopped, StoppedError
-from gv_engine.playing.catalogue import load
+from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game, Played
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
 from gv_engine.reading.scenario import Scenario
@@ -145,11 +145,13 @@ def _named() -> Guard:
 
 
 def _read(options: argparse.Namespace) -> Callable[[], Game]:
-    """What begins it, once its files are read."""
+    """The function that begins the play, once its files are read."""
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
     if options.snapshot is None:
-        return partial(Game, load(options.scenario or _FIRST, **consent(options)), options.seed)
+        return partial(
+            Game, load_playable(options.scenario or _FIRST, **consent(options)), options.seed
+        )
     if options.seed is not None:
         raise UsageError(
             f"--seed {options.seed}: the world of --from is drawn already; leave it out"

@@ -18,7 +18,7 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.commands.replay import verified
-from gv_engine.playing.catalogue import load
+from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.picture_files import FORMATS
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.reading.families import FAMILIES
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     check_name(out)
     if options.scenario.endswith(SUFFIX):
         return _replay(options)
-    scenario = load(options.scenario, **consent(options))
+    scenario = load_playable(options.scenario, **consent(options))
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
     hooks = FAMILIES[scenario.identity.family].hooks

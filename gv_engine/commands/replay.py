@@ -14,7 +14,7 @@ from gv_engine.commands.arguments import (
     say,
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
-from gv_engine.playing.catalogue import load
+from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError
@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what was asked for; 1 if the episode does not go as the replay says."""
-    given = load(options.scenario, **consent(options)) if options.scenario else None
+    given = load_playable(options.scenario, **consent(options)) if options.scenario else None
     if not (options.verify or options.record):
         return _watch(options, given)
     out: Path | None = options.record

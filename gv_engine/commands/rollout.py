@@ -30,7 +30,7 @@ from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.policy import load_policy
-from gv_engine.rollouts.rollout import Episode, num_actions, rollout
+from gv_engine.rollouts.rollout import FinishedEpisode, num_actions, rollout
 
 _MOST_WORLDS = 256
 _HEEDS = 4.0
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
         finally:
             env.close()
     took = time.perf_counter() - began
-    tables.show(("", ">"), tally.rows(scenario.reward_names, took), scenario.name)
+    tables.print_table(("", ">"), tally.rows(scenario.reward_names, took), scenario.name)
     if tally.episodes < options.episodes:
         written = f", {folder.episodes} of them in {out}" if folder else ""
         complain(f"interrupted after {tally.episodes} of {options.episodes} episodes{written}")
@@ -153,7 +153,7 @@ class Tally:
         self._lengths: list[float] = []
         self._terms: Any = 0.0
 
-    def add(self, episode: Episode) -> None:
+    def add(self, episode: FinishedEpisode) -> None:
         """Count an episode."""
         self.episodes += 1
         self.steps += episode.length

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from gv_engine.language.errors import printable
 
 
-def show(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
     """Print a table; without its title and head if the output goes to a file or a program.
 
     Args:

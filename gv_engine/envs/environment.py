@@ -20,12 +20,10 @@ from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
 
-Observation = Arrays
-
 _ALL = np.ones(1, np.bool_)
 
 
-class GridEnv(ScenarioEnv[Observation]):
+class GridEnv(ScenarioEnv[Arrays]):
     """One world of a scenario.
 
     Observations are those of `gv_engine.envs.spaces.observation_space`, fresh arrays at every step.
@@ -48,7 +46,7 @@ class GridEnv(ScenarioEnv[Observation]):
             another of `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which
             one it is.
         max_steps: instead of the scenario's; 0 for no limit.
-        observation_representation: one of `gv_engine.envs.representations.NAMES`.
+        observation_representation: one of `gv_engine.envs.representations.REPRESENTATIONS`.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
             own rules too, as it is in all others; for those who write them.
         consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
@@ -73,7 +71,7 @@ class GridEnv(ScenarioEnv[Observation]):
         **consent: Unpack[Consent],
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: Scenario = load(scenario, max_steps, **consent)
+        self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
         self.num_actions = len(self.scenario.actions)
         self.action_space = action_space(self.scenario)
         self._representation = Representation.of_observation(
@@ -96,7 +94,7 @@ class GridEnv(ScenarioEnv[Observation]):
         self._look_at_outputs()
 
     @property
-    def _meaning(self) -> str:
+    def _action_legend(self) -> str:
         return f"for {', '.join(ACTIONS[number] for number in self.scenario.actions)}"
 
     def _look_at_outputs(self) -> None:
@@ -108,7 +106,7 @@ class GridEnv(ScenarioEnv[Observation]):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Draw a new level; with a seed, the one that belongs to it.
 
         Args:
@@ -125,7 +123,7 @@ class GridEnv(ScenarioEnv[Observation]):
         self._follow()
         return self._observation(), self._info()
 
-    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
         """Let the agent act.
 
         Raises:
@@ -148,7 +146,7 @@ class GridEnv(ScenarioEnv[Observation]):
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self) -> Observation:
+    def _observation(self) -> Arrays:
         codes = self._representation.codes
         return {
             "grid": codes(self._grid).copy(),
@@ -173,7 +171,7 @@ class GridEnv(ScenarioEnv[Observation]):
         """The world as one row: a () array of `scenario.layout.dtype`."""
         return self._batch.snapshot(0)
 
-    def restore(self, row: NDArray[Any]) -> tuple[Observation, dict[str, Any]]:
+    def restore(self, row: NDArray[Any]) -> tuple[Arrays, dict[str, Any]]:
         """Become the world of a row, of either kind, and return what it shows, as `reset` does.
 
         Raises:
@@ -191,10 +189,10 @@ class GridEnv(ScenarioEnv[Observation]):
         self._look_at_outputs()
 
     def _new_renderer(self, mode: str) -> Renderer:
-        return Renderer(mode, self._batch)
+        return Renderer(mode, self.scenario, self._batch.render)
 
 
-def load(
+def grid_scenario(
     scenario: Scenario | str | Path | dict[str, Any],
     max_steps: int | None = None,
     **consent: Unpack[Consent],

@@ -1,18 +1,18 @@
-"""Pictures of worlds in each render mode; what draws is imported when the first one needs it."""
+"""Render modes: a world as a window, an array or a text; each is imported when it is needed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
-from gv_engine.batches.worlds import Worlds
-from gv_engine.reading.text import describe
+from gv_engine.reading.families import FAMILIES
 
 if TYPE_CHECKING:
     from gv_engine.playing.episode import Playable
 
 
-class Picture(Protocol):
+class RenderMode(Protocol):
     """Takes frames; `result` is what `render()` returns for the last one."""
 
     result: Any
@@ -36,7 +36,7 @@ class Text:
 
     def show(self, frame: Any) -> None:
         """Write a frame."""
-        self.result = describe(frame)
+        self.result = resolve_name(FAMILIES[frame.family].text)(frame)
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -47,26 +47,32 @@ RENDER_MODES = {
     "rgb_array": "gv_engine.frontend.drawing.pixels:Pixels",
     "ansi": "gv_engine.envs.pictures:Text",
 }
-"""Where the `Picture` of each render mode is; nothing that steps a world imports one."""
-
-
-def picture(place: str, scenario: Playable) -> Picture:
-    """The picture of a scenario, from where `RENDER_MODES` says that it is."""
-    return cast(Picture, resolve_name(place)(scenario))
+"""Where the `RenderMode` of each render mode is; nothing that steps a world imports one."""
 
 
 class Renderer:
-    """Draws worlds in a render mode, through the rendering systems."""
+    """Draws worlds in a render mode, through the rendering systems.
 
-    def __init__(self, mode: str, worlds: Worlds) -> None:
-        self._worlds = worlds
-        self._picture = picture(RENDER_MODES[mode], worlds.scenario)
+    Args:
+        name: of the mode.
+        scenario: what is drawn.
+        render: `(i, show)` runs the rendering systems on world i; `show` takes the frame.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        scenario: Playable,
+        render: Callable[[int, Callable[[Any], None]], None],
+    ) -> None:
+        self._mode: RenderMode = resolve_name(RENDER_MODES[name])(scenario)
+        self._render = render
 
     def draw(self, i: int) -> Any:
         """World i as the render mode has it: (H, W, 3) uint8, str or None."""
-        self._worlds.render(i, self._picture.show)
-        return self._picture.result
+        self._render(i, self._mode.show)
+        return self._mode.result
 
     def close(self) -> None:
         """Close the window, if there is one."""
-        self._picture.close()
+        self._mode.close()

@@ -73,20 +73,20 @@ _CODES: dict[str, Callable[[dict[int, int], tuple[int, ...]], _Codes]] = {
     "no-overlap": _no_overlap,
     "compact": _compact,
 }
-NAMES = tuple(_CODES)
+REPRESENTATIONS = tuple(_CODES)
 
 
 class Representation:
     """Turns (type, state, colour) arrays into those of one representation, and knows their space.
 
     Attributes:
-        name: one of `NAMES`.
+        name: one of `REPRESENTATIONS`.
         space: a Dict of `grid` (H, W, 3), `agent_id_grid` (H, W), which is 1 at the agent, and
             `item` (3,), all of unsigned integers; for states also `agent` (6,) float64, y and x
             from -1 to 1 and the orientation one-hot.
 
     Args:
-        name: one of `NAMES`.
+        name: one of `REPRESENTATIONS`.
         objects, colors: indices of the types and colours that may occur; NoneGridObject, NONE and,
             for observations, Hidden are always among them.
         shape: (height, width) of the grid.
@@ -106,7 +106,7 @@ class Representation:
         is_state: bool,
     ) -> None:
         if name not in _CODES:
-            raise ValueError(f"no representation {name!r}: {nearest(name, NAMES)}")
+            raise ValueError(f"no representation {name!r}: {nearest(name, REPRESENTATIONS)}")
         kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
         if is_state and BOX in kinds:
             raise ValueError(
@@ -133,7 +133,7 @@ class Representation:
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
-        """That of a scenario's observations."""
+        """The representation of a scenario's observations."""
         objects, colors = scenario.observation_objects, scenario.observation_colors
         return cls(name, objects, colors, scenario.area.shape, is_state=False)
 
@@ -141,7 +141,7 @@ class Representation:
     def of_state(
         cls, scenario: Scenario, shape: tuple[int, int], name: str = "default"
     ) -> Representation:
-        """That of a scenario's states on grids of this (height, width)."""
+        """The representation of a scenario's states on grids of this (height, width)."""
         return cls(name, scenario.objects, scenario.colors, shape, is_state=True)
 
     def _table(self, codes: dict[int, int]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What callers ask of environments, checked: numbers, options, seeds and modes."""
+"""Checks of arguments to environments: numbers, options, seeds and modes."""
 
 from __future__ import annotations
 

@@ -1,28 +1,19 @@
-"""What Gymnasium environments of all families have in common: one world of a scenario."""
+"""The base of Gymnasium environments of all families: one world of a scenario."""
 
 from __future__ import annotations
 
 import copy
 import operator
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import gymnasium
 import numpy as np
 
+from gv_engine.envs.pictures import Renderer
 from gv_engine.language.errors import shortened
 from gv_engine.reading.families import AnyScenario
 
 _Observation = TypeVar("_Observation")
-
-
-class Drawer(Protocol):
-    """Draws worlds in one render mode."""
-
-    def draw(self, i: int) -> Any:
-        """World i, as `render()` returns it."""
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
 
 
 class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
@@ -51,20 +42,20 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
                 f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}"
             )
         self.render_mode = render_mode
-        self._renderer: Drawer | None = None
+        self._renderer: Renderer | None = None
         self._started = False
 
     @property
-    def _meaning(self) -> str:
+    def _action_legend(self) -> str:
         """What the numbers of actions stand for, for messages."""
         raise NotImplementedError
 
-    def _new_renderer(self, mode: str) -> Drawer:
-        """What draws the world."""
+    def _new_renderer(self, mode: str) -> Renderer:
+        """The renderer of the world."""
         raise NotImplementedError
 
     def _generator(self, seed: int | None) -> np.random.Generator | None:
-        """What a reset draws from; None to go on with the world's own generator."""
+        """The generator of a reset; None to go on with the world's own."""
         if seed is None and self._started:
             return None
         gymnasium.Env.reset(self, seed=seed)
@@ -83,7 +74,7 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
             chosen = -1
         if not 0 <= chosen < self.num_actions:
             found, last = shortened(repr(action), 100), self.num_actions - 1
-            raise ValueError(f"action {found}: allowed are 0 to {last}, {self._meaning}")
+            raise ValueError(f"action {found}: allowed are 0 to {last}, {self._action_legend}")
         if not self._started:
             raise ValueError("call reset() before the first step()")
         return chosen

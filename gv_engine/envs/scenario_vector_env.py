@@ -1,4 +1,4 @@
-"""What vector environments of all families have in common: many worlds of one scenario."""
+"""The base of vector environments of all families: many worlds of one scenario."""
 
 from __future__ import annotations
 
@@ -12,10 +12,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least, autoreset_mode_of, known_options, seeds_of
 from gv_engine.reading.families import AnyScenario
 
 _Observation = TypeVar("_Observation")
+
+VectorStep = tuple[
+    Arrays, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+]
+"""Observations, rewards, terminated, truncated and info of N worlds."""
 
 
 class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):

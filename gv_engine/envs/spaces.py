@@ -19,7 +19,7 @@ def action_space(scenario: Scenario) -> spaces.Discrete:
 
 
 def observation_space(scenario: Scenario, representation: str = "default") -> spaces.Dict:
-    """What environments show, under one of `gv_engine.envs.representations.NAMES`.
+    """What environments show, under one of `gv_engine.envs.representations.REPRESENTATIONS`.
 
     By default:
 

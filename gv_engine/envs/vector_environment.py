@@ -13,20 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
 from gv_engine.batches.worlds import make_batch
-from gv_engine.envs.environment import GridEnv, Observation, load
+from gv_engine.envs.environment import GridEnv, grid_scenario
 from gv_engine.envs.pictures import Renderer
-from gv_engine.envs.representations import Representation, agent_id_grid, observer
+from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.envs.requests import at_least
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, masked
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
 from gv_engine.envs.spaces import action_space, with_room
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
 
-Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
-
-class GridVectorEnv(ScenarioVectorEnv[Observation]):
+class GridVectorEnv(ScenarioVectorEnv[Arrays]):
     """N worlds of one scenario, stepped together by compiled code.
 
     World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` that was reset with
@@ -87,7 +85,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
         num_threads = at_least(1, num_threads=num_threads)
         super().__init__(num_envs, autoreset_mode, render_mode)
         num_envs = self.num_envs
-        self.scenario: Scenario = load(scenario, max_steps, **consent)
+        self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
         self.num_actions = len(self.scenario.actions)
         self.single_action_space = action_space(self.scenario)
         self._representation = Representation.of_observation(
@@ -123,7 +121,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Draw new levels.
 
         Args:
@@ -141,7 +139,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
         self._batch.reset(chosen)
         return self._observation(), self._info()
 
-    def step(self, actions: ArrayLike) -> Step:
+    def step(self, actions: ArrayLike) -> VectorStep:
         """Let every agent act.
 
         Args:
@@ -168,7 +166,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
     def _own(self, array: NDArray[Any]) -> NDArray[Any]:
         return array.copy() if self._copy else array
 
-    def _observation(self) -> Observation:
+    def _observation(self) -> Arrays:
         out, codes = self._batch.outputs, self._representation.codes
         return {
             "grid": self._own(codes(out.grid, self._grid)),
@@ -237,7 +235,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
 
     def restore(
         self, rows: NDArray[Any], worlds: ArrayLike | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Make worlds those of rows, and return what all worlds show, as `reset` does.
 
         `envs.restore(envs.snapshot(3))` makes all worlds go on from world 3.
@@ -286,7 +284,7 @@ class GridVectorEnv(ScenarioVectorEnv[Observation]):
         if self.render_mode is None:
             return None
         if self._renderer is None:
-            self._renderer = Renderer(self.render_mode, self._batch)
+            self._renderer = Renderer(self.render_mode, self.scenario, self._batch.render)
         return tuple(self._renderer.draw(i) for i in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:

@@ -1,1 +1,1 @@
-"""What people see: windows, pictures and sprites. Only modules in here import pygame."""
+"""The front end: windows, pictures and sprites. Only modules in here import pygame."""

@@ -1,4 +1,4 @@
-"""What an agent can do; documents of the GridVerse family know it by both names."""
+"""Actions of agents; documents of the GridVerse family know the class by both names."""
 
 from gv_engine.language.geometry import Action
 

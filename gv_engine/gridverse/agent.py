@@ -81,7 +81,7 @@ class Agent:
 
     @property
     def orientation(self) -> Orientation:
-        """Where it looks."""
+        """The direction in which it looks."""
         return Orientation(self._parts()[0].facing)
 
     @orientation.setter
@@ -96,7 +96,7 @@ class Agent:
 
     @property
     def grid_object(self) -> GridObject:
-        """What it holds, a NoneGridObject for nothing."""
+        """The object that it holds, a NoneGridObject for nothing."""
         if self._household is None:
             return self._item
         held = self._parts()[0].holding

@@ -14,7 +14,7 @@ from components.appearance import NONE, Kind
 from components.matter import Opaque, Portable, Solid
 from gv_engine.gridverse.declaration import (
     CLASSES,
-    Field,
+    ComponentNumber,
     Flag,
     adopt_type,
     declare,
@@ -58,7 +58,7 @@ class GridObject:
 
     kind: ClassVar[ObjectType]
     Part: ClassVar[type]
-    _fields: ClassVar[dict[str, Field]] = {}
+    _fields: ClassVar[dict[str, ComponentNumber]] = {}
 
     blocks_movement = Flag(Solid, "Nobody can enter its cell.")
     blocks_vision = Flag(Opaque, "Nobody can see past it.")

@@ -1,4 +1,4 @@
-"""Whether environments check what passes through them."""
+"""The switch of the checks that environments make on what passes through them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the class of a grid object declares: fields and flags, which are its components' to keep."""
+"""Attributes that classes of grid objects declare: numbers and flags, kept in components."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLASSES: dict[int, type[GridObject]] = {}
 _FLAGS = {"blocks_movement": Solid, "blocks_vision": Opaque, "holdable": Portable}
 
 
-class Field:
+class ComponentNumber:
     """A number of one of an object's components, as an attribute of the object."""
 
     def __init__(self, part: type, name: str, kind: type | None = None) -> None:
@@ -61,11 +61,11 @@ class Flag:
             thing.discard(self.part)
 
 
-def state_field(kind: ObjectType) -> Field | None:
+def state_field(kind: ObjectType) -> ComponentNumber | None:
     """The field that holds the state, None for types with one state."""
     for part, _ in kind.components:
         if kind.state and column_name(part) == kind.state[0]:
-            return Field(part, kind.state[1])
+            return ComponentNumber(part, kind.state[1])
     return None
 
 
@@ -78,7 +78,9 @@ def adopt_type(cls: type[GridObject], kind: ObjectType) -> None:
         for column in fields_of(part):
             if part is not components.Color and column.dtype is not None:
                 is_state = kind.state == (column_name(part), column.name)
-                found[column.name] = Field(part, column.name, status if is_state else None)
+                found[column.name] = ComponentNumber(
+                    part, column.name, status if is_state else None
+                )
     cls._fields = found
     for name, field in found.items():
         if name not in cls.__dict__:
@@ -115,7 +117,10 @@ def declare(cls: type[GridObject]) -> None:
     states, state = (base.states, state_field(base)) if base else ((), None)
     status = cls.__dict__.get("Status")
     if status is not None:
-        states, state = tuple(member.name for member in status), Field(own, "status", status)
+        states, state = (
+            tuple(member.name for member in status),
+            ComponentNumber(own, "status", status),
+        )
     index = object_type(
         cls.__name__,
         *(part(*values) for part, values in parts.items()),

@@ -23,7 +23,7 @@ from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Hidden
 from gv_engine.gridverse.household import household, new_world
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.protocols import Rng, call, check, leading, name_of
+from gv_engine.gridverse.protocols import Rng, call, further_parameters, leading, name_of
 from gv_engine.gridverse.state import State, become, state_of
 from gv_engine.language.area import Area
 from gv_engine.language.component import OUTSIDE
@@ -51,7 +51,7 @@ _LARGEST = 64, 64
 """The grid of a reset that takes no shape."""
 
 
-class BuiltIn:
+class BuiltInFunction:
     """A system as a function of states or grids, with the parameters that scenarios set.
 
     >>> from gv_engine.gridverse import transition_function_registry
@@ -103,7 +103,7 @@ class BuiltIn:
         return _found, (self.system.phase, self.system.name)
 
     def __repr__(self) -> str:
-        return f"<{self.system.phase.name.lower()} function {self.__name__}{self.__signature__}>"
+        return f"<{self.system.phase.label} {self.__name__}{self.__signature__}>"
 
 
 def _found(phase: Phase, name: str) -> Any:
@@ -154,7 +154,7 @@ def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     given = {k: v for k, v in call_.arguments.items() if k not in system.tables}
     own = {name: to_objects(name, value, function_of) for name, value in given.items()}
     if system.objects is None:
-        return functools.partial(BuiltIn(system), **own)
+        return functools.partial(BuiltInFunction(system), **own)
     return lambda *first, rng=None: call(system.objects, first, own, rng)
 
 
@@ -274,7 +274,7 @@ def system_from(function: Callable[..., Any], phase: Phase, name: str = "") -> S
     Raises:
         TypeError: it does not fit the protocol of the phase.
     """
-    return _adapted(function, phase, check(function, phase), name)
+    return _adapted(function, phase, further_parameters(function, phase), name)
 
 
 def _adapted(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.gridverse.functions import BuiltIn, look_with
+from gv_engine.gridverse.functions import BuiltInFunction, look_with
 from gv_engine.gridverse.geometry import as_area
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, VisibilityFunction
@@ -40,7 +40,7 @@ def from_visibility(
     return Observation.shown(cells, np.array([view.y, view.x, FORWARD]), item)
 
 
-def shorthand(visibility: BuiltIn) -> Callable[..., Observation]:
+def shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
     """`from_visibility` with this visibility function."""
 
     def look(state: State, *, area: Any, rng: Rng = None) -> Observation:
@@ -52,6 +52,7 @@ def shorthand(visibility: BuiltIn) -> Callable[..., Observation]:
 
 
 SHORTHANDS = {
-    name: shorthand(BuiltIn(REGISTRIES[VISIBILITY][name])) for name in REGISTRIES[VISIBILITY]
+    name: shorthand(BuiltInFunction(REGISTRIES[VISIBILITY][name]))
+    for name in REGISTRIES[VISIBILITY]
 }
 """One for each visibility function that the engine brings, by its name."""

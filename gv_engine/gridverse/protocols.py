@@ -1,4 +1,4 @@
-"""What functions of each kind are called with, and whether a function of an author fits."""
+"""Signatures that functions of each kind have, and whether one of an author's fits."""
 
 from __future__ import annotations
 
@@ -96,18 +96,17 @@ def wanted(phase: Phase, name: str = "") -> str:
     return f"{name}({parts})"
 
 
-def check(function: Any, phase: Phase) -> tuple[Parameter, ...]:
+def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     """The parameters of a function beyond those of its protocol.
 
     Raises:
         TypeError: it does not fit; the message says what is wrong and what is expected.
     """
     name = name_of(function)
-    kind = f"{phase.name.lower()} function"
 
     def refuse(fault: str) -> TypeError:
         return TypeError(
-            f"{name} is no {kind}: {fault}; expected {wanted(phase, name)}, where further "
+            f"{name} is no {phase.label}: {fault}; expected {wanted(phase, name)}, where further "
             f"parameters have defaults or are given by scenarios"
         )
 

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, TypeVar, overload
 
 import systems  # noqa: F401  # fills the registries of systems
-from gv_engine.gridverse.functions import BuiltIn, system_from
+from gv_engine.gridverse.functions import BuiltInFunction, system_from
 from gv_engine.gridverse.looking import SHORTHANDS, from_visibility
 from gv_engine.gridverse.protocols import PROTOCOLS, leading
 from gv_engine.language.errors import nearest
@@ -47,7 +47,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
 
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
-        self._built_in: dict[str, BuiltIn] = {}
+        self._built_in: dict[str, BuiltInFunction] = {}
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """The function of that name.
@@ -60,7 +60,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             return system.objects
         known = self._built_in.get(name)
         if known is None or known.system is not system:
-            known = self._built_in[name] = BuiltIn(system)
+            known = self._built_in[name] = BuiltInFunction(system)
         return known
 
     def __contains__(self, name: object) -> bool:
@@ -73,7 +73,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return len(REGISTRIES[self.phase].keys())
 
     def __repr__(self) -> str:
-        return f"<{self.phase.name.lower()} functions: {', '.join(self)}>"
+        return f"<{self.phase.label}s: {', '.join(self)}>"
 
     @overload
     def register(self, function: _F, *, name: str | None = None) -> _F: ...
@@ -101,7 +101,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         elif system.phase is not self.phase:
             raise TypeError(
                 f"{system.name} is a {system.phase.name} system, registered among the "
-                f"{self.phase.name.lower()} functions"
+                f"{self.phase.label}s"
             )
         REGISTRIES[self.phase].add(dataclasses.replace(system, name=name or system.name))
         return function
@@ -131,7 +131,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
 
 
 class _Functions(ModuleType):
-    """What `gv_engine.gridverse.envs.reset_functions` is, for one: functions, by their names."""
+    """A module of functions by their names, such as `gv_engine.gridverse.envs.reset_functions`."""
 
     def __init__(self, registry: FunctionRegistry) -> None:
         kind, protocol = registry.phase.name.lower(), PROTOCOLS[registry.phase]

@@ -70,7 +70,7 @@ class _GridSpace:
         self.colors = tuple(Color(color) for color in sorted({NONE, *map(int, colors)}))
 
     def fault(self, shown: Any) -> str:
-        """What keeps it out of the space, as a sentence; empty if nothing does."""
+        """A sentence on what the space lacks of it, such as an object type; empty if nothing."""
         arrays = shown.to_arrays()
         grid, item = arrays["grid"], arrays["item"]
         if self.grid_shape is not None and grid.shape[:2] != self.grid_shape:

@@ -1,4 +1,4 @@
-"""How an episode has ended, in words for the player: the one place where these come from."""
+"""Words for the player on how an episode has ended; they come from here alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one picture of an expression shows, free of any drawing library."""
+"""The content of one picture of an expression, free of any drawing library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class TreeNode:
     """One node of the tree, at its place in a grid of `x` and `y`: no two share a column."""
 
     identity: int
-    """The same as long as rules keep the node: what glides from one picture to the next."""
+    """A number that a node keeps as long as rules keep it; it glides from picture to picture."""
     kind: str
     """`constant`, `variable` or `operator`."""
     text: str
@@ -90,7 +90,7 @@ class ExpressionFrame:
         return 1 + max(node.y for node in self.nodes)
 
 
-def describe(frame: ExpressionFrame) -> str:
+def expression_text(frame: ExpressionFrame) -> str:
     """The tree as text, above the written expression, and a line with what happened."""
     starts, width = [], 0
     for node in frame.nodes:

@@ -1,4 +1,4 @@
-"""What one picture of a game shows, free of any drawing library."""
+"""The content of one picture of a game, free of any drawing library."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -14,7 +14,7 @@ ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
 
 
 class Action(IntEnum):
-    """What an agent can do."""
+    """Actions of an agent."""
 
     MOVE_FORWARD = 0
     MOVE_BACKWARD = 1

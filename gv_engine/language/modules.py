@@ -1,6 +1,6 @@
 """Names of modules that authors wrote."""
 
-RULE_FILES = "gv_engine.reading.rules."
+RULE_FILES = "gv_engine.reading.rule_files."
 """How the names of modules begin that are Python files beside a scenario."""
 
 

@@ -46,6 +46,11 @@ class Phase(enum.Enum):
     OBSERVATION = enum.auto()
     RENDERING = enum.auto()
 
+    @property
+    def label(self) -> str:
+        """What messages call a system of the phase."""
+        return f"{self.name.lower()} function"
+
 
 RESET = Phase.RESET
 TRANSITION = Phase.TRANSITION
@@ -61,7 +66,7 @@ _EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canv
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a scenario may set: name, annotated type, default (`inspect.Parameter.empty`: none)."""
+    """Name, annotated type and default of what scenarios set (`inspect.Parameter.empty`: none)."""
 
     name: str
     type: Any
@@ -172,7 +177,7 @@ def takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def measured(value: Measured) -> Measured:
-    """What `remember` has found as the rule gets it: a number is a float, a tuple stays."""
+    """The result of `remember` as the rule gets it: a number is a float, a tuple stays."""
     return value if isinstance(value, tuple) else float(value)
 
 
@@ -433,7 +438,7 @@ class Registry:
         old = self._systems.get(new.name)
         if old is not None and not _is_reload(old, new):
             raise ValueError(
-                f"the {self.phase.name.lower()} function {new.name!r} is registered already, from "
+                f"the {self.phase.label} {new.name!r} is registered already, from "
                 f"{':'.join(map(str, old.place))}; choose another name"
             )
         self._systems[new.name] = new
@@ -445,7 +450,7 @@ class Registry:
             KeyError: unknown; the message lists the names and the nearest.
         """
         if name not in self._systems:
-            raise KeyError(f"no {self.phase.name.lower()} function {name!r}: {nearest(name, self)}")
+            raise KeyError(f"no {self.phase.label} {name!r}: {nearest(name, self)}")
         return self._systems[name]
 
     def __contains__(self, name: object) -> bool:

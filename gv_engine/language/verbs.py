@@ -1,4 +1,4 @@
-"""What rules can ask of a world: one text for the object world and for compiled rows.
+"""Verbs of rules: one text for the object world and for compiled rows.
 
 Those of `gv_engine.language.world.World` are its methods; rules add theirs.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gv_engine.language.world import World
 
 VERBS: dict[str, Callable[..., Any]] = {}
-"""What every world can be asked or told, by name."""
+"""Verbs of every world, by name."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

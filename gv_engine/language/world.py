@@ -1,4 +1,4 @@
-"""What rules may read, change and ask: the world, and what an agent sees of it.
+"""The world as rules read and change it, and what an agent sees of it.
 
 Rules say `w: World`, so that editors know what `w` has and type checkers find what it has not. The
 same text runs over esper's objects (`gv_engine.worlds.world.ObjectWorld`) and, compiled, over the

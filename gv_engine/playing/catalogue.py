@@ -1,6 +1,6 @@
-"""What there is to play: the built-in scenarios and those in a folder, to be listed and searched.
+"""The catalogue of levels: built-in ones and those in a folder, to be listed and searched.
 
->>> [entry.title for entry in built_in() if entry.group == "Four rooms"]
+>>> [entry.title for entry in built_in_entries() if entry.group == "Four rooms"]
 ['four-rooms-7x7', 'four-rooms-9x9']
 """
 
@@ -14,8 +14,8 @@ from typing import Unpack, cast
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.playing.episode import Playable
-from gv_engine.reading.document import LARGEST, read_file
-from gv_engine.reading.families import FAMILIES, names
+from gv_engine.reading.document import LARGEST_SCENARIO, read_file
+from gv_engine.reading.families import FAMILIES, built_in_names
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.loading import read_scenario
@@ -33,7 +33,7 @@ class Entry:
     """One scenario that can be played; read when it is asked for more than its name.
 
     Args:
-        source: what `load` takes.
+        source: what `load_playable` takes.
         group: what it stands under.
         missing: how to get what it needs and is not installed; empty if nothing is.
 
@@ -68,7 +68,7 @@ class Entry:
         return entries["description"].text if "description" in entries else ""
 
 
-def load(source: str | Path, **consent: Unpack[Consent]) -> Playable:
+def load_playable(source: str | Path, **consent: Unpack[Consent]) -> Playable:
     """A scenario of any family of worlds that somebody names, by name or file.
 
     Args:
@@ -83,11 +83,11 @@ def load(source: str | Path, **consent: Unpack[Consent]) -> Playable:
 
 
 def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]) -> Playable:
-    """A scenario that something else refers to, as `load` has it.
+    """A scenario that something else refers to, as `load_playable` has it.
 
     Raises:
         TrustError: it runs Python of its own, and there is no `trust=True`.
-        ScenarioError: see `load`.
+        ScenarioError: see `load_playable`.
     """
     return _read(source, Trust.given(**consent).of_reference(referrer))
 
@@ -108,14 +108,14 @@ def says(source: str, text: str) -> bool:
 
 
 def source_of(scenario: Playable) -> str:
-    """What `load` takes to get a scenario again, wherever Python is started."""
+    """What `load_playable` takes to get a scenario again, wherever Python is started."""
     file = scenario.source
     if file is None or file.is_relative_to(SCENARIOS):
         return scenario.name
     return str(scenario.document.level)
 
 
-def built_in() -> list[Entry]:
+def built_in_entries() -> list[Entry]:
     """The scenarios that come with the engine, kind by kind."""
     entries: list[Entry] = []
     for family in FAMILIES.values():
@@ -133,7 +133,7 @@ def kin(name: str) -> list[str]:
     >>> kin("empty-8x8")
     ['empty-4x4', 'empty-8x8']
     """
-    kind, known = _SIZE.sub("", name), names()
+    kind, known = _SIZE.sub("", name), built_in_names()
     return [other for other in known if _SIZE.sub("", other) == kind] if name in known else []
 
 
@@ -155,9 +155,9 @@ def in_folder(folder: Path) -> list[Entry]:
 
 
 def _levels(file: Path) -> list[Level]:
-    """What a file holds: a scenario, its variants, or nothing of the kind."""
+    """The levels in a file: a scenario, its variants, or none."""
     try:
-        text = read_bytes(file, LARGEST, "scenario files").decode()
+        text = read_bytes(file, LARGEST_SCENARIO, "scenario files").decode()
     except (OSError, UnicodeDecodeError):
         text = ""
     told = file.suffix in (".yaml", ".yml") and _SCENARIO.search(text)

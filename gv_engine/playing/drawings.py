@@ -1,4 +1,4 @@
-"""Which drawing shows an object, and where a scenario keeps its own."""
+"""Drawings of objects: their names, and the folders that scenarios keep their own in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a game plays: the seam between what people do with an episode and the family of worlds."""
+"""Episodes and scenarios as games know them, whichever family of worlds they are of."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gv_engine.reading.document import Document
-from gv_engine.reading.identity import Identity
+from gv_engine.reading.identity import ScenarioIdentity
 
 
 class Episode(Protocol):
@@ -58,7 +58,7 @@ class Episode(Protocol):
         """Whether each of the actions would do something now."""
 
     def frame(self, message: str) -> Any:
-        """What is to be seen now, in a grid a `gv_engine.language.frame.Frame`."""
+        """The frame of the present state, in a grid a `gv_engine.language.frame.Frame`."""
 
     def row(self) -> Any:
         """The state as the family has it, a () array of `scenario.layout.dtype` in a grid."""
@@ -123,11 +123,11 @@ class Playable(Protocol):
 
     @property
     def document(self) -> Document:
-        """What was read."""
+        """The document that it was read from."""
 
     @property
-    def identity(self) -> Identity:
-        """What replays keep of it."""
+    def identity(self) -> ScenarioIdentity:
+        """Its identity, kept in replays."""
 
     def episode(self) -> Episode:
         """Something to play it in, before its first reset."""

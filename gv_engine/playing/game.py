@@ -15,7 +15,7 @@ from gv_engine.playing.drawings import sprite_folders, sprite_name
 from gv_engine.playing.episode import Episode, Playable
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
-from gv_engine.reading.rules import failure
+from gv_engine.reading.rule_files import failure
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # drawn ones are short enough to be typed again
@@ -26,7 +26,7 @@ _LATELY = 1024
 
 
 class Played(NamedTuple):
-    """How an episode went."""
+    """An episode that was played, in figures."""
 
     seed: int
     steps: int
@@ -96,7 +96,7 @@ class Game:
         return game
 
     def frame(self) -> Any:
-        """What is to be seen now, in a grid a `gv_engine.language.frame.Frame`.
+        """The frame of the present state, in a grid a `gv_engine.language.frame.Frame`.
 
         Raises:
             RuleError: a rendering system failed.
@@ -107,7 +107,7 @@ class Game:
             raise failure(error) from error
 
     def frames(self) -> Iterator[Any]:
-        """What there was to be seen at every step of the episode, from the beginning."""
+        """The frames of the episode, from its beginning."""
         for position in range(self.length + 1):
             self.seek(position)
             yield self.frame()
@@ -117,7 +117,7 @@ class Game:
         return self._episode.row()
 
     def state(self) -> str:
-        """What stands for the state at this position, see `Episode.state`."""
+        """The digest of the state at this position, see `Episode.state`."""
         return self._steps[self.position - 1].state if self.position else self._start
 
     @property

@@ -1,4 +1,4 @@
-"""What a world is made of, for people: entities, what the agent is given, and what it could see.
+"""Inspection of a world, for people: entities, what the agent is given, and what it could see.
 
 A world is looked at as a copy made from its row, so that nothing here changes it or draws from its
 generator.
@@ -21,21 +21,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.representations import NAMES, Arrays, Representation, observer
+from gv_engine.envs.representations import Arrays, Representation, observer
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import Stopped
 from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import REGISTRIES, VISIBILITY, Call
-from gv_engine.reading.text import words
+from gv_engine.reading.text import object_words
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
-
-REPRESENTATIONS = NAMES
 
 
 def visibility_functions() -> tuple[str, ...]:
@@ -135,15 +133,15 @@ class Inspection:
             fields = {}
             for field in fields_of(cls):
                 value = columns[field.name][e]
-                fields[field.name] = self._meaning(e, column_name(cls), field.name, value)
+                fields[field.name] = self._in_words(e, column_name(cls), field.name, value)
                 is_entity = field.is_entity and value not in (NOTHING, e, *above)
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
             parts.append(Part(cls.__name__, fields))
-        name = "agent" if e == AGENT else words(*world.appearance(e))
+        name = "agent" if e == AGENT else object_words(*world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
 
-    def _meaning(self, e: int, column: str, field: str, value: float) -> str:
+    def _in_words(self, e: int, column: str, field: str, value: float) -> str:
         """A value with its name, where it has one."""
         kind = OBJECT_TYPES[self._simulation.world.kind.value[e]]
         names = {

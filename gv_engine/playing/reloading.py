@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from gv_engine.reading.rules import SourceFile
+from gv_engine.reading.rule_files import SourceFile
 
 _COARSE = 2_000_000_000
 """ns within which two changes may leave the same time and size: some disks count in two seconds."""

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from gv_engine import __version__
 from gv_engine.language.errors import GVEngineError
-from gv_engine.playing.catalogue import built_in, load
+from gv_engine.playing.catalogue import built_in_entries, load_playable
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
-from gv_engine.reading.identity import Identity
+from gv_engine.reading.identity import ScenarioIdentity
 
 SUFFIX = ".gvreplay"
 OUTCOMES = ("", "terminated", "truncated")
@@ -47,7 +47,7 @@ class Taken(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Where an episode went another way than its replay says."""
+    """A difference between an episode and its replay, and where it is."""
 
     step: int
     """0 for the beginning."""
@@ -67,7 +67,7 @@ class Replay:
         engine: version of GV Engine that played it.
     """
 
-    scenario: Identity
+    scenario: ScenarioIdentity
     seed: int
     start: str
     steps: tuple[Taken, ...]
@@ -100,7 +100,7 @@ class Replay:
             draft.write_bytes(data)
 
     def to_bytes(self) -> bytes:
-        """What the file holds."""
+        """The bytes of the file."""
         head = {
             "format": _FORMAT,
             "engine": self.engine,
@@ -158,7 +158,9 @@ class Replay:
             ReplayError: there is none, or it has changed since.
         """
         name = self.scenario.name
-        known = [load(name)] if name in (entry.source for entry in built_in()) else []
+        known = (
+            [load_playable(name)] if name in (entry.source for entry in built_in_entries()) else []
+        )
         changed: Playable | None = None
         for candidate in chain(known, among):
             if candidate.identity.digest == self.scenario.digest:
@@ -252,7 +254,7 @@ def _understood(content: Any) -> Replay:
     seed = content["seed"]
     if type(seed) is not int or seed < 0:
         raise ValueError(f"its seed is {seed!r}")
-    identity = Identity(*(_text(said, name) for name in Identity._fields))
+    identity = ScenarioIdentity(*(_text(said, name) for name in ScenarioIdentity._fields))
     return Replay(identity, seed, _text(content, "start"), tuple(steps), _text(content, "engine"))
 
 

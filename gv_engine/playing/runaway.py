@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from gv_engine.language.errors import Stopped
 from gv_engine.reading.families import from_here
-from gv_engine.reading.rules import is_engines, is_rules
+from gv_engine.reading.rule_files import is_engines, is_rules
 
 if sys.platform == "win32":
     from _thread import interrupt_main

@@ -24,11 +24,11 @@ from gv_engine.language.system import (
     Phase,
     System,
 )
-from gv_engine.reading.names import Names, called
+from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
-    Node,
     Problems,
     Wrong,
+    YamlNode,
     instead,
     items,
     mapping,
@@ -60,10 +60,10 @@ class Calls:
 
     def __init__(self, problems: Problems, names: Names) -> None:
         self.area: Area | None = None
-        self.warnings: list[tuple[Node, str]] = []
+        self.warnings: list[tuple[YamlNode, str]] = []
         self._problems = problems
         self._names = names
-        self._reserved: dict[str, Callable[[Node], Any]] = {
+        self._reserved: dict[str, Callable[[YamlNode], Any]] = {
             "shape": read_pair,
             "layout": read_pair,
             "area": read_area,
@@ -74,7 +74,7 @@ class Calls:
             "reduction": names.reduction,
         }
 
-    def calls(self, node: Node, phase: Phase, *, processors: bool = False) -> tuple[Call, ...]:
+    def calls(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> tuple[Call, ...]:
         """The calls of a list, in its order."""
         found = []
         for item in items(node):
@@ -83,7 +83,7 @@ class Calls:
         return tuple(found)
 
     def call(
-        self, node: Node, phase: Phase, *, besides: Iterable[str] = (), processors: bool = False
+        self, node: YamlNode, phase: Phase, *, besides: Iterable[str] = (), processors: bool = False
     ) -> Call:
         """The call of an entry `{name: …, parameter: …}`, or of a name alone.
 
@@ -97,7 +97,7 @@ class Calls:
             raise Wrong(node, f"found {node.found}, expected one function: {{name: …}}")
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
-            raise Wrong(node, f"a {called(phase)} needs its name: {{name: …}}")
+            raise Wrong(node, f"a {phase.label} needs its name: {{name: …}}")
         system = self._names.system(entries["name"], phase, processors=processors)
         says = ""
         if phase is TERMINATING and "says" in entries:
@@ -127,14 +127,14 @@ class Calls:
             self._check(call, node, entries)
         return call
 
-    def _made(self, node: Node, system: System) -> dict[str, Any]:
-        """What a system wants to have worked out ahead, if there is an area to do it for."""
+    def _made(self, node: YamlNode, system: System) -> dict[str, Any]:
+        """The values that a system has worked out ahead for an area, if there is one."""
         try:
             return system.made_for(self.area) if self.area is not None else {}
         except ValueError as error:
             raise Wrong(node, str(error)) from None
 
-    def _reader(self, parameter: Parameter) -> Callable[[Node], Any]:
+    def _reader(self, parameter: Parameter) -> Callable[[YamlNode], Any]:
         name, singular = parameter.name, parameter.name.removesuffix("s")
         if name in self._reserved:
             return self._reserved[name]
@@ -151,7 +151,7 @@ class Calls:
             return self._names.parameter
         return _BY_TYPE.get(kind, read_plain)
 
-    def _unknown(self, system: System, key: str, node: Node, known: list[str]) -> None:
+    def _unknown(self, system: System, key: str, node: YamlNode, known: list[str]) -> None:
         message = f"{system.name} takes no {key!r}"
         built_in = system in (REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase])
         if built_in and not get_close_matches(key, known, 1):
@@ -160,7 +160,7 @@ class Calls:
         else:
             self._problems.add(node, message + instead(key, known))
 
-    def _check(self, call: Call, node: Node, entries: dict[str, Node]) -> None:
+    def _check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         try:
             problem = call.fault(self.area)
         except Exception as error:  # whatever an author's check may raise
@@ -176,7 +176,7 @@ def is_complete(call: Call) -> bool:
     return len(call.arguments) == len(call.system.parameters)
 
 
-_BY_TYPE: dict[Any, Callable[[Node], Any]] = {
+_BY_TYPE: dict[Any, Callable[[YamlNode], Any]] = {
     int: read_integer,
     float: number,
     bool: truth,

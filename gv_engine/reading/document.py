@@ -17,9 +17,9 @@ from gv_engine.reading import variants
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.library import IN_FOLDER, Level
 from gv_engine.reading.trust import NAMED, Trust
-from gv_engine.reading.values import Node, Problems, Wrong, mapping
+from gv_engine.reading.values import Problems, Wrong, YamlNode, mapping
 
-LARGEST = 512 * 1024
+LARGEST_SCENARIO = 512 * 1024
 """Bytes of a file, twice as many as the largest map has."""
 _MOST_VALUES = 50_000
 _DEEPEST = 50
@@ -42,7 +42,7 @@ class Document:
         variant: which of them this is; "" if there are none.
     """
 
-    root: Node
+    root: YamlNode
     label: str
     folder: Path
     source: Path | None = None
@@ -94,10 +94,10 @@ def read_file(level: Level, trust: Trust = NAMED) -> Document:
     names: tuple[str, ...] = ()
     label = str(path)
     problems = Problems(label)
-    root = Node(None, line=1)
+    root = YamlNode(None, line=1)
     text = ""
     try:
-        raw = read_bytes(path, LARGEST, "scenario files")
+        raw = read_bytes(path, LARGEST_SCENARIO, "scenario files")
     except OSError as error:
         raise ScenarioError([str(error)]) from None
     builder = _Builder(problems)
@@ -120,7 +120,7 @@ def _decoded(raw: bytes) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         found = f"byte {raw[error.start]:#x} is not UTF-8 text"
-        raise Wrong(Node(None, line=line), found) from None
+        raise Wrong(YamlNode(None, line=line), found) from None
 
 
 def _composed(text: str) -> yaml.Node | None:
@@ -143,7 +143,7 @@ def _composed(text: str) -> yaml.Node | None:
         message = f"not valid YAML: found the character {error.character:#x}"
     except RecursionError:
         line, message = 1, f"nested deeper than {_DEEPEST} levels"
-    raise Wrong(Node(None, line=line), message)
+    raise Wrong(YamlNode(None, line=line), message)
 
 
 def _check_size(text: str, loader: Any) -> None:
@@ -153,7 +153,7 @@ def _check_size(text: str, loader: Any) -> None:
         values += isinstance(event, yaml.NodeEvent)
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        at = Node(None, line=event.start_mark.line + 1 if event.start_mark else 1)
+        at = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
         if depth > _DEEPEST:
             raise Wrong(at, f"nested deeper than {_DEEPEST} levels")
         if values > 2 * _MOST_VALUES:  # keys, too
@@ -168,9 +168,9 @@ def read_mapping(data: Mapping[str, Any], folder: Path, trust: Trust = NAMED) ->
     """
     label = "<mapping>"
     problems = Problems(label)
-    root = Node(None)
+    root = YamlNode(None)
     with problems.collect():
-        root = _Builder(problems).from_python(data, Node(None))
+        root = _Builder(problems).from_python(data, YamlNode(None))
         root, names, variant = variants.chosen(root, "")
     problems.raise_if_any()
     text = json.dumps(root.plain, indent=2)
@@ -190,7 +190,7 @@ class _Builder:
         self._problems = problems
         self._values = 0
 
-    def _count(self, at: Node, depth: int) -> None:
+    def _count(self, at: YamlNode, depth: int) -> None:
         # aliases can make a short file a huge or an endless one
         self._values += 1
         if depth > _DEEPEST:
@@ -199,25 +199,25 @@ class _Builder:
             first = self._values == _MOST_VALUES + 1
             raise Wrong(at, f"more than {_MOST_VALUES} values, with those of aliases" * first)
 
-    def from_yaml(self, tree: yaml.Node, at: Node, depth: int = 0) -> Node:
+    def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
         """The node of a YAML node; `at` gives its path and line."""
         self._count(at, depth)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
             raise Wrong(at, f"found the tag {tree.tag!r}; scenario files have none")
         if isinstance(tree, yaml.MappingNode):
-            return Node(self._entries(tree, at, depth), at.path, at.line)
+            return YamlNode(self._entries(tree, at, depth), at.path, at.line)
         if isinstance(tree, yaml.SequenceNode):
             nodes = []
             for number, item in enumerate(tree.value):
-                place = Node(None, f"{at.path}[{number}]", item.start_mark.line + 1)
+                place = YamlNode(None, f"{at.path}[{number}]", item.start_mark.line + 1)
                 with self._problems.collect():
                     nodes.append(self.from_yaml(item, place, depth + 1))
-            return Node(nodes, at.path, at.line)
+            return YamlNode(nodes, at.path, at.line)
         assert isinstance(tree, yaml.ScalarNode)
         block = tree.style == "|"
         rows = tree.start_mark.line + (2 if block else 1)
         several = tree.end_mark.line > tree.start_mark.line
-        return Node(
+        return YamlNode(
             tree.value if tree.style else _resolved(tree.value),
             at.path,
             at.line,
@@ -226,15 +226,15 @@ class _Builder:
             folded=several and not block,
         )
 
-    def _entries(self, tree: yaml.MappingNode, at: Node, depth: int) -> dict[str, Node]:
-        merged: dict[str, Node] = {}
-        entries: dict[str, Node] = {}
+    def _entries(self, tree: yaml.MappingNode, at: YamlNode, depth: int) -> dict[str, YamlNode]:
+        merged: dict[str, YamlNode] = {}
+        entries: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}
         for key, value in tree.value:
             line = key.start_mark.line + 1
             if key.tag == "tag:yaml.org,2002:merge":
                 for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    place = Node(None, _join(at.path, "<<"), line)
+                    place = YamlNode(None, _join(at.path, "<<"), line)
                     if not isinstance(other, yaml.MappingNode):
                         raise Wrong(place, "only mappings can be merged with <<")
                     self._count(place, depth)
@@ -242,9 +242,9 @@ class _Builder:
                         merged.setdefault(name, node)
                 continue
             if not isinstance(key, yaml.ScalarNode):
-                self._problems.add(Node(None, at.path, line), "keys must be single words")
+                self._problems.add(YamlNode(None, at.path, line), "keys must be single words")
                 continue
-            place = Node(None, _join(at.path, key.value), line)
+            place = YamlNode(None, _join(at.path, key.value), line)
             if key.value in entries:
                 self.repeated += 1
                 self._problems.add(
@@ -256,7 +256,7 @@ class _Builder:
                 entries[key.value] = self.from_yaml(value, place, depth + 1)
         return merged | entries
 
-    def from_python(self, data: Any, at: Node, depth: int = 0) -> Node:
+    def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
         """The node of a Python value; `at` gives its path."""
         self._count(at, depth)
         if isinstance(data, np.generic):
@@ -267,18 +267,18 @@ class _Builder:
                 with self._problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
                         raise Wrong(at, f"found the key {key!r}, expected a text")
-                    place = Node(None, _join(at.path, str(key)))
+                    place = YamlNode(None, _join(at.path, str(key)))
                     entries[str(key)] = self.from_python(value, place, depth + 1)
-            return Node(entries, at.path)
+            return YamlNode(entries, at.path)
         if isinstance(data, list | tuple):
             nodes = []
             for number, item in enumerate(data):
                 with self._problems.collect():
-                    place = Node(None, f"{at.path}[{number}]")
+                    place = YamlNode(None, f"{at.path}[{number}]")
                     nodes.append(self.from_python(item, place, depth + 1))
-            return Node(nodes, at.path)
+            return YamlNode(nodes, at.path)
         if data is None or isinstance(data, str | bool | int | float):
-            return Node(data, at.path, text="" if data is None else str(data))
+            return YamlNode(data, at.path, text="" if data is None else str(data))
         raise Wrong(at, f"found a {type(data).__name__}, which no scenario file can hold")
 
 

@@ -26,12 +26,12 @@ class Extra(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """What to do, if it is not installed; empty if it is."""
+        """The way to install it; empty if it is installed."""
         return "" if find_spec(self.library) else self.how_to_get
 
     @property
     def how_to_get(self) -> str:
-        """What to do, in one line: a command for this Python; the engine itself is on no index."""
+        """The way to install it, in one line for this Python; the engine itself is on no index."""
         command = [sys.executable, "-m", "pip", "install", *self._requirements()]
         joined = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
         return (

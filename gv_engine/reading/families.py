@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import gymnasium
 
     from gv_engine.reading.document import Document
-    from gv_engine.reading.identity import Identity
+    from gv_engine.reading.identity import ScenarioIdentity
 
 
 class AnyScenario(Protocol):
@@ -43,7 +43,7 @@ class AnyScenario(Protocol):
     @property
     def changes(self) -> Mapping[str, Any]: ...
     @property
-    def identity(self) -> Identity: ...
+    def identity(self) -> ScenarioIdentity: ...
     def with_(self, **changes: Any) -> AnyScenario: ...
 
 
@@ -52,7 +52,7 @@ Systems = list[tuple[str, list[tuple[str, str, str]]]]
 
 
 class Hooks(Protocol):
-    """What a family's module offers."""
+    """The functions of a family's module."""
 
     def read(self, document: Document) -> AnyScenario:
         """The scenario of a document.
@@ -70,7 +70,7 @@ class Hooks(Protocol):
         """Its Gymnasium vector environment, whose worlds several workers share."""
 
     def size(self, scenario: Any) -> str:
-        """How large its first level is, for people."""
+        """Size of its first level, for people."""
 
     def systems(self, scenario: Any) -> Systems:
         """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
@@ -85,7 +85,7 @@ class Hooks(Protocol):
         """
 
     def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
-        """What is to be seen at the beginning of an episode and after each of its steps.
+        """The frames of an episode: at its beginning, and after each step.
 
         Args:
             scenario: its episode is number 0 of `gv_engine.rollouts.rollout` with this seed.
@@ -107,7 +107,7 @@ class Hooks(Protocol):
 
 @dataclass(frozen=True)
 class Examination:
-    """What `gv-engine check` prints.
+    """The findings that `gv-engine check` prints.
 
     Attributes:
         facts: (what, value) of what was looked at.
@@ -152,7 +152,7 @@ class Command(NamedTuple):
     """Whether it happens on and on while the key is held."""
 
 
-BuiltIn = Mapping[str, Level]
+LevelsByName = Mapping[str, Level]
 """By name: where each built-in scenario is."""
 
 
@@ -169,7 +169,8 @@ class Family:
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine; none is read for it.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
-        terminal: place of the `gv_engine.frontend.terminal.picture.Picture` of its games.
+        text: place of what writes a frame of its games as a str.
+        terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.
         views: places of the `Drawing` of each of its views, see
             `gv_engine.frontend.drawing.recording`; the usual view first.
         keys: what players can do in its games.
@@ -182,8 +183,9 @@ class Family:
     hooks_module: str
     env: str
     vector_env: str
-    built_in: Callable[[], BuiltIn]
+    built_in: Callable[[], LevelsByName]
     stage: str
+    text: str
     terminal: str
     views: Mapping[str, str]
     keys: tuple[Command, ...]
@@ -192,7 +194,7 @@ class Family:
 
     @property
     def missing(self) -> str:
-        """How to get what it needs and is not installed; empty if nothing is missing."""
+        """The way to install the library that it lacks; empty if it lacks none."""
         return self.extra.missing if self.extra else ""
 
     @property
@@ -215,10 +217,10 @@ FAMILIES: dict[str, Family] = {
 
 
 def hooks_of(scenario: AnyScenario) -> Hooks:
-    """What the family of a scenario offers."""
+    """The functions of a scenario's family."""
     return FAMILIES[scenario.family].hooks
 
 
-def names() -> list[str]:
+def built_in_names() -> list[str]:
     """Names of the built-in scenarios of all families; none is read for it."""
     return [name for family in FAMILIES.values() for name in family.built_in()]

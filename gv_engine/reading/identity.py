@@ -1,4 +1,4 @@
-"""Which scenario something belongs to, and the files that it was made of."""
+"""Identity of scenarios: name, digest and text, and the files that one is made of."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine.reading.document import Document
-from gv_engine.reading.rules import SourceFile, digest
+from gv_engine.reading.rule_files import SourceFile, text_digest
 
 
-class Identity(NamedTuple):
-    """Which scenario it is, so that a replay finds it again.
+class ScenarioIdentity(NamedTuple):
+    """Identity of a scenario, by which files know theirs.
 
     Attributes:
         family: of worlds, such as `grid`.
@@ -35,7 +35,7 @@ class Identity(NamedTuple):
         changes: Mapping[str, Any],
         code: Iterable[SourceFile],
         members: Sequence[str] = (),
-    ) -> Identity:
+    ) -> ScenarioIdentity:
         """The identity of a scenario; equal for equal content, wherever the files are.
 
         Args:
@@ -48,7 +48,7 @@ class Identity(NamedTuple):
         files = sorted((_label(file.path, document.folder), file.digest) for file in code)
         said = [name, document.root.plain, dict(changes), files, members]
         content = json.dumps(said, sort_keys=True, default=str)
-        return cls(family, name, digest(content.encode()), document.text)
+        return cls(family, name, text_digest(content.encode()), document.text)
 
 
 def _label(path: Path, folder: Path) -> str:

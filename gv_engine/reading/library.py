@@ -21,17 +21,17 @@ _OTHERS = {
     ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
     ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
 }
-"""What else the engine writes, by the ends of names."""
+"""Other files that the engine writes, by the ends of their names."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 
 
-def names() -> list[str]:
+def grid_names() -> list[str]:
     """Names of the built-in scenarios, sorted; none is read for it."""
-    return sorted(built_in())
+    return sorted(built_in_grids())
 
 
 class Level(NamedTuple):
-    """Where a scenario is.
+    """Place of a scenario.
 
     Attributes:
         file: the YAML file.
@@ -54,7 +54,7 @@ class Level(NamedTuple):
         return f"{self.file}#{self.variant}" if self.variant else str(self.file)
 
 
-def built_in() -> dict[str, Level]:
+def built_in_grids() -> dict[str, Level]:
     """Each built-in scenario, by name."""
     files = {path.stem: path for path in SCENARIOS.glob("*.yaml")}
     files |= {path.parent.name: path for path in SCENARIOS.glob(f"*/{IN_FOLDER}")}
@@ -93,7 +93,7 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Level:
         ScenarioError: there is none; the message names the nearest.
     """
     if isinstance(source, str):
-        files = built_in()
+        files = built_in_grids()
         own = files | {gym_id(name): file for name, file in files.items()}
         if source in own:
             return own[source]
@@ -114,7 +114,7 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Level:
         raise ScenarioError([f"{path} is a link to {path.readlink()}, {_fault_of_link(path)}"])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    near = get_close_matches(path.name, known or names(), cutoff=0.5)
+    near = get_close_matches(path.name, known or grid_names(), cutoff=0.5)
     message = f"no scenario of this name{instead(path.name, near, 'near')}"
     raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
 

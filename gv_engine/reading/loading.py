@@ -16,7 +16,7 @@ from gv_engine.reading.families import FAMILIES, AnyScenario, Family
 from gv_engine.reading.files import exists
 from gv_engine.reading.library import Level, find, gym_id
 from gv_engine.reading.trust import Consent, Trust
-from gv_engine.reading.values import Node, instead, located
+from gv_engine.reading.values import YamlNode, instead, located
 
 
 def load_scenario(
@@ -51,7 +51,7 @@ def read_scenario(
     return family_of(document).hooks.read(document)
 
 
-def built_in() -> dict[str, Level]:
+def built_in_levels() -> dict[str, Level]:
     """Where each built-in scenario stands, by name."""
     return {
         name: found for family in FAMILIES.values() for name, found in family.built_in().items()
@@ -59,7 +59,7 @@ def built_in() -> dict[str, Level]:
 
 
 def _found(source: str | Path) -> Level:
-    known = built_in()
+    known = built_in_levels()
     for name, found in known.items():
         if source in (name, gym_id(name)):
             return found
@@ -78,7 +78,7 @@ def family_of(document: Document) -> Family:
     """
     name = document.family
     if name not in FAMILIES:
-        node = cast("dict[str, Node]", document.root.value)["family"]
+        node = cast("dict[str, YamlNode]", document.root.value)["family"]
         message = f"no family {name!r}{instead(name, FAMILIES)}"
         raise ScenarioError([located(document.label, node, message)])
     return FAMILIES[name]

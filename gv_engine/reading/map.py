@@ -26,9 +26,9 @@ from gv_engine.language.system import Call, marked
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
     LONGEST_SIDE,
-    Node,
     Problems,
     Wrong,
+    YamlNode,
     check_keys,
     instead,
     mapping,
@@ -73,7 +73,7 @@ LEGEND = {
 """What characters stand for unless a scenario says otherwise."""
 
 
-def read_legend(problems: Problems, names: Names, node: Node) -> Legend:
+def read_legend(problems: Problems, names: Names, node: YamlNode) -> Legend:
     """The entries of a legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
     legend: Legend = {}
     for character, entry in mapping(node).items():
@@ -85,7 +85,7 @@ def read_legend(problems: Problems, names: Names, node: Node) -> Legend:
     return legend
 
 
-def _symbol(problems: Problems, names: Names, node: Node) -> Symbol:
+def _symbol(problems: Problems, names: Names, node: YamlNode) -> Symbol:
     if not isinstance(node.value, dict):
         return Symbol(names.object_type(node))
     entries = check_keys(problems, node, ("object", "state", "color", "agent"))
@@ -110,7 +110,7 @@ def _symbol(problems: Problems, names: Names, node: Node) -> Symbol:
 
 def read_map(
     problems: Problems,
-    node: Node,
+    node: YamlNode,
     legend: Legend,
     kinds: Collection[int],
     colors: Collection[int],
@@ -132,7 +132,7 @@ class _Level:
     def __init__(
         self,
         problems: Problems,
-        node: Node,
+        node: YamlNode,
         legend: Legend,
         kinds: Collection[int],
         colors: Collection[int],
@@ -159,7 +159,7 @@ class _Level:
             problems.add(node, f"no agent; put one of {looks} where it starts")
         self.cells.flags.writeable = False
 
-    def _at(self, y: int) -> Node:
+    def _at(self, y: int) -> YamlNode:
         first = self._node.first_row
         return self._node if first is None else replace(self._node, line=first + y)
 

@@ -23,10 +23,10 @@ from gv_engine.reading.document import Document
 from gv_engine.reading.files import exists
 from gv_engine.reading.library import Level
 from gv_engine.reading.values import (
-    Node,
     Problems,
     Refused,
     Wrong,
+    YamlNode,
     check_keys,
     distinct,
     integer,
@@ -74,12 +74,12 @@ class _Reader:
         self.document = document
         self.problems = document.problems or Problems(document.label)
         self.load = load
-        self.entries: dict[str, Node] = {}
+        self.entries: dict[str, YamlNode] = {}
         self.named: dict[str, Scenario] = {}
 
     def fields(self, members: tuple[Scenario, ...] | None) -> dict[str, Any]:
         self.entries = check_keys(self.problems, self.document.root, _KEYS)
-        read: list[tuple[Node, Scenario, float]] = []
+        read: list[tuple[YamlNode, Scenario, float]] = []
         with self.problems.collect():
             read = self.members(self.entries["mixture"], members)
         changes: dict[str, Any] = {}
@@ -116,8 +116,8 @@ class _Reader:
         }
 
     def members(
-        self, node: Node, known: tuple[Scenario, ...] | None
-    ) -> list[tuple[Node, Scenario, float]]:
+        self, node: YamlNode, known: tuple[Scenario, ...] | None
+    ) -> list[tuple[YamlNode, Scenario, float]]:
         """(where it stands, scenario, weight) of each."""
         listed = items(node)
         if not 1 <= len(listed) <= _MOST_MEMBERS:
@@ -137,7 +137,7 @@ class _Reader:
                 found.append((item, scenario, weight))
         return found
 
-    def scenario_once(self, node: Node) -> Scenario:
+    def scenario_once(self, node: YamlNode) -> Scenario:
         """A member; one that is named several times is read once."""
         if isinstance(node.value, dict):
             return self.scenario(node)
@@ -145,7 +145,7 @@ class _Reader:
             self.named[node.text] = self.scenario(node)
         return self.named[node.text]
 
-    def scenario(self, node: Node) -> Scenario:
+    def scenario(self, node: YamlNode) -> Scenario:
         """A member, by name, by a file relative to this one, or in place."""
         wanted: Document | str | Path = replace(self.document, root=node, problems=None, text="")
         if not isinstance(node.value, dict):
@@ -159,7 +159,7 @@ class _Reader:
                 self.problems.add(node, problem)
             raise (Refused if isinstance(error, TrustError) else Wrong)(node, "") from None
 
-    def compare(self, read: Sequence[tuple[Node, Scenario, float]], own_actions: bool) -> None:
+    def compare(self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool) -> None:
         """What members must have in common."""
         _, first, _ = read[0]
         for node, scenario, _ in read[1:]:
@@ -218,7 +218,7 @@ class _Reader:
         )
 
 
-def _weight(node: Node) -> float:
+def _weight(node: YamlNode) -> float:
     weight = number(node)
     if weight <= 0:
         raise Wrong(node, f"found {weight:g}, expected more than 0")
@@ -226,7 +226,7 @@ def _weight(node: Node) -> float:
 
 
 def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
-    """What the whole has from its members."""
+    """The attributes that a mixture gathers from its members."""
 
     def listed(name: str) -> tuple[int, ...]:
         return tuple(sorted({index for member in members for index in getattr(member, name)}))

@@ -1,4 +1,4 @@
-"""What the names in a scenario stand for: systems, object types, functions of Python modules.
+"""Names in scenarios: the systems, object types and functions of Python that they stand for.
 
 A bare name is built in, `./rules.py:name` is looked up in a file of the scenario's folder, and
 `package.module:name` in a module that may be named. Nothing is imported that `Trust` refuses, and
@@ -34,10 +34,10 @@ from gv_engine.language.system import (
     system_of,
     unwrapped,
 )
-from gv_engine.reading import rules
+from gv_engine.reading import rule_files
 from gv_engine.reading.trust import Trust, is_dotted, is_file
 from gv_engine.reading.upstairs import system_from_states
-from gv_engine.reading.values import Node, Refused, Wrong, instead, one_of, word
+from gv_engine.reading.values import Refused, Wrong, YamlNode, instead, one_of, word
 from systems.reset import from_map
 
 _MOST_MODULES = 100
@@ -73,7 +73,7 @@ class Names:
         self._refused: dict[str, str] = {}
         self._named: dict[str, dict[str, None]] = {}  # references, by what is before the colon
 
-    def preload(self, node: Node) -> None:
+    def preload(self, node: YamlNode) -> None:
         """Import every module that is named below a node, ahead of the types they declare."""
         for text in _texts(node):
             where, colon, name = text.rpartition(":")
@@ -93,13 +93,13 @@ class Names:
             return
         try:
             if is_file(where):
-                self.modules[where] = rules.load(self._folder / where)
+                self.modules[where] = rule_files.load_rule_file(self._folder / where)
             else:
-                self.modules[where] = rules.import_module(where)
-        except rules.RuleFileError as error:
+                self.modules[where] = rule_files.import_module(where)
+        except rule_files.RuleFileError as error:
             self._failed[where] = f"{where} cannot be loaded: {error}"
 
-    def _split(self, node: Node) -> tuple[str, str]:
+    def _split(self, node: YamlNode) -> tuple[str, str]:
         """Module and name of a reference, the module imported.
 
         Raises:
@@ -113,8 +113,8 @@ class Names:
             raise self._failure(node, where)
         return where, name
 
-    def _failure(self, node: Node, where: str) -> Wrong:
-        """That a module is not imported; without a message if that has been said before."""
+    def _failure(self, node: YamlNode, where: str) -> Wrong:
+        """The problem of a module that is not imported; without a message if it is known."""
         if where in self._failed:
             message, self._failed[where] = self._failed[where], ""
             return Wrong(node, message)
@@ -126,7 +126,7 @@ class Names:
         references = ", ".join(text for each in alike for text in self._named[each])
         return Refused(node, f"{references}: not loaded, {refusal}")
 
-    def thing(self, node: Node) -> Any:
+    def thing(self, node: YamlNode) -> Any:
         """What a reference names: something that the scenario, or a module it may name, defines."""
         thing = self._found(node)
         if callable(thing) and not self._is_own(thing):
@@ -136,26 +136,26 @@ class Names:
     def _is_own(self, thing: Any) -> bool:
         home = _home(thing)
         if is_rule_module(home):
-            return rules.folder_of(home).is_relative_to(self._folder.resolve())
+            return rule_files.folder_of(home).is_relative_to(self._folder.resolve())
         return bool(home) and not self._trust.refusal(self._folder, home)
 
-    def _foreign(self, node: Node, thing: Any) -> Wrong:
+    def _foreign(self, node: YamlNode, thing: Any) -> Wrong:
         return Refused(
             node,
             f"{node.text} comes from {_home(thing) or 'elsewhere'}; name something that is a "
             f"system, is registered, or is defined in the scenario's own folder",
         )
 
-    def _found(self, node: Node) -> Any:
-        """Whatever stands under a reference; nobody calls it yet."""
+    def _found(self, node: YamlNode) -> Any:
+        """The object that a reference leads to, of any kind."""
         where, name = self._split(node)
         module = self.modules[where]
         if not hasattr(module, name):
-            defined = instead(name, rules.defined_in(module), "it defines")
+            defined = instead(name, rule_files.defined_in(module), "it defines")
             raise Wrong(node, f"{where} has no {name!r}{defined}")
         return getattr(module, name)
 
-    def function(self, node: Node, *example: Any) -> Callable[..., Any]:
+    def function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
         """A plain function, by reference.
 
         Args:
@@ -172,27 +172,27 @@ class Names:
                 raise Wrong(node, f"{node.text} does not take {count}: {error}") from None
         return thing  # type: ignore[no-any-return]  # callable is all that is known of it
 
-    def distance(self, node: Node) -> Callable[..., Any]:
+    def distance(self, node: YamlNode) -> Callable[..., Any]:
         """A function of (dy, dx), by name or reference."""
         return self._known(node, DISTANCES, "distance function", 0, 0)
 
-    def reduction(self, node: Node) -> Callable[..., Any]:
+    def reduction(self, node: YamlNode) -> Callable[..., Any]:
         """A function of several numbers, by name or reference."""
         return self._known(node, REDUCTIONS, "reduction", ())
 
-    def parameter(self, node: Node) -> Callable[..., Any]:
+    def parameter(self, node: YamlNode) -> Callable[..., Any]:
         """A function for a system that an author wrote, by name or reference."""
         return self._known(node, {**DISTANCES, **REDUCTIONS}, "function")
 
     def _known(
-        self, node: Node, known: Mapping[str, Callable[..., Any]], what: str, *example: Any
+        self, node: YamlNode, known: Mapping[str, Callable[..., Any]], what: str, *example: Any
     ) -> Callable[..., Any]:
         where, colon, _ = word(node).rpartition(":")
         if node.text in known or not colon or where in ("builtins", "math"):
             return list(known.values())[one_of(node, known, what)]
         return self.function(node, *example)
 
-    def system(self, node: Node, phase: Phase, *, processors: bool = False) -> System:
+    def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
         """The system of a name, which must be of a phase.
 
         Args:
@@ -207,10 +207,10 @@ class Names:
         if name == _DRAWN.name:
             raise Wrong(node, f"{name} draws what stands under `map`; write that key instead")
         places = [other for other, registry in REGISTRIES.items() if name in registry]
-        fault = f"{name!r} is a {called(places[0])}" if places else f"no {called(phase)} {name!r}"
+        fault = f"{name!r} is a {places[0].label}" if places else f"no {phase.label} {name!r}"
         raise Wrong(node, f"{fault}{instead(name, known)}")
 
-    def _own_system(self, node: Node, phase: Phase, processors: bool) -> System:
+    def _own_system(self, node: YamlNode, phase: Phase, processors: bool) -> System:
         thing = self._found(node)
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
             if not processors or phase not in _PROCESSORS:
@@ -223,7 +223,7 @@ class Names:
             if not self._is_own(thing):
                 raise self._foreign(node, thing)
             try:
-                return rules.processor_system(thing, phase)
+                return rule_files.processor_system(thing, phase)
             except TypeError as error:
                 raise Wrong(node, str(error)) from None
         system = system_of(thing)
@@ -234,7 +234,7 @@ class Names:
             raise Wrong(node, f"{node.text} is a {found} system, but listed for {phase.name}")
         return system
 
-    def _function_of_states(self, node: Node, thing: Any, phase: Phase) -> System:
+    def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
         if callable(thing) and not self._is_own(thing) and not _is_registered(thing, phase):
             raise self._foreign(node, thing)
         try:
@@ -246,7 +246,7 @@ class Names:
                 f"states: {error}",
             ) from None
 
-    def sight(self, node: Node) -> Phase:
+    def sight(self, node: YamlNode) -> Phase:
         """Whether a name stands for a visibility function or for an observation function."""
         if ":" not in word(node):
             both = OBSERVATION, VISIBILITY
@@ -273,7 +273,7 @@ class Names:
             *(module.__name__ for module in self.modules.values()),
         }
 
-    def object_type(self, node: Node) -> int:
+    def object_type(self, node: YamlNode) -> int:
         """The index of a type; `./things.py:Coin` imports that file first."""
         where, name = self._split(node) if ":" in word(node) else ("", node.text)
         # a type of another scenario's file would be known only if that was loaded before
@@ -292,12 +292,7 @@ class Names:
         return types[name]
 
 
-def called(phase: Phase) -> str:
-    """What messages call a system of a phase."""
-    return f"{phase.name.lower()} function"
-
-
-def _texts(node: Node) -> Iterator[str]:
+def _texts(node: YamlNode) -> Iterator[str]:
     if isinstance(node.value, dict | list):
         below = node.value.values() if isinstance(node.value, dict) else node.value
         for each in below:

@@ -1,4 +1,4 @@
-"""What a scenario's top-level keys mean."""
+"""Reads the top-level keys of scenarios of grids."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.document import Document
 from gv_engine.reading.map import Legend, read_legend, read_map
 from gv_engine.reading.names import Names
-from gv_engine.reading.rules import sources
+from gv_engine.reading.rule_files import sources
 from gv_engine.reading.values import (
-    Node,
     Problems,
     Wrong,
+    YamlNode,
     check_keys,
     distinct,
     instead,
@@ -94,7 +94,7 @@ class _Reader:
         self.problems = document.problems or Problems(document.label)
         self.names = Names(document.folder, document.trust)
         self.read = Calls(self.problems, self.names)
-        self.entries: dict[str, Node] = {}
+        self.entries: dict[str, YamlNode] = {}
 
     def fields(self) -> dict[str, Any]:
         if self.document.family != "grid":
@@ -148,28 +148,28 @@ class _Reader:
         self.problems.raise_if_any()
         return fields
 
-    def key(self, key: str, read: Callable[[Node], _T], default: _D) -> _T | _D:
+    def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
         """What a top-level key says; the default without it, or if it is wrong."""
         if key in self.entries:
             with self.problems.collect():
                 return read(self.entries[key])
         return default
 
-    def missing(self, key: str) -> Node:
+    def missing(self, key: str) -> YamlNode:
         """Where a message about a key that is not there points to."""
-        return Node(None, key, self.root.line)
+        return YamlNode(None, key, self.root.line)
 
-    def limit(self, node: Node) -> int | None:
+    def limit(self, node: YamlNode) -> int | None:
         return None if node.value is None else integer(node, 1, 2**31 - 1)
 
-    def actions(self, node: Node) -> tuple[int, ...]:
+    def actions(self, node: YamlNode) -> tuple[int, ...]:
         return distinct(self.problems, node, lambda item: one_of(item, ACTIONS, "action"))
 
     def space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The types and colours of a space, in order of index; given are its defaults."""
-        entries: dict[str, Node] = {}
+        entries: dict[str, YamlNode] = {}
         entries = self.key(
             key, lambda node: check_keys(self.problems, node, ("objects", "colors")), entries
         )
@@ -178,7 +178,7 @@ class _Reader:
         return objects, tuple(sorted({NONE, *colors}))
 
     def listed(
-        self, node: Node | None, read: Callable[[Node], int], default: tuple[int, ...]
+        self, node: YamlNode | None, read: Callable[[YamlNode], int], default: tuple[int, ...]
     ) -> tuple[int, ...]:
         """What a list says; the default if it is wrong, lest all it lacks seems wrong too."""
         before = len(self.problems)
@@ -188,22 +188,22 @@ class _Reader:
                 return found if len(self.problems) == before else default
         return default
 
-    def grid_object(self, node: Node) -> int:
+    def grid_object(self, node: YamlNode) -> int:
         index = self.names.object_type(node)
         if not OBJECT_TYPES[index].in_grid:
             raise Wrong(node, f"{node.text} belongs to every space by itself; leave it out")
         return index
 
-    def list_of(self, phase: Phase) -> Callable[[Node], tuple[Call, ...]]:
+    def list_of(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
         return lambda node: self.read.calls(node, phase, processors=True)
 
-    def terminating(self, node: Node) -> tuple[Call, ...]:
+    def terminating(self, node: YamlNode) -> tuple[Call, ...]:
         return (self.test(node, processors=True),)
 
-    def success(self, node: Node) -> tuple[Call, ...]:
+    def success(self, node: YamlNode) -> tuple[Call, ...]:
         return (self.test(node, processors=False),)
 
-    def test(self, node: Node, *, processors: bool) -> Call:
+    def test(self, node: YamlNode, *, processors: bool) -> Call:
         """One function of TERMINATING."""
         if isinstance(node.value, list):
             raise Wrong(
@@ -213,7 +213,7 @@ class _Reader:
             )
         return self.read.call(node, TERMINATING, processors=processors)
 
-    def observation(self, node: Node) -> tuple[Call, ...]:
+    def observation(self, node: YamlNode) -> tuple[Call, ...]:
         entries = mapping(node)
         if "area" in entries:
             with self.problems.collect():

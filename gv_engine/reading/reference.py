@@ -1,4 +1,4 @@
-"""What a file says of the scenario that it belongs to, so that it is found again."""
+"""References: what replays and other files say of their scenario, to find it again."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, Unpack
 from gv_engine.language.errors import ScenarioError, shortened
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.families import AnyScenario
-from gv_engine.reading.loading import built_in, read_scenario
+from gv_engine.reading.loading import built_in_levels, read_scenario
 from gv_engine.reading.trust import Consent, Trust
 
 
 def reference_to(scenario: AnyScenario) -> dict[str, Any]:
-    """What finds a scenario again, as plain values.
+    """The reference to a scenario, as plain values.
 
     Returns:
         `family` and `name`; `source`, a built-in name, the file, or the content if there is none;
         `folder`, where the rule files of the content are; `changes`, what was changed in it;
-        `digest`, that of its `Identity`.
+        `digest`, that of its `ScenarioIdentity`.
     """
     return {
         "family": scenario.family,
@@ -37,7 +37,7 @@ def _source(scenario: AnyScenario) -> Any:
     level = scenario.document.level
     if level is None:
         return scenario.document.root.plain
-    return next((name for name, own in built_in().items() if own == level), str(level))
+    return next((name for name, own in built_in_levels().items() if own == level), str(level))
 
 
 def found_again(
@@ -76,7 +76,7 @@ def found_again(
 
 
 def checked(known: Any) -> dict[str, Any]:
-    """What `reference_to` told, after it has been in a file.
+    """A reference made by `reference_to`, read back from a file.
 
     Raises:
         ValueError: it is something else.

@@ -27,11 +27,11 @@ from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import FAMILIES
-from gv_engine.reading.identity import Identity, watched
+from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.library import find
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.reader import read_document
-from gv_engine.reading.rules import SourceFile
+from gv_engine.reading.rule_files import SourceFile
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.upstairs import episode_of, grid_world_of
 from gv_engine.worlds.layout import Layout
@@ -147,7 +147,7 @@ class Scenario:
 
     @property
     def success(self) -> Call | None:
-        """What is true where an episode ends well; None if the scenario does not say.
+        """The test for an end that is a success; None if the scenario has none.
 
         A mixture has none of its own: ask its `members`.
         """
@@ -160,7 +160,7 @@ class Scenario:
 
     @cached_property
     def _ends(self) -> tuple[tuple[Call, ...], ...]:
-        """What `ended_by` counts, from 1 on: the terminating function and all nested in it."""
+        """The terminating function and all nested in it, as `ended_by` counts them, from 1 on."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
 
     def ending(self, w: Any) -> str:
@@ -222,10 +222,12 @@ class Scenario:
         return episode_of(self)
 
     @cached_property
-    def identity(self) -> Identity:
-        """What replays keep of it; equal for equal content, wherever the files are."""
+    def identity(self) -> ScenarioIdentity:
+        """Its identity, kept in replays; equal for equal content, wherever the files are."""
         members = [member.identity.digest for member in self.mixture]
-        return Identity.of("grid", self.name, self.document, self.changes, self.code, members)
+        return ScenarioIdentity.of(
+            "grid", self.name, self.document, self.changes, self.code, members
+        )
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""

@@ -38,7 +38,7 @@ def _char(kind: int, state: int) -> str:
     return _OBJECT.get((kind, state), OBJECT_TYPES[kind].name[0].upper())
 
 
-def describe(frame: Frame) -> str:
+def grid_text(frame: Frame) -> str:
     """State and observation side by side, and a line with what happened."""
     left = board(frame.grid, frame.agent).split("\n")
     right = board(frame.observation, (*frame.observer, 0)).split("\n")
@@ -56,10 +56,10 @@ def describe(frame: Frame) -> str:
     return "\n".join([*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line])
 
 
-def words(kind: int, state: int, color: int) -> str:
+def object_words(kind: int, state: int, color: int) -> str:
     """What people call an object.
 
-    >>> words(5, 2, 4)
+    >>> object_words(5, 2, 4)
     'locked yellow door'
     """
     shown = OBJECT_TYPES[kind]

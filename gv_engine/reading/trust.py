@@ -14,14 +14,14 @@ from typing import Any, TypedDict, cast
 
 from gv_engine.reading.resources import SCENARIOS
 
-GROUP = "gv_engine.reading.rules"
+GROUP = "gv_engine.rules"
 """Entry points by which installed packages declare modules that scenarios may name."""
 
 _ENGINE = ("components", "systems")
 
 
 class Consent(TypedDict, total=False):
-    """What whoever loads a scenario may say about its Python; see `Trust`."""
+    """Options about a scenario's Python, for whoever loads it; see `Trust`."""
 
     trust: bool
     allow_modules: Iterable[str]
@@ -30,7 +30,7 @@ class Consent(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Trust:
-    """What whoever loads a scenario has consented to.
+    """Consent to a scenario's Python, by whoever loads it.
 
     Attributes:
         trust: scenarios that a file merely refers to may run the Python of their folders too.
@@ -48,7 +48,7 @@ class Trust:
     def given(
         cls, *, trust: bool = False, allow_modules: Iterable[str] = (), code: bool = True
     ) -> Trust:
-        """What somebody says who names a scenario.
+        """The trust of somebody who names a scenario.
 
         Raises:
             ValueError: `allow_modules` is a text, whose letters are no modules, or holds something
@@ -103,7 +103,7 @@ NAMED = Trust()
 
 
 def taken(options: dict[str, Any]) -> Consent:
-    """What options say about Python, taken out of them."""
+    """The options about Python, taken out of others."""
     given = {key: options.pop(key) for key in Consent.__annotations__ if key in options}
     return cast(Consent, given)
 

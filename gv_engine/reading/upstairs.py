@@ -1,4 +1,4 @@
-"""What the reader calls in rooms above it; each is imported when it is called."""
+"""Functions of rooms above that scenarios call; each is imported when it is called."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def episode_of(scenario: Scenario) -> GridEpisode:
-    """Something to play a grid in."""
+    """A `GridEpisode` of a scenario, not reset yet."""
     made: GridEpisode = resolve_name("gv_engine.families.grid.episode:GridEpisode")(scenario)
     return made
 

@@ -23,11 +23,11 @@ _WIDEST_VIEW = 129
 _MOST_PROBLEMS = 200
 """With so many, the reading of a scenario ends."""
 
-Value: TypeAlias = "dict[str, Node] | list[Node] | str | bool | int | float | None"
+Value: TypeAlias = "dict[str, YamlNode] | list[YamlNode] | str | bool | int | float | None"
 
 
 @dataclass(frozen=True)
-class Node:
+class YamlNode:
     """A value in a scenario and where it stands.
 
     Attributes:
@@ -71,7 +71,7 @@ class Node:
 class Wrong(Exception):
     """One problem; an empty message stands for one that has been reported before."""
 
-    def __init__(self, node: Node, message: str) -> None:
+    def __init__(self, node: YamlNode, message: str) -> None:
         super().__init__(message)
         self.node = node
         self.message = message
@@ -89,7 +89,7 @@ class Problems:
         self._found: list[tuple[int, str]] = []
         self._error = ScenarioError
 
-    def add(self, node: Node, message: str) -> None:
+    def add(self, node: YamlNode, message: str) -> None:
         """Note a problem.
 
         Raises:
@@ -123,7 +123,7 @@ class Problems:
             raise self._error(text for _, text in sorted(self._found, key=lambda found: found[0]))
 
 
-def located(label: str, node: Node, message: str) -> str:
+def located(label: str, node: YamlNode, message: str) -> str:
     """`file:line: key.path: message`."""
     place = label if node.line is None else f"{label}:{node.line}"
     said = ": ".join(" ".join(part.split()) for part in (place, node.path, message) if part)
@@ -139,35 +139,35 @@ def instead(found: str, allowed: Iterable[str], which: str = "allowed") -> str:
     return f" {hint}" if hint.startswith("(") else f"; {hint}"
 
 
-def mapping(node: Node) -> dict[str, Node]:
+def mapping(node: YamlNode) -> dict[str, YamlNode]:
     """The entries of a mapping."""
     if not isinstance(node.value, dict):
         raise Wrong(node, f"found {node.found}, expected a mapping of names to values")
     return node.value
 
 
-def items(node: Node) -> list[Node]:
+def items(node: YamlNode) -> list[YamlNode]:
     """The items of a list."""
     if not isinstance(node.value, list):
         raise Wrong(node, f"found {node.found}, expected a list")
     return node.value
 
 
-def words(node: Node) -> str:
+def words(node: YamlNode) -> str:
     """A text, as written, maybe empty."""
     if isinstance(node.value, dict | list):
         raise Wrong(node, f"found {node.found}, expected a text")
     return node.text.strip()
 
 
-def word(node: Node) -> str:
+def word(node: YamlNode) -> str:
     """A name or other text, as written."""
     if isinstance(node.value, dict | list) or not node.text.strip():
         raise Wrong(node, f"found {node.found}, expected a text")
     return node.text
 
 
-def integer(node: Node, least: int, most: int) -> int:
+def integer(node: YamlNode, least: int, most: int) -> int:
     """A whole number within bounds."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
         raise Wrong(node, f"found {node.found}, expected a whole number")
@@ -176,7 +176,7 @@ def integer(node: Node, least: int, most: int) -> int:
     return node.value
 
 
-def number(node: Node) -> float:
+def number(node: YamlNode) -> float:
     """A finite number."""
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
         raise Wrong(node, f"found {node.found}, expected a number")
@@ -189,14 +189,14 @@ def number(node: Node) -> float:
     return value
 
 
-def truth(node: Node) -> bool:
+def truth(node: YamlNode) -> bool:
     """true or false."""
     if not isinstance(node.value, bool):
         raise Wrong(node, f"found {node.found}, expected true or false")
     return node.value
 
 
-def one_of(node: Node, names: Iterable[str], what: str) -> int:
+def one_of(node: YamlNode, names: Iterable[str], what: str) -> int:
     """The position of a name in a list of names."""
     known = list(names)
     name = word(node)
@@ -205,7 +205,7 @@ def one_of(node: Node, names: Iterable[str], what: str) -> int:
     return known.index(name)
 
 
-def check_keys(problems: Problems, node: Node, allowed: Iterable[str]) -> dict[str, Node]:
+def check_keys(problems: Problems, node: YamlNode, allowed: Iterable[str]) -> dict[str, YamlNode]:
     """The entries of a mapping; a problem for each that is not allowed."""
     known = list(allowed)
     entries = mapping(node)
@@ -218,18 +218,20 @@ def check_keys(problems: Problems, node: Node, allowed: Iterable[str]) -> dict[s
     return {key: value for key, value in entries.items() if key in known}
 
 
-def read_color(node: Node) -> int:
+def read_color(node: YamlNode) -> int:
     """The index of a colour."""
     return one_of(node, COLORS, "colour")
 
 
-def read_colors(problems: Problems, node: Node) -> tuple[int, ...]:
+def read_colors(problems: Problems, node: YamlNode) -> tuple[int, ...]:
     """Indices of colours, in order of index."""
     return tuple(sorted(distinct(problems, node, read_color)))
 
 
-def distinct(problems: Problems, node: Node, read: Callable[[Node], int]) -> tuple[int, ...]:
-    """What the items of a list stand for: at least one, and none twice."""
+def distinct(
+    problems: Problems, node: YamlNode, read: Callable[[YamlNode], int]
+) -> tuple[int, ...]:
+    """The items of a list, read one by one: at least one, and none twice."""
     found: list[int] = []
     for item in items(node):
         with problems.collect():
@@ -242,7 +244,7 @@ def distinct(problems: Problems, node: Node, read: Callable[[Node], int]) -> tup
     return tuple(found)
 
 
-def read_pair(node: Node) -> tuple[int, int]:
+def read_pair(node: YamlNode) -> tuple[int, int]:
     """(height, width), or rows and columns of rooms."""
     pair = items(node)
     if len(pair) != 2:
@@ -250,7 +252,7 @@ def read_pair(node: Node) -> tuple[int, int]:
     return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
 
 
-def read_area(node: Node) -> Area:
+def read_area(node: YamlNode) -> Area:
     """Inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
     ranges = items(node)
     if len(ranges) != 2 or any(len(items(limits)) != 2 for limits in ranges):
@@ -266,12 +268,12 @@ def read_area(node: Node) -> Area:
     return Area(*bounds)
 
 
-def read_integer(node: Node) -> int:
+def read_integer(node: YamlNode) -> int:
     """A whole number that columns can hold."""
     return integer(node, -(2**31), 2**31 - 1)
 
 
-def read_plain(node: Node) -> Any:
+def read_plain(node: YamlNode) -> Any:
     """A number, a truth value, or (nested) lists of them as tuples."""
     if isinstance(node.value, list):
         return tuple(read_plain(item) for item in node.value)

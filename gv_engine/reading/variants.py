@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 
-from gv_engine.reading.values import Node, Wrong, instead, mapping, word
+from gv_engine.reading.values import Wrong, YamlNode, instead, mapping, word
 
-KEY = "variants"
+VARIANTS = "variants"
 _NAME = re.compile(r"[\w.-]+")
-_BLOCK = re.compile(rf"^{KEY}:.*\n((?: .*\n)+)", re.MULTILINE)
+_BLOCK = re.compile(rf"^{VARIANTS}:.*\n((?: .*\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
 
 
@@ -26,24 +26,26 @@ def names_in(text: str) -> list[str]:
     return _ENTRY.findall(block[1]) if block else []
 
 
-def names_of(root: Node) -> tuple[str, ...]:
+def names_of(root: YamlNode) -> tuple[str, ...]:
     """Names of the variants of a scenario, in its order; mostly ().
 
     Raises:
         Wrong: they are no mapping, there are none in it, or a name is none.
     """
-    if KEY not in (entries := mapping(root)):
+    if VARIANTS not in (entries := mapping(root)):
         return ()
-    variants = mapping(entries[KEY])
+    variants = mapping(entries[VARIANTS])
     if not variants:
-        raise Wrong(entries[KEY], "found nothing, expected a mapping from names to what differs")
+        raise Wrong(
+            entries[VARIANTS], "found nothing, expected a mapping from names to what differs"
+        )
     for name, node in variants.items():
         if not _NAME.fullmatch(name):
             raise Wrong(node, f"found the name {name!r}, expected letters, digits, '-', '_', '.'")
     return tuple(variants)
 
 
-def chosen(root: Node, wanted: str) -> tuple[Node, tuple[str, ...], str]:
+def chosen(root: YamlNode, wanted: str) -> tuple[YamlNode, tuple[str, ...], str]:
     """A scenario with what one of its variants says and without the others, the names of all, and
     that of the chosen one.
 
@@ -60,21 +62,23 @@ def chosen(root: Node, wanted: str) -> tuple[Node, tuple[str, ...], str]:
     wanted = wanted or names[0]
     if wanted not in names:
         others = instead(wanted, names) or "; there are none in it"
-        raise Wrong(Node(None, line=root.line), f"no variant {wanted!r}{others}")
+        raise Wrong(YamlNode(None, line=root.line), f"no variant {wanted!r}{others}")
     entries = mapping(root).copy()
-    variant = mapping(entries.pop(KEY))[wanted]
+    variant = mapping(entries.pop(VARIANTS))[wanted]
     if "name" in entries:
         named = f"{word(entries['name'])}-{wanted}"
-        entries["name"] = Node(named, "name", entries["name"].line, named)
-    merged = _over(Node(entries, root.path, root.line), Node(mapping(variant), line=variant.line))
+        entries["name"] = YamlNode(named, "name", entries["name"].line, named)
+    merged = _over(
+        YamlNode(entries, root.path, root.line), YamlNode(mapping(variant), line=variant.line)
+    )
     return merged, names, wanted
 
 
-def _over(below: Node, above: Node) -> Node:
+def _over(below: YamlNode, above: YamlNode) -> YamlNode:
     """One value over another: mappings are merged, whatever else is replaced."""
     if not (isinstance(below.value, dict) and isinstance(above.value, dict)):
         return above
     merged = dict(below.value)
     for key, node in above.value.items():
         merged[key] = _over(below.value[key], node) if key in below.value else node
-    return Node(merged, below.path, below.line)
+    return YamlNode(merged, below.path, below.line)

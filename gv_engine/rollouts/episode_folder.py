@@ -40,7 +40,7 @@ from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.reading.array_files import ArrayError, read_head
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
-from gv_engine.rollouts.rollout import Episode, VectorWorlds, num_actions, recorded_spaces
+from gv_engine.rollouts.rollout import FinishedEpisode, VectorWorlds, num_actions, recorded_spaces
 
 _ABOUT = "rollout.json"
 _CHUNK = 2**14
@@ -128,7 +128,7 @@ class EpisodeFolder:
         self.episodes = self.steps = 0
         with self._writing():
             path.mkdir(exist_ok=True)
-        self._pending: list[Episode] = []
+        self._pending: list[FinishedEpisode] = []
         self._num_pending = 0
         scenario = env.scenario
         terms = (len(scenario.reward_names),)
@@ -162,7 +162,7 @@ class EpisodeFolder:
         with self._writing():
             self._tell(complete=False)
 
-    def append(self, episode: Episode) -> None:
+    def append(self, episode: FinishedEpisode) -> None:
         """Add an episode; from time to time they are written."""
         self._pending.append(episode)
         self._num_pending += episode.length
@@ -191,7 +191,7 @@ class EpisodeFolder:
         self.steps, self.episodes, self._pending, self._num_pending = steps, episodes, [], 0
         self._tell(complete=False)
 
-    def _write(self, episode: Episode, start: int, number: int) -> None:
+    def _write(self, episode: FinishedEpisode, start: int, number: int) -> None:
         kept = episode.steps
         assert kept is not None
         ends = np.arange(episode.length) == episode.length - 1
@@ -326,7 +326,7 @@ def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
 
 
 def _state(path: Path) -> str:
-    """What is to be said of a folder that is there, if it is an unfinished rollout."""
+    """The message about a folder that is there, if it is an unfinished rollout."""
     try:
         about = _about(path)
     except RolloutError:

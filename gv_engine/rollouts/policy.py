@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.environment import Observation
+from gv_engine.envs.representations import Arrays
 from gv_engine.language.errors import GVEngineError, nearest
-from gv_engine.reading import rules
+from gv_engine.reading import rule_files
 
 _BLOCK = 128  # draws are cheaper many at a time
 
@@ -26,7 +26,7 @@ class Policy(Protocol):
     def begin(self, world: int, rng: np.random.Generator) -> None:
         """An episode begins in a world; whatever is drawn for it comes from this generator."""
 
-    def act(self, observation: Observation, info: dict[str, Any]) -> NDArray[np.int64]:
+    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions for what `GridVectorEnv` has returned.
 
         Raises:
@@ -56,7 +56,7 @@ class Uniform:
         self._rngs[world] = rng
         self._next[world] = _BLOCK
 
-    def act(self, observation: Observation, info: dict[str, Any]) -> NDArray[np.int64]:
+    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions."""
         for world in np.flatnonzero(self._next == _BLOCK):
             self._draws[world] = self._rngs[world].random(_BLOCK)
@@ -94,7 +94,7 @@ class Own:
         """Hand out this generator from now on."""
         self._rngs[world] = rng
 
-    def act(self, observation: Observation, info: dict[str, Any]) -> NDArray[np.int64]:
+    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions.
 
         Raises:
@@ -137,11 +137,11 @@ def load_policy(name: str, num_envs: int, num_actions: int) -> Policy:
         known = (*BUILT_IN, "./file.py:function")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
     try:
-        module = rules.load(Path(where))
-    except rules.RuleFileError as error:
+        module = rule_files.load_rule_file(Path(where))
+    except rule_files.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)
     if not callable(function):
-        defined = nearest(attribute, rules.defined_in(module))
+        defined = nearest(attribute, rule_files.defined_in(module))
         raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
     return Own(function, num_envs, num_actions, name)

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from gv_engine.envs.environment import Observation
+from gv_engine.envs.representations import Arrays
 from gv_engine.reading.families import AnyScenario
 from gv_engine.rollouts.policy import Policy
 
@@ -23,7 +23,7 @@ _SHORT = 64
 
 
 class VectorWorlds(Protocol):
-    """What rollouts need of a vector environment, whatever the family of its worlds.
+    """A vector environment as rollouts need it, whatever the family of its worlds.
 
     Attributes:
         scenario: what is played.
@@ -48,15 +48,13 @@ class VectorWorlds(Protocol):
 
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]: ...
+    ) -> tuple[Arrays, dict[str, Any]]: ...
 
-    def step(
-        self, actions: NDArray[np.int64]
-    ) -> tuple[Observation, Any, Any, Any, dict[str, Any]]: ...
+    def step(self, actions: NDArray[np.int64]) -> tuple[Arrays, Any, Any, Any, dict[str, Any]]: ...
 
 
 class Steps(NamedTuple):
-    """What was seen, done and got, step by step."""
+    """Observations, actions and rewards, step by step."""
 
     seen: dict[str, NDArray[Any]]
     """(T, …) by name: before each action."""
@@ -69,7 +67,7 @@ class Steps(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Episode:
+class FinishedEpisode:
     """One episode of T steps.
 
     Attributes:
@@ -92,13 +90,13 @@ class Episode:
     terminated: bool
     truncated: bool
     success: bool | None
-    last: Observation
+    last: Arrays
     steps: Steps | None
 
 
 def rollout(
     env: VectorWorlds, policy: Policy, episodes: int, seed: int, keep: bool = False
-) -> Iterator[Episode]:
+) -> Iterator[FinishedEpisode]:
     """Play episodes, and yield them in order of their numbers.
 
     What is remembered does not grow with their number.
@@ -121,10 +119,10 @@ def rollout(
     length, total = np.zeros(n, np.int64), np.zeros(n)
     terms, gained = np.zeros((n, len(names))), np.zeros((n, len(names)))
     history = _History(env) if keep else None
-    waiting: dict[int, Episode] = {}  # for those before them to end
+    waiting: dict[int, FinishedEpisode] = {}  # for those before them to end
     expected = 0
 
-    def begin(which: NDArray[np.bool_]) -> tuple[Observation, dict[str, Any]]:
+    def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
         for i in np.flatnonzero(which).tolist():
             policy.begin(i, np.random.default_rng([seed, int(number[i])]))
         length[which] = total[which] = terms[which] = 0
@@ -148,7 +146,7 @@ def rollout(
         if not over.any():
             continue
         for i in np.flatnonzero(over & ~idle).tolist():
-            waiting[int(number[i])] = Episode(
+            waiting[int(number[i])] = FinishedEpisode(
                 number=int(number[i]),
                 seed=seed + int(number[i]),
                 member=int(info["member"][i]) if "member" in info else 0,
@@ -185,9 +183,7 @@ class _History:
         self._reward = np.zeros((n, _SHORT))
         self._terms = np.zeros((n, _SHORT, len(env.scenario.reward_names)))
 
-    def look(
-        self, step: NDArray[np.int64], observation: Observation, action: NDArray[np.int64]
-    ) -> None:
+    def look(self, step: NDArray[np.int64], observation: Arrays, action: NDArray[np.int64]) -> None:
         if step.max() >= self._action.shape[1]:
             self._seen = {name: _longer(array) for name, array in self._seen.items()}
             self._action, self._reward = _longer(self._action), _longer(self._reward)
@@ -218,7 +214,7 @@ def _longer(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def num_actions(env: VectorWorlds) -> int:
-    """How many actions there are in a world."""
+    """Number of actions in a world."""
     space = env.single_action_space
     assert isinstance(space, spaces.Discrete)
     return int(space.n)

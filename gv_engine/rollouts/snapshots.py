@@ -132,7 +132,7 @@ def _of_rows(scenario: AnyScenario) -> Scenario:
 
 
 def _known(file: Archive) -> dict[str, Any]:
-    """What `reference_to` told, and `save` wrote.
+    """The reference that `save` wrote.
 
     Raises:
         ArrayError: it is something else.

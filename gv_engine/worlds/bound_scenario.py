@@ -77,7 +77,7 @@ _PROCESSORS = {REWARD: RewardProcessor, TERMINATING: TerminatingProcessor}
 def processor(
     world: Any, call: Call, phase: Phase, kinds: Mapping[Phase, type[SystemProcessor]] = _PROCESSORS
 ) -> Any:
-    """What runs a call for esper: a `SystemProcessor` of the kind for its phase, or an author's."""
+    """The processor of a call: a `SystemProcessor` of the kind for its phase, or an author's."""
     function: Any = call.system.function
     if not call.system.is_processor:
         base = kinds.get(phase, SystemProcessor)

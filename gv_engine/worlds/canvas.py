@@ -1,4 +1,4 @@
-"""What rendering systems draw on."""
+"""The canvas that rendering systems draw on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Canvas:
-    """Where a picture goes, and what it needs beyond the world itself.
+    """Takes a picture, and has what it needs beyond the world itself.
 
     Attributes:
         show: takes the finished frame: a window, an array, a text.

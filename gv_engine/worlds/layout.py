@@ -38,7 +38,7 @@ Prefab = tuple[tuple[type, tuple[float, ...]], ...]
 
 
 def prefab(kind: ObjectType) -> Prefab:
-    """What a new object of the type starts with: its type, no place yet, and its own parts."""
+    """Components of a new object of the type: its type, no place yet, and its own parts."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
 

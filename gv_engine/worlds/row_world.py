@@ -21,7 +21,7 @@ from gv_engine.worlds.layout import Layout
 
 
 class RowWorld:
-    """What rendering systems read of a `World`: its values, columns, `cells` and `appearance`.
+    """A row as rendering systems read a `World`: its values, columns, `cells` and `appearance`.
 
     Args:
         layout: of the row.

@@ -48,7 +48,7 @@ class Simulation:
 
     @property
     def member(self) -> Scenario:
-        """What the world plays: the scenario, or that of a mixture which the reset drew."""
+        """The scenario that the world plays; of a mixture, the member which the reset drew."""
         return self._playing.scenario
 
     @property

@@ -50,7 +50,7 @@ class Values(list[Any]):
             raise OutOfBoundsError(i, 0, len(self)) from None
 
 
-class Column:
+class ObjectColumn:
     """One field of one component over all entities: `w.position.y`."""
 
     __slots__ = ("_cast", "_field", "_rows")
@@ -73,7 +73,7 @@ class Column:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
 
-class Presence:
+class ObjectPresence:
     """Which entities have the component: `w.door.has`, only to be read."""
 
     __slots__ = ("_columns",)
@@ -102,10 +102,10 @@ class ComponentColumns:
         self.cls = cls
         self.absent = _absent(cls)
         self.rows: list[Any] = [self.absent] * capacity
-        self.has = Presence(self)
+        self.has = ObjectPresence(self)
         for field in fields_of(cls):
             kind = float if isinstance(field.dtype, np.dtype) and field.dtype.kind == "f" else int
-            setattr(self, field.name, Column(self.rows, field.name, kind))
+            setattr(self, field.name, ObjectColumn(self.rows, field.name, kind))
 
     def __getitem__(self, field: str) -> Any:
         return getattr(self, field)
@@ -153,7 +153,7 @@ class ObjectWorld(World):
         self._by_class = {columns.cls: columns for columns in self._columns}
         for columns in self._columns:
             setattr(self, column_name(columns.cls), columns)
-        self._state_columns: list[Column | None] = [None] * layout.kinds
+        self._state_columns: list[ObjectColumn | None] = [None] * layout.kinds
         for kind in layout.types:
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]

@@ -18,7 +18,7 @@ from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
 from gv_engine.batches.compiled.batch import CompiledBatch
 from gv_engine.batches.compiled.compiler import compile_function
 from gv_engine.batches.worlds import Worlds, make_batch
-from gv_engine.checking.lockstep import examine
+from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.families.grid import hooks as grid_family
 from gv_engine.playing.game import Game
 from tests.worlds.test_worlds import assert_same_rows
@@ -305,7 +305,7 @@ def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
 
 
 def test_what_counts_from_the_end_is_allowed(folder):
-    report = examine(level(folder, stray={"how": 32}), episodes=4)
+    report = play_in_lockstep(level(folder, stray={"how": 32}), episodes=4)
     assert report.fault == ""
     assert report.steps > 50
 

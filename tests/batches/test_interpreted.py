@@ -84,7 +84,7 @@ def test_from_anywhere_it_is_the_view_of_the_object_world(visible, by_bits, area
             grid, item = np.full(shape, 9, np.uint8), np.full(3, 9, np.uint8)
             sight.look(row, AGENT, view)
             played.visibility.system.function(row, AGENT, view)
-            sight.show(row, AGENT, view, grid, item)
+            sight.write_view(row, AGENT, view, grid, item)
             expected, held = np.zeros(shape, np.uint8), np.zeros(3, np.uint8)
             simulation.observe(expected, held)
             np.testing.assert_array_equal(grid, expected)

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.batches.compiled import reach
-from gv_engine.checking.lockstep import examine
+from gv_engine.batches.compiled import program_functions
+from gv_engine.checking.lockstep import play_in_lockstep
 
 pytestmark = pytest.mark.compiled
 
@@ -66,7 +66,7 @@ def load(tmp_path_factory):
 
 def test_components_come_and_go_alike_in_both_worlds(load):
     rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
-    report = examine(load(*rules), episodes=20)
+    report = play_in_lockstep(load(*rules), episodes=20)
     assert report.fault == ""
     assert report.steps > 100
 
@@ -175,7 +175,7 @@ def rule(w):
 def digest_of(code):
     names = {"__name__": "rules"}
     exec(code, names)
-    return reach.digest([names["rule"]])
+    return program_functions.program_digest([names["rule"]])
 
 
 def test_a_digest_changes_with_all_that_a_rule_is_made_of():
@@ -183,7 +183,9 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
     changes = [("STEP = 3", "STEP = 4"), ("by=2", "by=3"), ("* by", "+ by"), ("r(w)", "r(w, 3)")]
     digests = {digest_of(RULE.replace(*change)) for change in changes}
     assert len({digest_of(RULE), *digests}) == 1 + len(changes)
-    assert reach.digest([], "1.0") != reach.digest([], "1.1")
+    assert program_functions.program_digest([], "1.0") != program_functions.program_digest(
+        [], "1.1"
+    )
 
 
 TINY = """

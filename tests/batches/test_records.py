@@ -64,13 +64,13 @@ PLAY = """
 import sys
 sys.path.insert(0, "")
 from gv_engine import Scenario
-from gv_engine.checking.lockstep import examine
+from gv_engine.checking.lockstep import play_in_lockstep
 from tests.batches.test_programs import BASE
 
 def play(**changes):
     rules = ["move_agent", "turn_agent", "pickndrop"]
     level = Scenario.load({**BASE, "transition_functions": rules, **changes})
-    assert examine(level, episodes=2).fault == ""
+    assert play_in_lockstep(level, episodes=2).fault == ""
 
 """
 AFTER = {

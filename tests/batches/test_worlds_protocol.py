@@ -9,7 +9,7 @@ from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.batches.autoreset import KEEP, begins, begins_at_once
-from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.batches.worlds import BACKENDS, Worlds
 from gv_engine.worlds.rng import generator_to_row
 from gv_engine.worlds.simulation import Simulation
@@ -23,7 +23,7 @@ class RowBatch(Worlds):
 
     def __init__(self, scenario, num_worlds, num_threads=1, masks=True, checked=False):
         self.scenario, self.masks = scenario, masks
-        self.outputs = Outputs.of(scenario, num_worlds)
+        self.outputs = StepArrays.of(scenario, num_worlds)
         self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
         self.simulation = Simulation(scenario)
 

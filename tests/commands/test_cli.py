@@ -14,7 +14,7 @@ import pytest
 from gv_engine import GridVectorEnv, __version__
 from gv_engine.batches.compiled.compiler import Program
 from gv_engine.commands import COMMANDS, bench, main
-from gv_engine.reading.families import names
+from gv_engine.reading.families import built_in_names
 from gv_engine.reading.files import replacing
 from gv_engine.reading.library import gym_id
 from gv_engine.rollouts import episode_folder
@@ -195,7 +195,7 @@ def test_imports_stay_where_they_are_needed():
 def test_list(capsys: pytest.CaptureFixture[str]):
     assert main(["list"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [row[:2] for row in rows] == [[name, gym_id(name)] for name in names()]
+    assert [row[:2] for row in rows] == [[name, gym_id(name)] for name in built_in_names()]
     assert ["keydoor-9x9", "9×9"] in [[row[0], row[2]] for row in rows]
     assert all(len(row) == 4 and row[3] for row in rows)
 

@@ -26,14 +26,14 @@ from gv_engine import (
 )
 from gv_engine.batches.compiled import compiler, step
 from gv_engine.families.grid.hooks import examine
-from gv_engine.reading.library import gym_id, names
+from gv_engine.reading.library import grid_names, gym_id
 from tests.boards import RULES, distances, scenario
 from tests.comparing import same
 from tests.strategies import MEADOW
 
 # Gymnasium finds a space odd in which all states are 0, as those of walls, floors and exits are
 
-IDS = [gym_id(name) for name in names()]
+IDS = [gym_id(name) for name in grid_names()]
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 
 
@@ -291,7 +291,7 @@ broken.__module__ = "gv_engine.batches.compiled.sight"
 @pytest.mark.compiled
 @pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
-    monkeypatch.setattr(step, "show", broken)
+    monkeypatch.setattr(step, "write_view", broken)
     with pytest.raises(DoesNotCompileError, match=r"asks for 'nothing'; .*fault of the engine"):
         make(Scenario.load("empty-4x4"))
 

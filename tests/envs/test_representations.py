@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import BOX, DOOR, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.envs.representations import NAMES, Representation
+from gv_engine.envs.representations import REPRESENTATIONS, Representation
 from gv_engine.envs.spaces import observation_space
 
 SPACE = {"objects": [FLOOR, WALL, DOOR, KEY], "colors": [4], "shape": (3, 5)}
@@ -66,7 +66,7 @@ def test_a_larger_dtype_where_numbers_need_it(monkeypatch):
     assert found.codes(cells((229, 0, 4))).tolist() == [[229, 230, 229 + 40 + 4 + 2]]
 
 
-@pytest.mark.parametrize("name", NAMES[1:])
+@pytest.mark.parametrize("name", REPRESENTATIONS[1:])
 @pytest.mark.parametrize(
     ("unlisted", "message"),
     [((4, 0, 0), "type 4 is shown"), ((FLOOR, 0, 2), "colour 2 is shown")],
@@ -82,7 +82,7 @@ def test_a_wrong_name():
 
 
 def test_a_state_with_box_cannot_be_represented():
-    for name in NAMES:
+    for name in REPRESENTATIONS:
         with pytest.raises(ValueError, match="state with Box cannot be represented"):
             of(name, is_state=True, objects=[FLOOR, BOX])
         of(name, objects=[FLOOR, BOX])
@@ -102,7 +102,7 @@ class Shown:
         return {"grid": grid, "agent": np.array(self.agent), "item": cells(0, 0, 0)}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPRESENTATIONS)
 def test_states_know_where_the_agent_is(name):
     found = of(name, is_state=True)
     arrays = found.convert(Shown((2, 1, 3)))
@@ -131,7 +131,7 @@ def test_many_at_once():
 # ---- environments ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPRESENTATIONS)
 @pytest.mark.parametrize("scenario", [LEVEL, "memory-5x5", "dynamic-obstacles-5x5"])
 def test_gymnasiums_own_check(name, scenario):
     env = GridEnv(scenario, world="object", observation_representation=name)
@@ -140,7 +140,7 @@ def test_gymnasiums_own_check(name, scenario):
 
 
 @pytest.mark.parametrize("world", ["object", "compiled"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPRESENTATIONS)
 def test_environments_show_the_codes_of_what_the_default_shows(name, world):
     same = {"world": world, "max_steps": 7, "autoreset_mode": AutoresetMode.SAME_STEP}
     plain = GridVectorEnv(LEVEL, 3, **same)
@@ -163,7 +163,7 @@ def test_environments_show_the_codes_of_what_the_default_shows(name, world):
         assert other in envs.single_observation_space
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPRESENTATIONS)
 def test_vectors_write_into_the_same_arrays(name):
     envs = GridVectorEnv(LEVEL, 2, world="object", observation_representation=name)
     first, _ = envs.reset(seed=0)

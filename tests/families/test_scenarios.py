@@ -11,7 +11,7 @@ import pytest
 
 from gv_engine import GridEnv
 from gv_engine.checking.invariants import fault_of_row
-from gv_engine.reading.library import names
+from gv_engine.reading.library import grid_names
 from tests.comparing import same
 
 FAMILIES = [
@@ -39,7 +39,7 @@ def played(env, seed, steps):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", grid_names())
 def test_a_random_player_meets_nothing_unlisted(name):
     env = GridEnv(name, world="object", max_steps=40)
     for shown in played(env, 3, 200):
@@ -57,9 +57,9 @@ def test_objects_and_compiled_play_the_same(name):
 TRACE = """
 import hashlib
 from gv_engine import GridEnv
-from gv_engine.reading.library import names
+from gv_engine.reading.library import grid_names
 from tests.families.test_scenarios import played
-for name in names():
+for name in grid_names():
     digest = hashlib.sha256()
     for observation, *rest in played(GridEnv(name, world="object"), 7, 60):
         digest.update(observation["grid"].tobytes() + observation["item"].tobytes())
@@ -81,4 +81,4 @@ def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
         for hash_seed in ("1", "2")
     ]
     assert said[0] == said[1]
-    assert [line.split()[0] for line in said[0].splitlines()] == names()
+    assert [line.split()[0] for line in said[0].splitlines()] == grid_names()

@@ -15,7 +15,7 @@ from gv_engine.frontend.controls import folders
 from gv_engine.frontend.controls.bindings import Bindings, keys_file
 from gv_engine.frontend.controls.settings import Settings, settings_file
 from gv_engine.frontend.controls.unfinished import unfinished_file
-from gv_engine.frontend.drawing.hud import arrange
+from gv_engine.frontend.drawing.hud import place_parts
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, line_height, wrap
 from gv_engine.frontend.window import sounds
@@ -31,7 +31,7 @@ from gv_engine.frontend.window.screens.settings import SettingsScreen
 from gv_engine.frontend.window.screens.start import StartScreen
 from gv_engine.frontend.window.viewer import _fitting
 from gv_engine.playing.replay import Replay, ReplayError
-from gv_engine.reading.families import names
+from gv_engine.reading.families import built_in_names
 from tests.desk import Desk, home
 
 pytestmark = pytest.mark.window
@@ -88,7 +88,7 @@ def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
     desk.app.push(start)
     empty = desk.look().copy()
     cards = [card for _, cards in start.sections() for card in cards]
-    assert sorted(card.title for card in cards) == sorted(names())
+    assert sorted(card.title for card in cards) == sorted(built_in_names())
     while start.tick(0) is not None:
         pass
     assert all(card.text and not card.wrong for card in cards)
@@ -116,14 +116,14 @@ def test_arrows_walk_over_all_cards(desk: Desk):
     desk.app.push(start)
     desk.look()
     seen = {start._chosen}
-    for key in ["Right"] * len(names()):
+    for key in ["Right"] * len(built_in_names()):
         desk.press(key)
         seen.add(start._chosen)
-    assert seen == set(range(len(names())))
+    assert seen == set(range(len(built_in_names())))
     desk.press("Home", "Down", "Up")
     assert start._chosen == 0
     desk.press("End")
-    assert start._chosen == len(names()) - 1
+    assert start._chosen == len(built_in_names()) - 1
 
 
 def test_what_was_played_comes_first(desk: Desk):
@@ -562,7 +562,7 @@ def test_large_letters_leave_room_for_what_is_needed(
     hints = " · ".join(screen._fitting_hints(Pen(surface, desk.app.theme, line), 2))
     for needed in ("turn left", "turn right", "Space", "P pick up", "Z undo", "H all keys"):
         assert needed in hints
-    panel = arrange(surface.get_rect(), line, False, 1, 2).panel
+    panel = place_parts(surface.get_rect(), line, False, 1, 2).panel
     assert panel.w > 24 * line  # steps, reward and return are beside the rules, whole
 
 
@@ -628,14 +628,14 @@ def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch
         heard.append(name)
         return ""
 
-    monkeypatch.setattr(sounds, "play", play)
+    monkeypatch.setattr(sounds, "play_sound", play)
     playing(desk, seed=3)
     desk.press("Left", "Right")
     assert not heard
     desk.app.settings.sound = True
     desk.press("Right", "Up")
     assert heard == ["step", "won"]
-    monkeypatch.setattr(sounds, "play", lambda name: "There is no sound: because")
+    monkeypatch.setattr(sounds, "play_sound", lambda name: "There is no sound: because")
     desk.press("R", "Right")
     assert not desk.app.settings.sound
     assert desk.app._note == "There is no sound: because"

@@ -11,7 +11,7 @@ from gv_engine.frontend.controls.bindings import (
     Bindings,
     BindingsError,
     as_toml,
-    called,
+    key_label,
 )
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.geometry import ACTIONS
@@ -94,7 +94,7 @@ def test_the_help_tells_what_the_bindings_are():
     told = dict(keys.help(("grid", "play")))
     assert told["Enter"] == "use what is ahead"
     assert "undo a step" not in told.values()
-    assert (called("Escape"), called("Shift+Equals"), called("Keypad +")) == (
+    assert (key_label("Escape"), key_label("Shift+Equals"), key_label("Keypad +")) == (
         "Esc",
         "Shift++",
         "Keypad +",

@@ -13,7 +13,7 @@ from gv_engine.families.grid.board import SMALLEST_AGENT, Board
 from gv_engine.families.grid.views import Views
 from gv_engine.frontend.controls.theme import DARK
 from gv_engine.frontend.drawing import lettering
-from gv_engine.frontend.drawing.hud import Layout, arrange
+from gv_engine.frontend.drawing.hud import ScreenParts, place_parts
 from gv_engine.frontend.drawing.onlooker import MIN_SIZE, Onlooker
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.widgets import line_height
@@ -179,8 +179,8 @@ def test_every_frame_is_drawn_at_every_size(size: tuple[int, int], grid: tuple[i
         assert picture(frame, size).shape == (size[1], size[0], 3)
 
 
-def parts(size: tuple[int, int]) -> Layout:
-    return arrange(pygame.Rect(0, 0, *size), line_height(size, 1), False, 0, 0)
+def parts(size: tuple[int, int]) -> ScreenParts:
+    return place_parts(pygame.Rect(0, 0, *size), line_height(size, 1), False, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +247,6 @@ def test_an_onlooker_draws_frame_after_frame():
 @pytest.mark.parametrize("width", [1, 7, 30, 200])
 def test_text_keeps_to_its_width(text: str, width: int):
     for line in (9, 11, 16, 40):
-        short = lettering.shortened(text, line, width)
+        short = lettering.fitted(text, line, width)
         assert lettering.font(line).size(short)[0] <= width or not short
         assert short == text or short.endswith("...") or not short

@@ -24,7 +24,7 @@ from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.bindings import as_toml as keys_as_toml
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
-from gv_engine.playing.catalogue import load as load_playable
+from gv_engine.playing.catalogue import load_playable as load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError, _sealed
 from gv_engine.reading.families import hooks_of

@@ -7,7 +7,7 @@ import pytest
 
 import gv_engine
 from gv_engine import GridEnv, RuleError, Scenario
-from gv_engine.checking.lockstep import examine
+from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import (
     Action,
@@ -32,7 +32,7 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.reading.library import names
+from gv_engine.reading.library import grid_names
 
 AREA = [[-3, 0], [-2, 2]]
 
@@ -133,7 +133,7 @@ def test_a_scenario_without_max_steps():
     assert env.observation_space.grid_shape == scenario.area.shape
 
 
-@pytest.mark.parametrize("name", [name for name in names() if not Scenario.load(name).mixture])
+@pytest.mark.parametrize("name", [name for name in grid_names() if not Scenario.load(name).mixture])
 def test_every_scenario_is_the_same_inside_and_outside(name):
     scenario = Scenario.load(name)
     inner, outer = scenario.inner_env(), GridEnv(scenario, world="object")
@@ -280,5 +280,5 @@ def test_what_equal_seeds_do_not_repeat_is_found(tmp_path, kind, name):
         "terminating_function": "reach_exit",
         kind: [f"./rules.py:{name}"],
     }
-    report = examine(Scenario.load(level, folder=tmp_path), compiled=False)
+    report = play_in_lockstep(Scenario.load(level, folder=tmp_path), compiled=False)
     assert "when the same seed is played a second time" in report.fault

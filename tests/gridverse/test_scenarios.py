@@ -251,9 +251,9 @@ def test_objects_that_the_state_space_does_not_list():
 
 
 def fault(scenario):
-    from gv_engine.checking.lockstep import examine
+    from gv_engine.checking.lockstep import play_in_lockstep
 
-    return examine(scenario, 1, compiled=False).fault
+    return play_in_lockstep(scenario, 1, compiled=False).fault
 
 
 # ---- promises ------------------------------------------------------------------------------------

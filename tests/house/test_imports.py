@@ -56,8 +56,8 @@ assert main(["play", "--terminal"]) == 1
 """
 LOADING = """
 import gv_engine
-from gv_engine.reading.library import names
-for name in names():
+from gv_engine.reading.library import grid_names
+for name in grid_names():
     gv_engine.Scenario.load(name)
 """
 

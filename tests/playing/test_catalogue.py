@@ -7,7 +7,7 @@ from pathlib import Path
 from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
 from gv_engine.playing import catalogue
-from gv_engine.reading.families import names
+from gv_engine.reading.families import built_in_names
 
 
 def test_the_example_in_its_docstring():
@@ -15,8 +15,8 @@ def test_the_example_in_its_docstring():
 
 
 def test_every_built_in_scenario_is_there_once_beside_its_family():
-    entries = catalogue.built_in()
-    assert sorted(entry.source for entry in entries) == sorted(names())
+    entries = catalogue.built_in_entries()
+    assert sorted(entry.source for entry in entries) == sorted(built_in_names())
     groups = [entry.group for entry in entries]
     assert [group for group, _ in itertools.groupby(groups)] == list(dict.fromkeys(groups))
     of = {entry.source: entry.group for entry in entries}
@@ -36,7 +36,7 @@ def test_scenarios_in_a_folder(tmp_path: Path):
 def test_scenarios_are_found_again(tmp_path: Path):
     write_starter(tmp_path / "cave")
     for source in ("empty-4x4", str(tmp_path / "cave" / "scenario.yaml")):
-        scenario = catalogue.load(source)
+        scenario = catalogue.load_playable(source)
         assert catalogue.source_of(scenario) == source
-        assert catalogue.load(catalogue.source_of(scenario)).name == scenario.name
+        assert catalogue.load_playable(catalogue.source_of(scenario)).name == scenario.name
     assert catalogue.source_of(Scenario.load("GV-Empty-4x4-v0")) == "empty-4x4"

@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from components.objects import BOX, KEY
 from gv_engine import VISIBILITY, Scenario, system
-from gv_engine.envs.representations import Representation
+from gv_engine.envs.representations import REPRESENTATIONS, Representation
 from gv_engine.families.grid.stage import GridStage
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.component import AGENT
 from gv_engine.language.system import REGISTRIES, marked
 from gv_engine.playing.game import Game
-from gv_engine.playing.inspection import REPRESENTATIONS, Entity, Inspection
-from gv_engine.reading.library import names
+from gv_engine.playing.inspection import Entity, Inspection
+from gv_engine.reading.library import grid_names
 from gv_engine.worlds.simulation import Simulation
 
 
@@ -182,7 +182,7 @@ def test_actions_are_those_that_would_do_something():
     assert list(inspection.actions())[:2] == ["MOVE_FORWARD", "MOVE_BACKWARD"]
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", grid_names())
 def test_every_cell_of_every_scenario_can_be_looked_at(name: str):
     inspection, simulation = a_look(name, seed=0)
     for y in range(simulation.world.height):

@@ -13,7 +13,7 @@ import pytest
 
 from gv_engine.commands import main
 from gv_engine.language.errors import GVEngineError, StoppedError
-from gv_engine.playing.catalogue import load
+from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.runaway import _ALARM, Guard, Runaway
 from tests import ROOT
@@ -93,7 +93,7 @@ LOOPS = {
 def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
     code = RULES.replace("    for_ever(w)\n", "    if w.action == TURN_LEFT: for_ever(w)\n")
     code = code.replace("while w.action == TURN_LEFT:\n        pass", LOOPS[loop])
-    game = Game(load(write(tmp_path, code)), seed=0)
+    game = Game(load_playable(write(tmp_path, code)), seed=0)
     game.step("MOVE_FORWARD")
     before, threads = game.row(), threading.active_count()
     with stop_at(), pytest.raises(StoppedError, match=r"crawl \(.*rules.py:\d+\) ran for"):
@@ -111,7 +111,7 @@ def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
 
 def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
     code = RULES.replace("while w.action == TURN_LEFT:\n        pass", "time.sleep(0.7)")
-    game = Game(load(write(tmp_path, code)), seed=0)
+    game = Game(load_playable(write(tmp_path, code)), seed=0)
     asked: list[Runaway] = []
 
     def asks(runaway: Runaway) -> bool:
@@ -129,7 +129,7 @@ def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
 
 @pytest.mark.slow
 def test_many_short_calls_are_no_long_one(tmp_path: Path):
-    game = Game(load(write(tmp_path, ENDS)), seed=0)
+    game = Game(load_playable(write(tmp_path, ENDS)), seed=0)
     with Guard(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
         end = time.monotonic() + 1.5
         while time.monotonic() < end:
@@ -138,7 +138,7 @@ def test_many_short_calls_are_no_long_one(tmp_path: Path):
 
 
 def test_what_is_no_rule_takes_its_time(tmp_path: Path):
-    game = Game(load(write(tmp_path, ENDS)), seed=0)
+    game = Game(load_playable(write(tmp_path, ENDS)), seed=0)
     with Guard(0.2, lambda runaway: pytest.fail("there is none"), ends=True):
         game.step("TURN_LEFT")
         time.sleep(0.7)
@@ -149,7 +149,7 @@ def test_who_debugs_a_rule_takes_their_time(tmp_path: Path):
         "while w.action == TURN_LEFT:\n        pass",
         "import sys\n    sys.settrace(lambda *_: None); time.sleep(0.6); sys.settrace(None)",
     )
-    game = Game(load(write(tmp_path, code)), seed=0)
+    game = Game(load_playable(write(tmp_path, code)), seed=0)
     with stop_at():
         game.step("TURN_LEFT")
     assert game.position == 1
@@ -195,12 +195,12 @@ def test_a_level_that_does_not_begin(tmp_path: Path, where: str):
     code, line = ELSEWHERE[where]
     cave = write(tmp_path, ENDS + code, changed(LEVEL, line))
     with stop_at(), pytest.raises(GVEngineError, match=r"\(.*rules.py:\d+\) ran for .* stopped"):
-        Game(load(cave), seed=0)
+        Game(load_playable(cave), seed=0)
 
 
 def test_a_new_version_that_loops_is_left(tmp_path: Path):
     cave = write(tmp_path, ENDS)
-    game = Game(load(cave), seed=0)
+    game = Game(load_playable(cave), seed=0)
     for action in ("MOVE_FORWARD", "TURN_LEFT", "MOVE_FORWARD"):
         game.step(action)
     game.undo()
@@ -244,7 +244,7 @@ def test_algebra(tmp_path: Path, what: str):
     }[what]
     cave = write(tmp_path, ALGEBRA[what], level)
     with stop_at(), pytest.raises(StoppedError, match=r"rules.py:\d+\) ran for"):
-        Game(load(cave), seed=0).frame()
+        Game(load_playable(cave), seed=0).frame()
     assert main(["check", str(cave), "--limit", "0.3"]) == 1
 
 
@@ -252,7 +252,7 @@ def test_a_move_that_cannot_be_shown_is_none(tmp_path: Path):
     code = ALGEBRA["rule"].replace("while True", "while len(node.get_root().to_list()) < 9")
     rules = "rules: [distributive_factoring, ./rules.py:Crawl]\nproblem: 4x + 2x + y\n"
     cave = write(tmp_path, code, f"family: mathy\nenvironment: PolySimplify\n{rules}")
-    game = Game(load(cave), seed=0)
+    game = Game(load_playable(cave), seed=0)
     before = game.frame().text
     with stop_at(), pytest.raises(StoppedError, match="the step was taken back"):
         game.step("distributive_factoring 3")

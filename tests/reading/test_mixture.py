@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
-from gv_engine.checking.lockstep import examine
+from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.reading.document import read_file
 from tests.batches.test_programs import BASE
 from tests.comparing import same
@@ -95,7 +95,7 @@ def test_a_mixture_of_one_is_that_scenario(kind):
 @pytest.mark.compiled
 @pytest.mark.parametrize("source", [TWO, "keydoor-sizes"])
 def test_the_object_world_equals_the_compiled_one(source):
-    report = examine(Scenario.load(source).with_(max_steps=30), episodes=60)
+    report = play_in_lockstep(Scenario.load(source).with_(max_steps=30), episodes=60)
     assert report.fault == ""
     assert report.steps > 400
 

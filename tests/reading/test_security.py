@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import py_compile
+import re
 import shutil
 import subprocess
 import sys
@@ -599,9 +600,9 @@ def test_packages_that_declare_themselves_may_be_named(place: Place):
     about = place.away / "pack_of_test-1.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Name: pack_of_test\nVersion: 1\n", "utf-8")
-    (about / "entry_points.txt").write_text(
-        "[gv_engine.reading.rules]\nr = pack_of_test.rules\n", "utf-8"
-    )
+    said = (Path(__file__).parents[2] / "docs" / "security.md").read_text("utf-8")
+    (group,) = re.findall(r'entry-points\."(.*)"', said)
+    (about / "entry_points.txt").write_text(f"[{group}]\nr = pack_of_test.rules\n", "utf-8")
     assert Scenario.load(place.level).calls(TRANSITION)[1].name == "rule"
     assert place.ran
     place.name("pack_of_test.other:rule")
@@ -713,7 +714,7 @@ def test_a_replay_of_a_level_that_is_trusted_is_shown(place: Place, how: str):
     app = App(settings, Bindings(), trust=how == "trusted")
     if how == "opened":
         app.play(str(place.level))
-    app.watch(file, catalogue.load(place.level) if how == "named" else None)
+    app.watch(file, catalogue.load_playable(place.level) if how == "named" else None)
     assert isinstance(app.top, ReplayScreen)
 
 

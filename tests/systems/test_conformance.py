@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
-from gv_engine.envs.representations import NAMES
+from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.language.area import Area
 from tests import DATA, conformance
 from tests.boards import cells_of, content_of, item_of
@@ -27,7 +27,7 @@ def test_episode_comes_out_equal(entry, world):
         assert report.checked == {*recorded} - {"action"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", REPRESENTATIONS)
 @pytest.mark.parametrize("scenario", sorted({entry["scenario"] for entry in EPISODES}))
 def test_environments_show_the_recorded_representations(scenario, name, world):
     entry = next(e for e in EPISODES if e["scenario"] == scenario)
@@ -78,8 +78,8 @@ def recorded(name):
         ("observation_fully_transparent", (2, 6, 3, 0)),
         ("observation_partially_occluded", (2, 6, 3, 0)),
         ("terminal_reach_exit", (4,)),
-        *((f"representation_state_{name}_grid", (2, 1, 1, 2)) for name in NAMES),
-        *((f"representation_observation_{name}_item", (9, 1)) for name in NAMES),
+        *((f"representation_state_{name}_grid", (2, 1, 1, 2)) for name in REPRESENTATIONS),
+        *((f"representation_observation_{name}_item", (9, 1)) for name in REPRESENTATIONS),
     ],
 )
 def test_one_changed_number_is_found(altered, name, index):

@@ -10,7 +10,7 @@ import pytest
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
-from gv_engine.checking.lockstep import examine
+from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.commands import main
 from gv_engine.commands.play import told
 from gv_engine.families.algebra.gym_env import ExpressionEnv
@@ -19,7 +19,7 @@ from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
 from gv_engine.playing.game import Game
 from gv_engine.reading.document import read_mapping
-from gv_engine.reading.families import hooks_of, names
+from gv_engine.reading.families import built_in_names, hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.reading.resources import SCENARIOS
 from gv_engine.rollouts import episode_folder
@@ -81,7 +81,7 @@ TO_WALL = (MOVE_BACKWARD,)
 
 
 @pytest.mark.parametrize(
-    "source", [*names(), Path(gv_engine.__file__).parent / "commands" / "starter"]
+    "source", [*built_in_names(), Path(gv_engine.__file__).parent / "commands" / "starter"]
 )
 def test_every_scenario_of_ours_says_what_a_success_is(source):
     assert load_scenario(source).tells_success
@@ -210,7 +210,7 @@ def test_only_the_good_exit_is_a_success(name, world):
 def test_check_compares_it():
     # 2 << 62 is negative where numbers have 64 bits
     made = scenario("#>.E", "reach_exit", success_function="./rules.py:far_along")
-    fault = examine(made, episodes=4).fault
+    fault = play_in_lockstep(made, episodes=4).fault
     assert "success is True in the object world, False in the compiled one" in fault
 
 

@@ -11,7 +11,7 @@ from gv_engine import Scenario
 from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
-from gv_engine.reading.library import names
+from gv_engine.reading.library import grid_names
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
@@ -19,7 +19,7 @@ from systems.rendering import draw_state_and_observation
 from tests import boards
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", grid_names())
 def test_frames_of_rows_are_those_of_worlds(name: str):
     scenario = Scenario.load(name)
     simulation = Simulation(scenario)

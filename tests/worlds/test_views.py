@@ -11,7 +11,7 @@ from components.appearance import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.batches.compiled import sight
 from gv_engine.checking import lockstep
-from gv_engine.checking.lockstep import examine
+from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.language.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.worlds.view import ObjectView
 
@@ -131,11 +131,11 @@ def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
 
 @pytest.mark.compiled
 def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load):
-    assert examine(load("./rules.py:glance")).fault == ""
+    assert play_in_lockstep(load("./rules.py:glance")).fault == ""
 
 
 def test_check_finds_rules_that_remember(load):
-    report = examine(load("fully_transparent", "./rules.py:remember"), compiled=False)
+    report = play_in_lockstep(load("fully_transparent", "./rules.py:remember"), compiled=False)
     assert re.match(
         r"turn \d+ of 4 object worlds, world \d of seed \d: .* is .*, and .* when the world takes "
         r"the turn alone: a rule remembers something from another world, or from before",

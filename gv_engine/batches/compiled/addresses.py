@@ -1,4 +1,4 @@
-"""What crosses into a program: the arrays of a batch, each under its name.
+"""Addresses of a batch's arrays, each under its name, as they cross into a program.
 
 They are declared once, by what their elements are. A program is given the address of a record that
 says where each array is and how long; in compiled code that is `b`, and `b.rewards` the array.
@@ -21,7 +21,7 @@ from gv_engine.batches.compiled.intrinsics import array_at, intrinsic
 from gv_engine.batches.compiled.records import ours
 
 Elements = Mapping[str, np.dtype[Any]]
-"""What the arrays of a batch are made of, by their names."""
+"""Dtypes of a batch's arrays, by their names."""
 
 _PLACE = np.dtype([("address", np.int64), ("length", np.int64)])
 
@@ -30,7 +30,7 @@ _extending, _cgutils = cast(Any, (extending, cgutils))
 
 
 def elements_of(arrays: Mapping[str, NDArray[Any]]) -> Elements:
-    """Those of (n,) arrays; of (n, …) ones, records with one field `row`."""
+    """Dtypes of (n,) arrays; of (n, …) ones, records with one field `row`."""
     return {
         name: np.dtype([("row", array.dtype, array.shape[1:])]) if array.ndim > 1 else array.dtype
         for name, array in arrays.items()

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import BUSY, KEEP, NEXT_STEP, Which, looking
-from gv_engine.batches.compiled.team import Team
-from gv_engine.batches.outputs import Outputs
+from gv_engine.batches.compiled.threads import Threads
+from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.batches.worlds import Worlds
 from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import RENDERING, System
-from gv_engine.reading.rules import in_words
+from gv_engine.reading.rule_files import in_words
 from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.rng import generator_to_row
 from gv_engine.worlds.row_world import RowWorld
@@ -34,7 +34,7 @@ _LEAST = 512
 
 
 class _Lane(NamedTuple):
-    """What a thread runs a program with.
+    """The arguments of a program that one thread runs.
 
     Attributes:
         program: compiled from the systems of some members of the scenario.
@@ -82,12 +82,12 @@ class CompiledBatch(Worlds):
         )
         from gv_engine.batches.compiled.intrinsics import mark
 
-        compiler.check(scenario)
+        compiler.check_compilable(scenario)
         self.scenario = scenario
         self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
-        self.outputs = Outputs.of(scenario, num_worlds)
+        self.outputs = StepArrays.of(scenario, num_worlds)
         self._actions = np.zeros(num_worlds, np.int64)
         tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
 
@@ -97,7 +97,9 @@ class CompiledBatch(Worlds):
             return {**own, "actions": self._actions, **vars(self.outputs)}
 
         # a world is played by one member's rules after the other's
-        self.checked = checked or not all(calls.is_own(member) for member in scenario.members)
+        self.checked = checked or not all(
+            calls.runs_engine_rules_only(member) for member in scenario.members
+        )
         for number, member in enumerate(scenario.members):
             records = calls.parameters(scenario, number, masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
@@ -121,7 +123,7 @@ class CompiledBatch(Worlds):
         self._errors: dict[int, Exception] = {}
         self._masks = masks
         self._mirror: Simulation | None = None
-        self._team = Team(num_threads)
+        self._threads = Threads(num_threads)
         # two pieces for each thread, so that a quick one can help out
         self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
@@ -182,7 +184,7 @@ class CompiledBatch(Worlds):
                     failed += self._run(lane, start, stop, mode)
             return failed
 
-        return self._team.run(work, min(self._team.size, -(-num_worlds // chunk)))
+        return self._threads.run(work, min(self._threads.size, -(-num_worlds // chunk)))
 
     def _raise(self, acted: NDArray[np.int64]) -> None:
         failed = acted[self.rows["error"][acted] != 0].tolist()
@@ -223,7 +225,7 @@ class CompiledBatch(Worlds):
             self._mirror.render(show, shown)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        kind = self._team.size, self._masks, self.checked
+        kind = self._threads.size, self._masks, self.checked
         return self.scenario, self.rows, self.outputs, *kind
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:

@@ -23,7 +23,7 @@ from gv_engine.language.system import (
     measured,
     takes,
 )
-from gv_engine.reading import rules
+from gv_engine.reading import rule_files
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -53,10 +53,10 @@ def all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
             yield from parts(f"{phase.name}_{number}", call)
 
 
-def is_own(scenario: Scenario) -> bool:
+def runs_engine_rules_only(scenario: Scenario) -> bool:
     """Whether all rules that a scenario compiles come with the engine."""
     return all(
-        rules.is_own(getattr(function, "__module__", None) or "")
+        rule_files.is_engine_module(getattr(function, "__module__", None) or "")
         for _, call in all_parts(scenario)
         for function in (call.system.function, call.system.remember, call.system.when)
         + tuple(call.arguments.values())
@@ -143,7 +143,7 @@ def _remembering(before: Any, remember: Any, values: Any) -> Any:
 
 
 class Past:
-    """What is to be measured before the transitions.
+    """Measurements to be taken before the transitions.
 
     Attributes:
         measure: `(w, p)` → all of it.
@@ -220,7 +220,7 @@ def _under(when: Any, asked: Any, function: Any, values: Any) -> Any:
 
 
 _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
-"""What nested functions of a phase return, whatever kind of number they make it from."""
+"""The type that nested functions of a phase return, whatever kind of number they make it from."""
 
 
 def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | None = None) -> Any:

@@ -27,7 +27,7 @@ from gv_engine.batches.compiled import (
     addresses,
     bounds,
     intrinsics,
-    reach,
+    program_functions,
     record_methods,
     rng_kernels,
     sight,
@@ -43,7 +43,7 @@ from gv_engine.language.errors import (
 )
 from gv_engine.language.system import Phase
 from gv_engine.language.verbs import VERBS
-from gv_engine.reading.rules import is_own
+from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.worlds.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Program:
         if not self.failure:
             self.failure = self._try()
         if self.failure:
-            if all(is_own(function.__module__) for function in self.functions):
+            if all(is_engine_module(function.__module__) for function in self.functions):
                 raise BuiltInDoesNotCompileError(f"{self.failure}; {_OWN_FAULT}")
             raise DoesNotCompileError(f"{self.failure}; {_ADVICE}")
 
@@ -146,7 +146,7 @@ _SETTINGS = (
     *("DEBUG_NRT", "NRT_STATS", "DEBUG_ARRAY_OPT_RUNTIME", "ENABLE_PROFILING"),
     *("LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS"),
 )
-"""Of Numba's, by which compiled code differs; most come of variables such as NUMBA_OPT."""
+"""Settings of Numba by which compiled code differs; most come of variables such as NUMBA_OPT."""
 
 _WIDEST = 62
 """Columns whose bits a number holds, with room for a carry."""
@@ -158,7 +158,7 @@ _LOCK = threading.Lock()
 _PROGRAMS: dict[str, Program] = {}
 
 
-def check(scenario: Scenario) -> None:
+def check_compilable(scenario: Scenario) -> None:
     """Make sure that all systems of a scenario are functions of columns.
 
     Raises:
@@ -197,7 +197,7 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
     record_methods.know(scenario.layout)
     run = link(scenario, slots, elements)
     roots = [run, *_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
-    functions = reach.reached(roots)
+    functions = program_functions.functions_of(roots)
     width = scenario.area.shape[1]
     if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):
         raise DoesNotCompileError(
@@ -211,7 +211,7 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
             f"{_told(unbounded[0])}: {unbounded[0].__name__} asks for .flat, which has no bounds "
             f"where it is compiled; say .ravel()"
         )
-    key = reach.digest(
+    key = program_functions.program_digest(
         [*roots, *chain.from_iterable(map(_functions, _EMITTING))],
         str(elements),
         *_compiler(),
@@ -226,12 +226,12 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
 @cache
 def compile_function(function: FunctionType) -> Any:
     """A function of numbers and arrays, compiled for what it is called with, or from the cache."""
-    key = reach.digest([function], *_compiler())
-    return _kept(function, key, reach.reached([function]), function.__name__)
+    key = program_functions.program_digest([function], *_compiler())
+    return _kept(function, key, program_functions.functions_of([function]), function.__name__)
 
 
 def _compiler() -> Iterator[str]:
-    """What makes other machine code of the same functions; the processor is told apart by Numba."""
+    """Settings that make other machine code of the same functions; Numba tells processors apart."""
     yield from (sys.version, numba.__version__, np.__version__)
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 
@@ -266,7 +266,8 @@ def _not_kept(error: OSError) -> None:
 def _errors(functions: dict[FunctionType, Any]) -> dict[int, RuleError]:
     """What `row["error"]` can hold: the texts in the functions, and what spawning says."""
     errors = {
-        record_methods.message_code(text): RuleError(text) for text in reach.strings(functions)
+        record_methods.message_code(text): RuleError(text)
+        for text in program_functions.strings(functions)
     }
     errors[record_methods.CAPACITY_CODE] = CapacityError(CAPACITY)
     errors[record_methods.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)

@@ -24,7 +24,7 @@ from numba.core.runtime.nrt import rtsys
 
 from gv_engine.language.modules import is_rule_module
 
-KEPT = 100
+KEPT_PROGRAMS = 100
 """Programs that are kept; beyond, the oldest go when a new one comes."""
 
 # Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
@@ -118,7 +118,7 @@ class ProgramCache(FunctionCache):
 
     def _make_room(self) -> None:
         folders = sorted(self._folder.parent.glob("*"), key=_age)
-        for old in folders[:-KEPT]:
+        for old in folders[:-KEPT_PROGRAMS]:
             shutil.rmtree(old, ignore_errors=True)
 
 

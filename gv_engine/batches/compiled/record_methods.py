@@ -1,4 +1,4 @@
-"""What `w` can do in compiled code: the methods of `World`, on the records of a batch.
+"""Methods of `World` in compiled code, on the records of a batch.
 
 Importing this module imports numba and teaches it the verbs of `gv_engine.language.verbs` (the
 same text), the draws of `gv_engine.batches.compiled.rng_kernels`, and the few methods that need a
@@ -45,7 +45,7 @@ UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
 TO_NOTHING_CODE = message_code(TO_NOTHING)
 
 INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
-"""How functions of compiled code are compiled: as parts of the one that is called from outside."""
+"""Options of functions within compiled code: parts of the one that is called from outside."""
 
 # their own types know no such `jit_options`
 overload, overload_method = cast(Any, (extending.overload, extending.overload_method))
@@ -166,14 +166,14 @@ def _choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
     if not isinstance(a, types.Integer):
         raise TypingError("compiled rules draw w.rng.choice(n) for a number n; index with it")
     if _is_none(size):
-        return lambda r, a, size=None, replace=True: rng_kernels.one_of(r, a)
+        return lambda r, a, size=None, replace=True: rng_kernels.choice(r, a)
 
     def several(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
         if not replace:
             return rng_kernels.pick(r, a, size)
         drawn = np.empty(size, np.int64)
         for i in range(size):
-            drawn[i] = rng_kernels.one_of(r, a)
+            drawn[i] = rng_kernels.choice(r, a)
         return drawn
 
     return several

@@ -92,7 +92,7 @@ def integers(r: Any, low: int, high: int) -> Any:
     return np.int64(low) + np.int64(scaled >> _32)
 
 
-def one_of(r: Any, n: int) -> Any:
+def choice(r: Any, n: int) -> Any:
     """`choice(n)`."""
     if n <= 0:
         raise ValueError("a must be a positive integer unless no samples are taken")

@@ -1,4 +1,4 @@
-"""What a compiled agent is shown (GridVerse specification, section 6).
+"""Observations of compiled worlds (GridVerse specification, section 6).
 
 The object world has its own in `gv_engine.worlds.view.ObjectView`. This is the hottest code of all.
 It goes through all cells of a view without asking which lie on the grid, which processors like
@@ -48,7 +48,7 @@ def look(w: Any, agent: int, view: Any) -> None:
             view.skip_row(i)
 
 
-def show(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     """Write what is seen as (type, state, colour): the `default` representation.
 
     Args:
@@ -158,4 +158,4 @@ BY_CELLS: dict[str, Callable[..., Any]] = {
     "see_row": see_cells,
     "shows": shows_cell,
 }
-"""What compiled code does with a view, by the methods' names."""
+"""Functions of a view in compiled code, by the methods' names."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.batches.compiled.calls import Past, arguments, inner, nested, parts
 from gv_engine.batches.compiled.intrinsics import fields
-from gv_engine.batches.compiled.sight import look, show
+from gv_engine.batches.compiled.sight import look, write_view
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION, Call
 from gv_engine.language.verbs import stands_somewhere
@@ -93,7 +93,7 @@ def _answers(before: Any, prefix: str, call: Call) -> Any:
 # ---- one world ---------------------------------------------------------------------------------
 
 
-class Rules(NamedTuple):
+class BoundSystems(NamedTuple):
     """A scenario's systems as what is done with one world.
 
     Attributes:
@@ -107,7 +107,7 @@ class Rules(NamedTuple):
     reveal: Any
 
 
-def bind(scenario: Scenario, slots: Sequence[int]) -> Rules:
+def bind(scenario: Scenario, slots: Sequence[int]) -> BoundSystems:
     """The systems of a scenario; `slots` says where the terms of its rewards go."""
     reset: Any = _nothing
     for number, call in enumerate(scenario.calls(RESET)):
@@ -139,7 +139,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> Rules:
     visibility = scenario.visibility
     values = arguments("VISIBILITY_0", visibility, Past())
     act = _acting(past.measure, move, score, over, well)
-    return Rules(_beginning(reset), act, _showing(visibility.system.function, values, valid))
+    return BoundSystems(_beginning(reset), act, _showing(visibility.system.function, values, valid))
 
 
 def _beginning(reset: Any) -> Any:
@@ -200,7 +200,7 @@ def _showing(function: Any, values: Any, valid: Any) -> Any:
         look(w, AGENT, view)
         function(w, *values(w, p, (view,)))
         nobody(w, p, ())
-        show(w, AGENT, view, grid, item)
+        write_view(w, AGENT, view, grid, item)
         for k in range(p.num_actions):
             mask[k] = valid(w, p, p.actions[k])
 

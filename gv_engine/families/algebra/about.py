@@ -1,14 +1,14 @@
 """The family of algebra worlds, before anything of it is imported."""
 
 from gv_engine.reading.extras import MATH
-from gv_engine.reading.families import BuiltIn, Command, Family
+from gv_engine.reading.families import Command, Family, LevelsByName
 from gv_engine.reading.library import levels
 from gv_engine.reading.resources import SCENARIOS
 
 _HERE = "gv_engine.families.algebra"
 
 
-def _built_in() -> BuiltIn:
+def _built_in() -> LevelsByName:
     files = sorted((SCENARIOS / "mathy").glob("*.yaml"))
     return levels({f"mathy-{path.stem}": path for path in files})
 
@@ -22,6 +22,7 @@ FAMILY = Family(
     built_in=_built_in,
     extra=MATH,
     stage=f"{_HERE}.stage:TreeStage",
+    text="gv_engine.language.expression_frame:expression_text",
     terminal=f"{_HERE}.terminal:TreePicture",
     views=dict.fromkeys(
         ("both", "tree", "expression"), "gv_engine.frontend.drawing.recording:from_stage"

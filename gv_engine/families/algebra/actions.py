@@ -1,4 +1,4 @@
-"""What can be done in a state: the numbers of actions, and which of them are valid."""
+"""Actions in a state: their numbers, and which of them are valid."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from gv_engine.families.algebra.library import BaseRule
 from gv_engine.families.algebra.library import expressions as lib
 from gv_engine.families.algebra.parsing import from_library
-from gv_engine.families.algebra.rules import Rules
+from gv_engine.families.algebra.rule_set import RuleSet
 from gv_engine.families.algebra.state import MathyEnvState
-from gv_engine.families.algebra.types import Action
+from gv_engine.families.algebra.types import MathyAction
 
 RuleType = type[BaseRule]
 
@@ -27,7 +27,7 @@ class Actions:
         invalid_action_response: penalize, raise or terminal.
     """
 
-    rules: Rules
+    rules: RuleSet
     rng: np.random.Generator
     invalid_action_response: str
 
@@ -40,7 +40,7 @@ class Actions:
         """The number of all actions, valid or not: rules × nodes."""
         return len(self.rules) * env_state.root.size
 
-    def get_action_indices(self, action: Action) -> tuple[int, int]:
+    def get_action_indices(self, action: MathyAction) -> tuple[int, int]:
         """(rule, node) of an action `node * number_of_rules + rule`.
 
         Raises:
@@ -51,7 +51,7 @@ class Actions:
             raise ValueError(f"action {action!r}: actions count from 0")
         return pair
 
-    def to_action(self, action: Action) -> tuple[int, int]:
+    def to_action(self, action: MathyAction) -> tuple[int, int]:
         """The pair (rule, node) of an action, however it is given.
 
         Raises:
@@ -68,7 +68,7 @@ class Actions:
                 f"action {action!r}: allowed are node * {len(self.rules)} + rule, and (rule, node)"
             ) from None
 
-    def checked(self, state: MathyEnvState, action: Action) -> tuple[tuple[int, int], bool]:
+    def checked(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
         """The pair of an action, and whether it is valid.
 
         Raises:
@@ -155,7 +155,7 @@ class Actions:
         nodes = expression.to_list("inorder")
         return nodes[index] if 0 <= index < len(nodes) else None
 
-    def _said_of(self, state: MathyEnvState, action: Action, pair: tuple[int, int]) -> str:
+    def _said_of(self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]) -> str:
         rule, node = pair
         text = state.agent.problem
         said = f"action {action!r} is invalid in {text!r}: "

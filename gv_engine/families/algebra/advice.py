@@ -6,7 +6,7 @@ from threading import Thread
 from typing import Any
 
 from gv_engine.families.algebra.search import Hint, find_hint
-from gv_engine.reading.rules import failure
+from gv_engine.reading.rule_files import failure
 
 
 class Advice(Thread):
@@ -29,7 +29,7 @@ class Advice(Thread):
 
     @property
     def answer(self) -> str:
-        """What was found, as a sentence."""
+        """The hint that was found, as a sentence."""
         if self.hint is None:
             return self._wrong or "No way to the goal was found in time"
         moves = "1 move" if self.hint.length == 1 else f"{self.hint.length} moves"

@@ -12,19 +12,20 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from gv_engine.families.algebra.gym_env import ExpressionEnv, Observation
+from gv_engine.envs.representations import Arrays
+from gv_engine.families.algebra.gym_env import ExpressionEnv
 from gv_engine.families.algebra.world import Token
 
 _PATIENCE = 5.0  # seconds that a process has to end by itself
 
-Finished = tuple[int, Observation, dict[str, Any]]
+Finished = tuple[int, Arrays, dict[str, Any]]
 """A game, and the last that it has shown before it began anew."""
 
 
 class Shown(NamedTuple):
-    """What n games show, as arrays over them."""
+    """Step results of n games, as arrays over them."""
 
-    observation: Observation
+    observation: Arrays
     info: dict[str, Any]
     reward: NDArray[np.float64]
     terminated: NDArray[np.bool_]
@@ -72,7 +73,7 @@ class Chunk:
     def __init__(self, count: int, mode: AutoresetMode, *options: Any) -> None:
         self._envs = [ExpressionEnv(*options) for _ in range(count)]
         self._mode = mode
-        self._now: list[tuple[Observation, dict[str, Any]]] = [({}, {})] * count
+        self._now: list[tuple[Arrays, dict[str, Any]]] = [({}, {})] * count
         self._over = np.zeros(count, np.bool_)
         self._answer: Any = None
 
@@ -81,7 +82,7 @@ class Chunk:
         self._answer = getattr(self, what)(*arguments)
 
     def answer(self) -> Any:
-        """What came of the last `ask`."""
+        """The answer to the last `ask`."""
         return self._answer
 
     def reset(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_]) -> Shown:
@@ -159,7 +160,7 @@ class Remote:
         self._pipe.send((what, arguments))
 
     def answer(self) -> Any:
-        """What came of the last `ask`.
+        """The answer to the last `ask`.
 
         Raises:
             Exception: what was raised there.

@@ -1,11 +1,11 @@
-"""Which node of an expression and which of its rules the player has chosen; free of drawing."""
+"""The cursor: the node of an expression, and the rule, that the player has chosen."""
 
 from __future__ import annotations
 
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 
 RULE = "rule_"
-"""What the names of commands begin with that apply a rule by its number, from 1."""
+"""Beginning of the names of commands that apply a rule by its number, from 1."""
 
 
 class TreeCursor:

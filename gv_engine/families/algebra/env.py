@@ -15,18 +15,18 @@ from gv_engine.families.algebra.library import rules as lib_rules
 from gv_engine.families.algebra.move import Move
 from gv_engine.families.algebra.order import USUAL, Bound, bound
 from gv_engine.families.algebra.parsing import to_library
-from gv_engine.families.algebra.rules import LateChange, Rules, core_rules
+from gv_engine.families.algebra.rule_set import LateChange, RuleSet, core_rules
 from gv_engine.families.algebra.state import MathyEnvState, MathyObservation, check_moves, observe
 from gv_engine.families.algebra.types import (
     INVALID_ACTION_RESPONSES,
-    Action,
     EnvRewards,
+    MathyAction,
     MathyEnvProblem,
     MathyEnvProblemArgs,
     ProblemError,
     TimeStep,
+    code_place,
     is_terminal_transition,
-    source_of,
 )
 from gv_engine.families.algebra.value import same_value
 from gv_engine.language.errors import GVEngineError
@@ -98,7 +98,7 @@ class MathyEnv(Actions):
             )
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
-        self.rules = Rules(self.core_rules(preferred_term_commute) if rules is None else rules)
+        self.rules = RuleSet(self.core_rules(preferred_term_commute) if rules is None else rules)
         check_moves(max_moves)
         self.max_moves = max_moves
         self.verbose = verbose
@@ -210,7 +210,7 @@ class MathyEnv(Actions):
             problem = self.problem_fn(config)
             if not isinstance(problem, MathyEnvProblem):
                 raise ProblemError(
-                    f"{source_of(self.problem_fn)}: problem_fn of {type(self).__name__} returned "
+                    f"{code_place(self.problem_fn)}: problem_fn of {type(self).__name__} returned "
                     f"{problem!r}: expected a MathyEnvProblem"
                 )
             moves = self.max_moves_fn(problem, config)
@@ -253,7 +253,7 @@ class MathyEnv(Actions):
         return state
 
     def get_next_state(
-        self, env_state: MathyEnvState, action: Action, searching: bool = False
+        self, env_state: MathyEnvState, action: MathyAction, searching: bool = False
     ) -> tuple[MathyEnvState, TimeStep, ExpressionChangeRule]:
         """Take a move.
 
@@ -284,12 +284,12 @@ class MathyEnv(Actions):
         return state, verdict, change
 
     def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
-        """What there is to be said of a state, given the move that has led to it."""
+        """The timestep of a state, given the move that has led to it."""
         move = Move(self, env_state, env_state.agent.history[-1].action)
         return self._judged(move, TERMINATING, REWARD)
 
     def _judged(self, move: Move, *phases: Phase) -> TimeStep:
-        """What came of a move: systems look at it until one of them decides."""
+        """The timestep of a move: systems look at it until one of them decides."""
         for phase in phases:
             for call in self.order[phase]:
                 if move.verdict is not None:
@@ -316,7 +316,7 @@ class MathyEnv(Actions):
         if said is None or isinstance(said, TimeStep):
             return said
         raise GoalError(
-            f"{source_of(self.transition_fn)}: transition_fn of {type(self).__name__} returned "
+            f"{code_place(self.transition_fn)}: transition_fn of {type(self).__name__} returned "
             f"{said!r}: expected a transition(...), a termination(...), or None"
         )
 
@@ -352,7 +352,7 @@ class MathyEnv(Actions):
     # ---- what is seen -------------------------------------------------------------------------
 
     def state_to_observation(self, state: MathyEnvState) -> MathyObservation:
-        """What an agent sees of a state."""
+        """The observation of a state."""
         return observe(state, self.mask(state), self.max_seq_len)
 
     def to_hash_key(self, env_state: MathyEnvState) -> str:

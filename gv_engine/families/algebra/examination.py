@@ -18,7 +18,7 @@ class _Fault(Exception):
     pass
 
 
-def examine(scenario: MathyScenario, episodes: int, seed: int) -> Examination:
+def play_twice(scenario: MathyScenario, episodes: int, seed: int) -> Examination:
     """Play random episodes; every second one keeps to valid actions.
 
     Observations lie in their space; valid actions are taken, and keep the value of the expression;

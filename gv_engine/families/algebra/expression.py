@@ -20,9 +20,9 @@ EQUAL, ADD, SUBTRACT = lib.EqualExpression, lib.AddExpression, lib.SubtractExpre
 MULTIPLY, DIVIDE, POWER = lib.MultiplyExpression, lib.DivideExpression, lib.PowerExpression
 
 Number = int | float
-Kind = type[lib.MathExpression]
+NodeKind = type[lib.MathExpression]
 
-SYMBOLS: dict[Kind, str] = {
+SYMBOLS: dict[NodeKind, str] = {
     EQUAL: "=",
     ADD: "+",
     SUBTRACT: "-",
@@ -32,7 +32,7 @@ SYMBOLS: dict[Kind, str] = {
 }
 """Operators with two operands, as they are written."""
 
-_BINDS: dict[Kind, int] = {EQUAL: -1, ADD: 0, SUBTRACT: 0, MULTIPLY: 1, DIVIDE: 1, POWER: 2}
+_BINDS: dict[NodeKind, int] = {EQUAL: -1, ADD: 0, SUBTRACT: 0, MULTIPLY: 1, DIVIDE: 1, POWER: 2}
 _LOOSE = 3
 
 CA, CS, CS_ANY, DM, DF, AG, VM, RS = (1 << bit for bit in range(8))
@@ -96,7 +96,7 @@ class Node:
 
     def __init__(
         self,
-        kind: Kind,
+        kind: NodeKind,
         left: Node | None = None,
         right: Node | None = None,
         value: Number | str | None = None,
@@ -207,7 +207,7 @@ class Node:
     def _like(self) -> Any:
         return None if self.term is None else self.term.key
 
-    def marked(self, parent: Kind | None = None, sibling: Node | None = None) -> bytes:
+    def marked(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
         """(size,) one byte for each node in order: the rules that apply to it.
 
         Args:
@@ -247,7 +247,7 @@ class Node:
         return f"<Node {self.text!r}>"
 
 
-_UNARY: dict[Kind, str] = {NEGATE: "-", FACTORIAL: "!"}
+_UNARY: dict[NodeKind, str] = {NEGATE: "-", FACTORIAL: "!"}
 _BYTES = [bytes((value,)) for value in range(256)]
 
 
@@ -257,20 +257,20 @@ def _number(value: Number) -> str:
     return np.format_float_positional(value, trim="-")
 
 
-def _kind(node: Node | None) -> Kind | None:
+def _kind(node: Node | None) -> NodeKind | None:
     return None if node is None else node.kind
 
 
-def _are(kind: Kind, *nodes: Node | None) -> bool:
+def _are(kind: NodeKind, *nodes: Node | None) -> bool:
     return all(node is not None and node.kind is kind for node in nodes)
 
 
-def _leads(node: Node, kind: Kind) -> bool:
+def _leads(node: Node, kind: NodeKind) -> bool:
     """Whether it is of this kind, with a constant on the left."""
     return node.kind is kind and _kind(node.left) is CONSTANT
 
 
-def _applicable(kind: Kind, left: Node, right: Node) -> int:
+def _applicable(kind: NodeKind, left: Node, right: Node) -> int:
     """Marks of an operator that its operands decide."""
     marks = 0
     if kind is ADD:
@@ -295,7 +295,7 @@ def _applicable(kind: Kind, left: Node, right: Node) -> int:
     return marks
 
 
-def _can_calculate(kind: Kind, left: Node, right: Node) -> bool:
+def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
     """Two numbers, side by side or along a chain of the same operator."""
     if left.kind is CONSTANT:
         if right.kind is CONSTANT:
@@ -335,7 +335,7 @@ def _can_factor_out(left: Node, right: Node) -> bool:
     return _have_common_factor(one, two)
 
 
-def _operand(node: Node, kind: Kind, side: str) -> Term | None:
+def _operand(node: Node, kind: NodeKind, side: str) -> Term | None:
     """The term on one side of an operator of this kind."""
     inner: Node | None = getattr(node, side) if node.kind is kind else None
     return None if inner is None else inner.term

@@ -8,40 +8,27 @@ from typing import Any, Unpack
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
-from gv_engine.envs import pictures
+from gv_engine.envs.pictures import RENDER_MODES, Renderer
+from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.state import NUM_TYPES, TYPE_BUCKETS, edges
-from gv_engine.families.algebra.world import ExpressionWorld, Token
+from gv_engine.families.algebra.world import Token
 from gv_engine.language.errors import nearest
-from gv_engine.language.expression_frame import ExpressionFrame, describe
 from gv_engine.reading.loading import scenario_of
 from gv_engine.reading.trust import Consent
 
-Observation = dict[str, NDArray[Any]]
+EXPRESSION_REPRESENTATIONS = ("dict", "graph")
+"""Kinds of observations: nodes alone, or with the edges between them."""
 
-REPRESENTATIONS = ("dict", "graph")
-"""What observations may be: nodes alone, or with the edges between them."""
-
-
-class Text(pictures.Text):
-    """Render mode `ansi`: a str."""
-
-    def show(self, frame: ExpressionFrame) -> None:
-        """Write a frame."""
-        self.result = describe(frame)
-
-
-RENDER_MODES = {**pictures.RENDER_MODES, "ansi": f"{__name__}:Text"}
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
+def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
     """What agents see: a `MathyObservation`, and in a `graph` the edges of the tree.
 
     With room for L nodes, L being the environment's `max_seq_len`:
@@ -56,10 +43,10 @@ def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dic
     Raises:
         ValueError: no such representation.
     """
-    if representation not in REPRESENTATIONS:
+    if representation not in EXPRESSION_REPRESENTATIONS:
         raise ValueError(
             f"observation_representation={representation!r}: "
-            f"{nearest(representation, REPRESENTATIONS)}"
+            f"{nearest(representation, EXPRESSION_REPRESENTATIONS)}"
         )
     length = env.max_seq_len
     shown: dict[str, spaces.Space[Any]] = {
@@ -74,28 +61,11 @@ def observation_space(env: MathyEnv, representation: str = "dict") -> spaces.Dic
     return spaces.Dict(shown)
 
 
-class Renderer:
-    """Draws a world in a render mode, through the rendering systems."""
-
-    def __init__(self, mode: str, scenario: MathyScenario, world: ExpressionWorld) -> None:
-        self._picture = pictures.picture(RENDER_MODES[mode], scenario)
-        self._world, self._title = world, scenario.name
-
-    def draw(self, i: int) -> Any:
-        """The world as the render mode has it: (H, W, 3) uint8, str or None."""
-        self._world.render(self._picture.show, self._title)
-        return self._picture.result
-
-    def close(self) -> None:
-        """Close the window, if there is one."""
-        self._picture.close()
-
-
-class ExpressionEnv(ScenarioEnv[Observation]):
+class ExpressionEnv(ScenarioEnv[Arrays]):
     """One game of a mathy scenario.
 
     Action `node * rules + rule` applies a rule to a node, counted in order: left operand, node,
-    right operand. Observations are those of `observation_space`, fresh arrays at every step. `info`
+    right operand. Observations are those of `expression_space`, fresh arrays at every step. `info`
     holds
 
     - `action_mask` (actions,) int8: 1 for every valid action;
@@ -136,10 +106,10 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         **consent: Unpack[Consent],
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: MathyScenario = load(scenario, max_steps, **consent)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **consent)
         self.simulation = self.scenario.make_world()
         self.env = self.simulation.env
-        self.observation_space = observation_space(  # type: ignore[assignment]  # a Dict
+        self.observation_space = expression_space(  # type: ignore[assignment]  # a Dict
             self.env, observation_representation
         )
         self._representation = observation_representation
@@ -147,12 +117,12 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         self.action_space = spaces.Discrete(self.num_actions)
 
     @property
-    def _meaning(self) -> str:
+    def _action_legend(self) -> str:
         return f"node * {len(self.env.rules)} + rule"
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Draw a new problem; with a seed, the one that belongs to it.
 
         Args:
@@ -171,7 +141,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         self._follow()
         return self._observation(), self._info()
 
-    def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
         """Apply a rule to a node.
 
         Raises:
@@ -187,9 +157,9 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self) -> Observation:
+    def _observation(self) -> Arrays:
         state = self.simulation.state
-        observation: Observation = self.env.state_to_observation(state)._asdict()
+        observation: Arrays = self.env.state_to_observation(state)._asdict()
         if self.simulation.terminated or self.simulation.truncated:
             observation["mask"][:] = 0
         if self._representation == "graph":
@@ -225,7 +195,7 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         """The whole game, generator included, as something opaque that can be pickled."""
         return self.simulation.snapshot()
 
-    def restore(self, token: Token) -> tuple[Observation, dict[str, Any]]:
+    def restore(self, token: Token) -> tuple[Arrays, dict[str, Any]]:
         """Become the game of a snapshot and return what it shows, as `reset` does.
 
         Raises:
@@ -240,10 +210,11 @@ class ExpressionEnv(ScenarioEnv[Observation]):
         return _thaw, (self.scenario, self.render_mode, self._representation, token)
 
     def _new_renderer(self, mode: str) -> Renderer:
-        return Renderer(mode, self.scenario, self.simulation)
+        title = self.scenario.name
+        return Renderer(mode, self.scenario, lambda _, show: self.simulation.render(show, title))
 
 
-def load(
+def mathy_scenario(
     scenario: MathyScenario | str | Path | Mapping[str, Any],
     max_steps: int | None = None,
     **consent: Unpack[Consent],

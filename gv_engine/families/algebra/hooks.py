@@ -1,4 +1,4 @@
-"""What the family of mathy worlds offers; see `gv_engine.reading.families.Hooks`."""
+"""Hooks of the family of mathy worlds; see `gv_engine.reading.families.Hooks`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gv_engine.families.algebra import examination
-from gv_engine.families.algebra.gym_env import ExpressionEnv, load
+from gv_engine.families.algebra.gym_env import ExpressionEnv, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.language.expression_frame import ExpressionFrame
@@ -17,7 +17,7 @@ from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.rollouts.policy import Policy, load_policy
 
 make_env = ExpressionEnv
-limited = load
+limited = mathy_scenario
 
 
 def read(document: Document) -> MathyScenario:
@@ -35,7 +35,7 @@ def make_vector_env(
 def frames(
     scenario: MathyScenario, policy: str, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
-    """What is to be seen of an episode."""
+    """The frames of an episode."""
     env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
     return _frames(env, load_policy(policy, 1, env.num_actions), seed, steps)
 
@@ -71,4 +71,4 @@ def systems(scenario: MathyScenario) -> Systems:
 
 def examine(scenario: MathyScenario, episodes: int, seed: int, limit: float) -> Examination:
     """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
-    return examination.examine(scenario, episodes, seed)
+    return examination.play_twice(scenario, episodes, seed)

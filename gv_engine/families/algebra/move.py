@@ -1,4 +1,4 @@
-"""What the systems of algebra see: one move from one state."""
+"""A move from one state to the next, as the systems of algebra see it."""
 
 from __future__ import annotations
 

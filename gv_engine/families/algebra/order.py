@@ -25,7 +25,7 @@ SUCCESSES = {"solve": SYSTEMS[TERMINATING].pop("solve")} | {
 USUAL: Order = {
     phase: tuple(Call(system, {}) for system in known.values()) for phase, known in SYSTEMS.items()
 }
-"""That of `systems/algebra.py`: of environments without a scenario, and of files that say none."""
+"""The order of environments without a scenario, and of files that give none."""
 
 
 def bound(order: Order) -> Bound:

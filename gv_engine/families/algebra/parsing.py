@@ -20,16 +20,16 @@ from gv_engine.families.algebra.expression import (
     POWER,
     SUBTRACT,
     VARIABLE,
-    Kind,
     Node,
+    NodeKind,
 )
 from gv_engine.families.algebra.library import ExpressionParser, ParserException
 from gv_engine.families.algebra.library import expressions as lib
 from gv_engine.language.errors import GVEngineError
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d+)?)|(.))", re.DOTALL)
-_SUMS: dict[str, Kind] = {"+": ADD, "-": SUBTRACT}
-_PRODUCTS: dict[str, Kind] = {"*": MULTIPLY, "/": DIVIDE}
+_SUMS: dict[str, NodeKind] = {"+": ADD, "-": SUBTRACT}
+_PRODUCTS: dict[str, NodeKind] = {"*": MULTIPLY, "/": DIVIDE}
 _DEEPEST = 150
 _LONGEST = 4096
 """Characters, four for each node of the longest expression that an agent can observe."""
@@ -248,10 +248,10 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     return LibraryTree(made(node, -1 if depth is None else depth), nodes, known)
 
 
-_BLANKS: dict[Kind, dict[str, Any]] = {}
+_BLANKS: dict[NodeKind, dict[str, Any]] = {}
 
 
-def _blank(kind: Kind) -> dict[str, Any]:
+def _blank(kind: NodeKind) -> dict[str, Any]:
     """The attributes of a new node: to copy them takes a quarter of what its constructors take."""
     if kind not in _BLANKS:
         _BLANKS[kind] = vars(kind())

@@ -28,7 +28,7 @@ from gv_engine.families.algebra.types import (
     MathyEnvProblem,
     MathyEnvProblemArgs,
     ProblemError,
-    source_of,
+    code_place,
 )
 from gv_engine.language.errors import GVEngineError
 from gv_engine.language.system import (
@@ -42,13 +42,13 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading.calls import Calls
 from gv_engine.reading.document import Document
-from gv_engine.reading.identity import Identity, watched
-from gv_engine.reading.names import Names, called
-from gv_engine.reading.rules import SourceFile, sources
+from gv_engine.reading.identity import ScenarioIdentity, watched
+from gv_engine.reading.names import Names
+from gv_engine.reading.rule_files import SourceFile, sources
 from gv_engine.reading.values import (
-    Node,
     Problems,
     Wrong,
+    YamlNode,
     check_keys,
     instead,
     integer,
@@ -211,9 +211,9 @@ class MathyScenario:
         return MathyEpisode(self)
 
     @cached_property
-    def identity(self) -> Identity:
-        """What replays keep of it; equal for equal content, wherever the files are."""
-        return Identity.of(self.family, self.name, self.document, self.changes, self.code)
+    def identity(self) -> ScenarioIdentity:
+        """Its identity, kept in replays; equal for equal content, wherever the files are."""
+        return ScenarioIdentity.of(self.family, self.name, self.document, self.changes, self.code)
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
@@ -262,7 +262,7 @@ def _parts(given: Any, draw: ProblemFunction | None) -> tuple[Any, ...]:
     parts = tuple(given) if isinstance(given, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise ProblemError(
-            f"{source_of(draw)}: the problem function {getattr(draw, '__name__', draw)} returned "
+            f"{code_place(draw)}: the problem function {getattr(draw, '__name__', draw)} returned "
             f"{given!r}: expected a text or (text, complexity)"
         )
     return parts
@@ -274,20 +274,20 @@ class _Names(Names):
     successes = False
     """Whether functions of TERMINATING are asked what a success is."""
 
-    def system(self, node: Node, phase: Phase, *, processors: bool = False) -> System:
+    def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
         if ":" in word(node):
             return super().system(node, phase)
-        known, what = SYSTEMS.get(phase, {}), called(phase)
+        known, what = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             known, what = SUCCESSES, "success function"
         return list(known.values())[one_of(node, known, what)]
 
-    def _function_of_states(self, node: Node, thing: Any, phase: Phase) -> System:
+    def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
         raise Wrong(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
 class _Reader:
-    """What the keys of a scenario file mean."""
+    """Reads the keys of a scenario file."""
 
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
         self.document = document
@@ -296,7 +296,7 @@ class _Reader:
         self.names = _Names(document.folder, document.trust)
         self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
         for key, value in changes.items():
-            self.entries[key] = Node(value, key, text=str(value))
+            self.entries[key] = YamlNode(value, key, text=str(value))
         for key in ("environment", "problem_function", "rules", *_PHASES):
             if key in self.entries:
                 self.names.preload(self.entries[key])
@@ -309,7 +309,7 @@ class _Reader:
         """
         environment = self.key("environment", self.environment, None)
         if "environment" not in self.entries:
-            node = Node(None, "environment", self.document.root.line)
+            node = YamlNode(None, "environment", self.document.root.line)
             self.problems.add(
                 node, f"missing; a mathy scenario needs it{instead('', ENVIRONMENTS)}"
             )
@@ -362,7 +362,7 @@ class _Reader:
         for name, remedy in missing.items():
             self.problems.add(
                 self.entries["environment"],
-                f"{environment.__name__} ({source_of(environment)}) has no {name}: {remedy}",
+                f"{environment.__name__} ({code_place(environment)}) has no {name}: {remedy}",
             )
 
     def begin(self, scenario: MathyScenario) -> None:
@@ -378,7 +378,7 @@ class _Reader:
                 self.problems.add(self.entries["problem"], str(error))
         self.problems.raise_if_any()
 
-    def success(self, node: Node) -> Call:
+    def success(self, node: YamlNode) -> Call:
         """A function of the world, by name or reference."""
         names = copy.copy(self.names)
         names.successes = True
@@ -392,7 +392,7 @@ class _Reader:
             if key in self.entries
         }
 
-    def calls(self, node: Node, phase: Phase) -> tuple[Call, ...]:
+    def calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
         """Systems of a phase, in their order."""
         found = Calls(self.problems, self.names).calls(node, phase)
         for call in found:
@@ -404,7 +404,7 @@ class _Reader:
                 )
         return found
 
-    def problem_function(self, node: Node) -> ProblemFunction:
+    def problem_function(self, node: YamlNode) -> ProblemFunction:
         """A function of difficulty and generator."""
         found = self.names.function(node)
         signature = inspect.signature(found)
@@ -413,19 +413,19 @@ class _Reader:
         except TypeError as error:
             raise Wrong(
                 node,
-                f"{node.text} ({source_of(found)}) takes {signature}, expected (params, rng): "
+                f"{node.text} ({code_place(found)}) takes {signature}, expected (params, rng): "
                 f"{error}",
             ) from None
         return found
 
-    def key(self, key: str, read: Callable[[Node], Any], default: Any) -> Any:
+    def key(self, key: str, read: Callable[[YamlNode], Any], default: Any) -> Any:
         """What a key says; the default without it, or if it is wrong."""
         if key in self.entries:
             with self.problems.collect():
                 return read(self.entries[key])
         return default
 
-    def environment(self, node: Node) -> type[MathyEnv]:
+    def environment(self, node: YamlNode) -> type[MathyEnv]:
         """The class of an environment, by name or reference."""
         if ":" not in word(node):
             return list(ENVIRONMENTS.values())[one_of(node, ENVIRONMENTS, "environment")]
@@ -434,7 +434,7 @@ class _Reader:
             raise Wrong(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
         return thing
 
-    def rules(self, node: Node) -> tuple[BaseRule, ...]:
+    def rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
         """Rules, in their order."""
         found = []
         for item in items(node):
@@ -444,7 +444,7 @@ class _Reader:
             raise Wrong(node, "found an empty list, expected at least one rule")
         return tuple(found)
 
-    def rule(self, node: Node) -> BaseRule:
+    def rule(self, node: YamlNode) -> BaseRule:
         """A rule: a name, or `{name: …}` with what its class takes."""
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
@@ -464,7 +464,7 @@ class _Reader:
             raise Wrong(node, f"{name.text} cannot be made: {error}") from None
         return made
 
-    def rewards(self, node: Node) -> EnvRewards:
+    def rewards(self, node: YamlNode) -> EnvRewards:
         """Rewards by name, the others as they are."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
         entries = check_keys(self.problems, node, names)
@@ -475,13 +475,13 @@ class _Reader:
         return EnvRewards(**given)
 
 
-def _difficulty(node: Node) -> MathyEnvDifficulty:
+def _difficulty(node: YamlNode) -> MathyEnvDifficulty:
     return list(MathyEnvDifficulty)[
         one_of(node, [d.value for d in MathyEnvDifficulty], "difficulty")
     ]
 
 
-def _expression(node: Node) -> str:
+def _expression(node: YamlNode) -> str:
     try:
         parse(word(node))
     except ExpressionError as error:
@@ -489,11 +489,11 @@ def _expression(node: Node) -> str:
     return word(node)
 
 
-def _moves(node: Node) -> int:
+def _moves(node: YamlNode) -> int:
     return integer(node, 1, _MOST_MOVES)
 
 
-def _response(node: Node) -> str:
+def _response(node: YamlNode) -> str:
     return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
 
 
@@ -514,7 +514,7 @@ _KEYS = (
     "success_function",
     *_PHASES,
 )
-_OPTIONS: dict[str, Callable[[Node], Any]] = {
+_OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _LONGEST),
     "invalid_action_response": _response,
     "previous_state_penalty": truth,

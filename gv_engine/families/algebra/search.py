@@ -11,7 +11,7 @@ import numpy as np
 
 from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.expression import ADD, CA, CONSTANT, MULTIPLY, POWER, VARIABLE, Node
-from gv_engine.families.algebra.rules import RewriteError
+from gv_engine.families.algebra.rule_set import RewriteError
 from gv_engine.families.algebra.state import MathyEnvState
 from gv_engine.families.algebra.types import is_terminal_transition
 

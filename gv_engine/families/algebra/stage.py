@@ -10,19 +10,18 @@ from gv_engine.families.algebra.cursor import RULE, TreeCursor
 from gv_engine.families.algebra.tree_layout import TreeLayout, fit, lay_out
 from gv_engine.families.algebra.writing import Writing
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.lettering import font, plate, signed, write
+from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.widgets import wrap
+from gv_engine.frontend.drawing.stage import MAP_SHARE
+from gv_engine.frontend.drawing.widgets import Pixel, wrap
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
+from gv_engine.reading.text import signed
 
-Point = tuple[int, int]
-
-VIEWS = ("both", "tree", "expression")
+EXPRESSION_VIEWS = ("both", "tree", "expression")
 ROOMY = 14  # lines of text: a lower stage is short of room
 ZOOM = 1.25
 NEARLY = 1.15  # a tree that could fit if letters were smaller by this much does
-MAP_SHARE = 4  # the map takes this part of the shorter side
-DOT = 2  # pixels of a node on the map, at least
+NODE_DOT = 2  # pixels of a node on the map, at least
 
 
 def text_width(text: str, line: int) -> int:
@@ -38,7 +37,7 @@ class TreeStage:
         theme: its colours.
     """
 
-    views: Sequence[str] = VIEWS
+    views: Sequence[str] = EXPRESSION_VIEWS
     group = "algebra"
     taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
@@ -56,15 +55,15 @@ class TreeStage:
         self._note = ""
         self._zoomed: int | None = None  # pixels of a line, if the player has zoomed
         self._has_map = True
-        self._mouse: Point | None = None
+        self._mouse: Pixel | None = None
         self._layout: TreeLayout | None = None
         self._room = pygame.Rect(0, 0, 0, 0)  # of the tree
         self._corner = (0, 0)  # of the tree, where the layout begins
         self._writing: Writing | None = None
         self._buttons: list[tuple[pygame.Rect, int]] = []
-        self._drawn: dict[int, Point] = {}  # by identity: middles, from the corner of the room
+        self._drawn: dict[int, Pixel] = {}  # by identity: middles, from the corner of the room
         self._gone: tuple[TreeNode, ...] = ()
-        self._from: Mapping[int, Point] = {}
+        self._from: Mapping[int, Pixel] = {}
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
         """Take the frame that is shown from now on; returns whether something moves."""
@@ -225,7 +224,7 @@ class TreeStage:
         """Pixels of a line that can be read."""
         return max(9, self.line // 2)
 
-    def _scrolled(self, layout: TreeLayout, room: pygame.Rect) -> Point:
+    def _scrolled(self, layout: TreeLayout, room: pygame.Rect) -> Pixel:
         """Where the tree begins, so that the chosen node is in sight."""
         place = layout.places[self._cursor.node]
         x, y = (
@@ -234,7 +233,7 @@ class TreeStage:
         )
         return x, y
 
-    def _moving(self, ends: Mapping[int, Point], progress: float) -> Iterator[tuple[int, Point]]:
+    def _moving(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
         """Where nodes are on their way; new ones come out of where their parent was."""
         nodes = self._frame.nodes
         for node in nodes:
@@ -249,7 +248,7 @@ class TreeStage:
             yield node.identity, (x, y)
 
     def _draw_edges(
-        self, surface: pygame.Surface, layout: TreeLayout, middles: Mapping[int, Point]
+        self, surface: pygame.Surface, layout: TreeLayout, middles: Mapping[int, Pixel]
     ) -> None:
         room, nodes = self._room, self._frame.nodes
         thick = max(1, layout.line // 10)
@@ -292,7 +291,7 @@ class TreeStage:
             shown.center = place.center
             surface.blit(picture, shown, picture.get_bounding_rect())
 
-    def _draw_fading(self, surface: pygame.Surface, middle: Point, line: int, share: float) -> None:
+    def _draw_fading(self, surface: pygame.Surface, middle: Pixel, line: int, share: float) -> None:
         """A node that is gone shrinks where it was."""
         side = round(line * share)
         if side > 1:
@@ -325,7 +324,9 @@ class TreeStage:
         surface.fill(theme.card, shown)
         pygame.draw.rect(surface, theme.select, shown, 1)
         for node, place in zip(self._frame.nodes, layout.places, strict=True):
-            dot = pygame.Rect(0, 0, max(DOT, int(place.h * scale)), max(DOT, int(place.h * scale)))
+            dot = pygame.Rect(
+                0, 0, max(NODE_DOT, int(place.h * scale)), max(NODE_DOT, int(place.h * scale))
+            )
             dot.center = inner.x + int(place.centerx * scale), inner.y + int(place.centery * scale)
             chosen = node.x == self._cursor.node
             color = theme.accent if chosen else theme.gain if node.changed else theme.muted
@@ -394,7 +395,7 @@ class TreeStage:
             )
         return action
 
-    def click(self, position: Point, button: int) -> str:
+    def click(self, position: Pixel, button: int) -> str:
         """A left click chooses a node, or applies a rule to the one that is chosen."""
         if button != 1:
             return ""
@@ -407,13 +408,13 @@ class TreeStage:
             self._cursor.choose(node)
         return ""
 
-    def hover(self, position: Point | None) -> bool:
+    def hover(self, position: Pixel | None) -> bool:
         """The mouse is here, or has left."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before
 
-    def wheel(self, position: Point, notches: int) -> bool:
+    def wheel(self, position: Pixel, notches: int) -> bool:
         """Zoom in or out."""
         self._zoom(notches)
         return True
@@ -424,7 +425,7 @@ class TreeStage:
             step = max(1, round(line * (ZOOM - 1)))
             self._zoomed = max(3, min(4 * self.line, line + step * (1 if notches > 0 else -1)))
 
-    def _node_at(self, position: Point) -> int | None:
+    def _node_at(self, position: Pixel) -> int | None:
         """The node that is drawn or written there."""
         if self._layout is not None and self._room.collidepoint(position):
             x = position[0] - self._room.x - self._corner[0]

@@ -43,7 +43,7 @@ START = (-1, -1)
 
 @dataclass(slots=True)
 class MathyAgentState:
-    """Where an episode stands."""
+    """The state of an episode."""
 
     moves_remaining: int
     """Until the episode is lost."""
@@ -165,7 +165,7 @@ class MathyEnvState:
 
 
 class MathyObservation(NamedTuple):
-    """What an agent sees, with room for L nodes in order."""
+    """An observation, with room for L nodes in order."""
 
     nodes: NDArray[np.int64]
     """(L,) type ids, 0 where there is no node."""

@@ -13,7 +13,7 @@ from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 
 
 class TreePicture:
-    """Draws the frames of algebra; see `gv_engine.frontend.terminal.picture.Picture`.
+    """Draws the frames of algebra; see `gv_engine.frontend.terminal.picture.TerminalPicture`.
 
     Brackets mark the chosen node, a star what the last move has changed.
 

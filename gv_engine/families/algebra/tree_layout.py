@@ -1,4 +1,4 @@
-"""Where the nodes of a tree lie in a picture: columns in order, rows by depth."""
+"""Places of a tree's nodes in a picture: columns in order, rows by depth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.expression_frame import TreeNode
 
-LEAST, LARGEST = 3, 40
+LEAST, LARGEST_LINE = 3, 40
 """Pixels of a line in a node."""
 
 Width = Callable[[str, int], int]
@@ -38,7 +38,7 @@ def fit(nodes: Sequence[TreeNode], room: tuple[int, int], most: int, width: Widt
         most: pixels of a line that need not be surpassed.
         width: of texts.
     """
-    low, high = LEAST, max(LEAST, min(most, LARGEST))
+    low, high = LEAST, max(LEAST, min(most, LARGEST_LINE))
     while low < high:  # more lines need more room
         middle = (low + high + 1) // 2
         size = lay_out(nodes, middle, width).size

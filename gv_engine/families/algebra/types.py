@@ -1,4 +1,4 @@
-"""What mathy environments speak of: difficulties, problems, rewards, timesteps."""
+"""Types of mathy environments: difficulties, problems, rewards, timesteps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from gv_engine.language.errors import GVEngineError
 
-Action = int | tuple[int, int]
+MathyAction = int | tuple[int, int]
 """`node * number_of_rules + rule`, or the pair `(rule, node)`; nodes are numbered in order."""
 
 INVALID_ACTION_RESPONSES = ("penalize", "raise", "terminal")
-"""What an invalid action may lead to."""
+"""Answers to an invalid action."""
 
 
 class MathyEnvDifficulty(enum.StrEnum):
@@ -27,7 +27,7 @@ class MathyEnvDifficulty(enum.StrEnum):
 
 @dataclass(frozen=True)
 class MathyEnvProblemArgs:
-    """What a problem is drawn for.
+    """Arguments for drawing a problem.
 
     Raises:
         ValueError: no such difficulty.
@@ -46,7 +46,7 @@ class ProblemError(GVEngineError, ValueError):
     """A problem that no episode can begin with."""
 
 
-def source_of(thing: Any) -> str:
+def code_place(thing: Any) -> str:
     """`file:line` of a function or class, for messages; its name if it has none."""
     try:
         return f"{inspect.getsourcefile(thing)}:{inspect.getsourcelines(thing)[1]}"
@@ -66,7 +66,7 @@ class MathyEnvProblem(NamedTuple):
 
 @dataclass(frozen=True)
 class EnvRewards:
-    """What moves are worth."""
+    """Rewards of moves."""
 
     win: float = 1.0
     """Before the bonus for few moves."""
@@ -83,7 +83,7 @@ class EnvRewards:
 
 
 class StepType(enum.IntEnum):
-    """Where in an episode a timestep stands."""
+    """Position of a timestep in its episode: first, middle or last."""
 
     FIRST = 0
     MID = 1
@@ -91,7 +91,7 @@ class StepType(enum.IntEnum):
 
 
 class TimeStep:
-    """What came of a move.
+    """The outcome of a move.
 
     Attributes:
         step_type: LAST at the end of an episode.

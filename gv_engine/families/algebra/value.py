@@ -1,4 +1,4 @@
-"""What expressions are worth, in Python's own numbers: mathy_core's wrap at 64 bits."""
+"""Values of expressions, in Python's own numbers: mathy_core's wrap at 64 bits."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from gv_engine.families.algebra.expression import (
     POWER,
     SUBTRACT,
     VARIABLE,
-    Kind,
     Node,
+    NodeKind,
 )
 
 _CLOSE = 1e-9
@@ -81,7 +81,7 @@ def _value(node: Node, point: Mapping[str, Any]) -> Any:
     return kind().operate(float(one))  # type: ignore[attr-defined]  # a function
 
 
-_PLAIN: dict[Kind, Callable[[Any, Any], Any]] = {
+_PLAIN: dict[NodeKind, Callable[[Any, Any], Any]] = {
     ADD: operator.add,
     MULTIPLY: operator.mul,
     SUBTRACT: operator.sub,

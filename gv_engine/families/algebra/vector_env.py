@@ -9,20 +9,19 @@ from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, masked
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
 from gv_engine.families.algebra.chunk import Chunk, Finished, Remote, Shown
-from gv_engine.families.algebra.gym_env import ExpressionEnv, Observation, load
+from gv_engine.families.algebra.gym_env import ExpressionEnv, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.world import Token
 from gv_engine.reading.trust import Consent
 
-Step = tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 
-
-class ExpressionVectorEnv(ScenarioVectorEnv[Observation]):
+class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     """N games of one scenario, stepped together.
 
     Game i of `reset(seed=s)` is that of an `ExpressionEnv` with `seed=s+i`. Observations, rewards
@@ -72,7 +71,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Observation]):
     ) -> None:
         processes = at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode)
-        self.scenario: MathyScenario = load(scenario, max_steps, **consent)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **consent)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
@@ -98,7 +97,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Observation]):
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[Observation, dict[str, Any]]:
+    ) -> tuple[Arrays, dict[str, Any]]:
         """Draw new problems.
 
         Args:
@@ -113,7 +112,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Observation]):
         shown = self._ask("reset", seeds, chosen)
         return shown.observation, masked(shown.info, self._all)
 
-    def step(self, actions: ArrayLike) -> Step:
+    def step(self, actions: ArrayLike) -> VectorStep:
         """Apply a rule in every game.
 
         Args:

@@ -12,14 +12,14 @@ import esper
 import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.families.algebra import written
+from gv_engine.families.algebra import node_spans
 from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.families.algebra.library import BaseRule, expressions
 from gv_engine.families.algebra.move import Move
 from gv_engine.families.algebra.parsing import parse
 from gv_engine.families.algebra.state import START, MathyEnvState
-from gv_engine.families.algebra.types import Action, is_terminal_transition
+from gv_engine.families.algebra.types import MathyAction, is_terminal_transition
 from gv_engine.language.component import NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
@@ -110,7 +110,7 @@ class ExpressionWorld(Move):
         self._clear()
         self._forget()
 
-    def step(self, action: Action) -> None:
+    def step(self, action: MathyAction) -> None:
         """Take a move; one that is invalid is answered as the environment says.
 
         Raises:
@@ -250,9 +250,9 @@ class ExpressionWorld(Move):
             esper.process(RENDERING, canvas)
 
     @property
-    def spans(self) -> written.Spans:
+    def spans(self) -> node_spans.Spans:
         """Which characters of the written expression belong to which node."""
-        return written.spans(self.state.agent.problem, self.state.root)
+        return node_spans.spans(self.state.agent.problem, self.state.root)
 
     def rules_at(self, node: int) -> tuple[int, ...]:
         """Numbers of the rules that apply to a node."""
@@ -291,7 +291,7 @@ class ExpressionWorld(Move):
 
 @dataclass
 class ExpressionCanvas:
-    """Where a picture goes, and what it needs beyond the nodes."""
+    """Takes a picture, and has what it needs beyond the nodes."""
 
     show: Callable[[ExpressionFrame], None]
     world: ExpressionWorld

@@ -1,7 +1,7 @@
 """The family of grids, before anything of it is imported."""
 
 from gv_engine.reading.families import Command, Family
-from gv_engine.reading.library import built_in
+from gv_engine.reading.library import built_in_grids
 
 _HERE = "gv_engine.families.grid"
 
@@ -12,8 +12,9 @@ FAMILY = Family(
     hooks_module=f"{_HERE}.hooks",
     env="gv_engine.envs.environment:GridEnv",
     vector_env="gv_engine.envs.vector_environment:GridVectorEnv",
-    built_in=built_in,
+    built_in=built_in_grids,
     stage=f"{_HERE}.stage:GridStage",
+    text="gv_engine.reading.text:grid_text",
     terminal=f"{_HERE}.terminal:GridPicture",
     views=dict.fromkeys(("both", "state", "observation"), f"{_HERE}.views:draws"),
     keys=(

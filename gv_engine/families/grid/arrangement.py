@@ -1,4 +1,4 @@
-"""Where the views of a grid lie: the state, the observation, and a map of the whole."""
+"""Places of the views of a grid: the state, the observation, and a map of the whole."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from gv_engine.frontend.drawing.camera import usual
 from gv_engine.frontend.drawing.sprites import pygame
 
-VIEWS = ("both", "state", "observation")
+GRID_VIEWS = ("both", "state", "observation")
 
 SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
 SMALLER = 0.6  # than is well readable may cells of the observation be, so that all of a state shows
 LARGER = 1.5  # than the cells of a state in parts, those of the observation may well be
 LEAST_MAP = 96  # pixels: a smaller map is better laid over the state
 
-Shape = tuple[int, int]
+GridShape = tuple[int, int]
 """Height and width of a grid in cells."""
 
 
@@ -26,13 +26,18 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def arrange(
-    view: str, rect: tuple[int, int, int, int], line: int, grid: Shape, seen: Shape, readable: int
+def place_views(
+    view: str,
+    rect: tuple[int, int, int, int],
+    line: int,
+    grid: GridShape,
+    seen: GridShape,
+    readable: int,
 ) -> Mapping[str, Place]:
     """Place the views: next to or above one another, whichever shows more.
 
     Args:
-        view: one of `VIEWS`.
+        view: one of `GRID_VIEWS`.
         rect: left, top, width and height of the room, in pixels.
         line: height of a line of text, in pixels.
         grid: of the state.
@@ -82,7 +87,7 @@ def arrange(
     return places
 
 
-def _is_part(size: tuple[int, int], grid: Shape, cell: float) -> bool:
+def _is_part(size: tuple[int, int], grid: GridShape, cell: float) -> bool:
     """Whether a state with cells of that side is larger than what is shown."""
     return size[0] < grid[1] * int(cell) or size[1] < grid[0] * int(cell)
 
@@ -100,7 +105,7 @@ def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> Place:
     return Place(pygame.Rect(rect.x, at.y, rect.w, label), rect)
 
 
-def _fit(shape: Shape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
+def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
     """Pixels of a cell's side, and width and height of what can be shown of a grid."""
     wide, tall = max(1, wide), max(1, tall)
     cell = usual(shape, (tall, wide), readable)

@@ -12,7 +12,7 @@ from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS, WAIT, action_name
 from gv_engine.language.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.playing.episode import Told
-from gv_engine.playing.meaning import digest_of_row
+from gv_engine.playing.row_digest import row_digest
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
 
@@ -93,7 +93,7 @@ class GridEpisode(Told):
 
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole world."""
-        return digest_of_row(self.row())
+        return row_digest(self.row())
 
     def snapshot(self) -> tuple[bytes, tuple[float, ...]]:
         """The world, what the agent was shown, and the last reward function by function."""

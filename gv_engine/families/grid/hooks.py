@@ -1,4 +1,4 @@
-"""What the family of gridworlds offers; see `gv_engine.reading.families.Hooks`."""
+"""Hooks of the family of gridworlds; see `gv_engine.reading.families.Hooks`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gv_engine.batches.worlds import make_batch
-from gv_engine.checking.lockstep import examine as compare
+from gv_engine.checking.lockstep import play_in_lockstep as compare
 from gv_engine.checking.promises import broken
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
@@ -41,7 +41,7 @@ def make_vector_env(
 
 
 def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """What is to be seen of an episode."""
+    """The frames of an episode."""
     env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
     return _frames(env, load_policy(policy, 1, len(scenario.actions)), seed, steps)
 
@@ -72,7 +72,7 @@ def limited(scenario: Scenario, max_steps: int | None) -> Scenario:
     Raises:
         ValueError: it has none.
     """
-    found = environment.load(scenario, max_steps)
+    found = environment.grid_scenario(scenario, max_steps)
     if found.max_steps is None:
         raise ValueError(f"{scenario.name} has no max_steps, so that an episode may go on for ever")
     return found

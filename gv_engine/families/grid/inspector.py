@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.families.grid.motion import Cell
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.frame import Frame
 from gv_engine.playing.inspection import (
-    REPRESENTATIONS,
     Entity,
     Inspection,
     Sight,
@@ -24,7 +24,7 @@ SEEN, NOT_SEEN = "#", "."  # drawn as a large and a small square
 NOTCH = 3  # lines that a notch of the wheel scrolls
 
 
-class Row(NamedTuple):
+class PageLine(NamedTuple):
     """A line of a page: a label and a value, or numbers in columns; indented by its level."""
 
     label: str
@@ -48,7 +48,7 @@ class GridInspector:
     def __init__(self, game: Any, theme: Theme) -> None:
         self.chosen: Cell | None = None
         self._game, self._theme = game, theme
-        self._pages: dict[str, Callable[[], Iterator[Row]]] = {
+        self._pages: dict[str, Callable[[], Iterator[PageLine]]] = {
             "Cell": self._cell,
             "Agent": self._agent,
             "Observation": self._observation,
@@ -64,11 +64,11 @@ class GridInspector:
         self._buttons: list[tuple[pygame.Rect, str]] = []
         self._inspection: Inspection | None = None
         self._frame: Frame | None = None
-        self._rows: list[Row] = []
+        self._rows: list[PageLine] = []
         self._seen: Sight | None = None
 
     def begin(self) -> None:
-        """What is shown has changed."""
+        """Forget the frame: another one is shown."""
         self._frame = None
 
     # ---- what is shown -------------------------------------------------------------------
@@ -116,55 +116,55 @@ class GridInspector:
         assert self._frame is not None
         return self._frame
 
-    def _cell(self) -> Iterator[Row]:
+    def _cell(self) -> Iterator[PageLine]:
         y, x = self.chosen or self._shown.agent[:2]
-        yield Row("cell", f"row {y}, column {x}")
+        yield PageLine("cell", f"row {y}, column {x}")
         try:
             entities = self._looking.cell(y, x)
         except IndexError:
-            yield Row("beyond the grid")
+            yield PageLine("beyond the grid")
             return
         if not entities:
-            yield Row("free floor, no entity")
+            yield PageLine("free floor, no entity")
         for entity in entities:
             yield from _entity(entity)
 
-    def _agent(self) -> Iterator[Row]:
+    def _agent(self) -> Iterator[PageLine]:
         return _entity(self._looking.agent())
 
-    def _observation(self) -> Iterator[Row]:
+    def _observation(self) -> Iterator[PageLine]:
         frame = self._shown
         try:
             arrays = self._looking.observation(self._representation, frame.observation, frame.item)
         except ValueError as error:
-            yield Row(str(error))
+            yield PageLine(str(error))
             return
         for name, array in arrays.items():
             shape = " × ".join(map(str, array.shape))
-            yield Row(name, f"{shape} {array.dtype}", is_heading=True)
+            yield PageLine(name, f"{shape} {array.dtype}", is_heading=True)
             parts = [("", array)]
             if array.ndim == 3:
                 names = ("type", "state", "colour")
                 parts = [(part, array[..., k]) for k, part in enumerate(names)]
             for part, numbers in parts:
                 if part:
-                    yield Row(part)
+                    yield PageLine(part)
                 for line in np.atleast_2d(numbers).tolist():
-                    yield Row("", columns=tuple(f"{number:g}" for number in line))
+                    yield PageLine("", columns=tuple(f"{number:g}" for number in line))
 
-    def _sight(self) -> Iterator[Row]:
+    def _sight(self) -> Iterator[PageLine]:
         if self._seen is not None and self._seen.problem:
-            yield Row(self._seen.problem)
+            yield PageLine(self._seen.problem)
             return
         seen = self._seen.seen if self._seen is not None else self._shown.observation[..., 0] != 1
-        yield Row("seen", f"{int(seen.sum())} of {seen.size} cells of the view")
+        yield PageLine("seen", f"{int(seen.sum())} of {seen.size} cells of the view")
         for line in seen.tolist():
-            yield Row("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
+            yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
 
-    def _actions(self) -> Iterator[Row]:
+    def _actions(self) -> Iterator[PageLine]:
         for action, does_something in self._looking.actions().items():
             name = action.replace("_", " ").capitalize()
-            yield Row(name, "does something" if does_something else "nothing")
+            yield PageLine(name, "does something" if does_something else "nothing")
 
     # ---- drawing -------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ class GridInspector:
             left += width + line // 4
         return top + line * 3 // 2
 
-    def _draw_row(self, surface: pygame.Surface, rect: pygame.Rect, row: Row) -> None:
+    def _draw_row(self, surface: pygame.Surface, rect: pygame.Rect, row: PageLine) -> None:
         theme, line = self._theme, self._line
         rect.x += row.level * line
         rect.w = max(1, rect.w - row.level * line)
@@ -308,12 +308,12 @@ def _beside(names: tuple[str, ...], name: str, forward: bool) -> str:
     return names[(names.index(name) + (1 if forward else -1)) % len(names)]
 
 
-def _entity(entity: Entity, level: int = 0) -> Iterator[Row]:
-    yield Row(entity.name, f"entity {entity.number}", level, is_heading=True)
+def _entity(entity: Entity, level: int = 0) -> Iterator[PageLine]:
+    yield PageLine(entity.name, f"entity {entity.number}", level, is_heading=True)
     for part in entity.parts:
-        yield Row(part.name, "", level)
+        yield PageLine(part.name, "", level)
         for field, value in part.fields.items():
-            yield Row(field, value, level + 1)
+            yield PageLine(field, value, level + 1)
     for field, held in entity.holds.items():
-        yield Row(field, "holds", level)
+        yield PageLine(field, "holds", level)
         yield from _entity(held, level + 1)

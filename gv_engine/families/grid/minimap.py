@@ -8,7 +8,7 @@ from gv_engine.frontend.drawing.mosaic import Mosaic, SpriteNames, Tiles, codes
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 
 EDGE = 2  # pixels of the frame: a dark and a light line
-DOT = 5  # pixels: where the agent is, at least
+AGENT_DOT = 5  # pixels: where the agent is, at least
 
 
 class Minimap:
@@ -67,7 +67,7 @@ class Minimap:
         part = pygame.Rect(inner.x + left, inner.y + top, wide, tall).clip(inner)
         pygame.draw.rect(surface, self._theme.on_select, part.inflate(2, 2).clip(inner), 1)
         pygame.draw.rect(surface, self._theme.select, part, 1)
-        dot = pygame.Rect(0, 0, max(DOT, int(scale)), max(DOT, int(scale)))
+        dot = pygame.Rect(0, 0, max(AGENT_DOT, int(scale)), max(AGENT_DOT, int(scale)))
         dot.center = (
             inner.x + int((agent[1] + 0.5) * scale),
             inner.y + int((agent[0] + 0.5) * scale),

@@ -1,4 +1,4 @@
-"""What moves between two frames of a grid: found by comparing them, so that no rule tells."""
+"""Motion between two frames of a grid, found by comparing them, so that no rule tells."""
 
 from typing import NamedTuple
 

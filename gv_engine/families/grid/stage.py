@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.appearance import HIDDEN
-from gv_engine.families.grid.arrangement import LEAST_MAP, VIEWS, Place, arrange
+from gv_engine.families.grid.arrangement import GRID_VIEWS, LEAST_MAP, Place, place_views
 from gv_engine.families.grid.board import Board, between
 from gv_engine.families.grid.inspector import GridInspector
 from gv_engine.families.grid.minimap import Minimap
@@ -13,12 +13,11 @@ from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.camera import Camera, corner
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.stage import Inspector
+from gv_engine.frontend.drawing.stage import MAP_SHARE, Inspector
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.reading.text import words
+from gv_engine.reading.text import object_words
 
-MAP_SHARE = 4  # a map over the state takes this part of its shorter side
 SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
 
 
@@ -30,7 +29,7 @@ class GridStage:
         theme: its colours, and the palette of the objects.
     """
 
-    views: Sequence[str] = VIEWS
+    views: Sequence[str] = GRID_VIEWS
     group = "grid"
     holds = True
     glide = 0.12
@@ -72,7 +71,7 @@ class GridStage:
         surface.set_clip(rect.clip(before))
         surface.fill(theme.background, rect)
         grid, seen = frame.grid.shape[:2], frame.observation.shape[:2]
-        self._places = arrange(self.view, tuple(rect), self.line, grid, seen, self._readable)
+        self._places = place_views(self.view, tuple(rect), self.line, grid, seen, self._readable)
         if "state" in self._places:
             self._draw_state(surface, self._places["state"], progress * (2 - progress))
         if "observation" in self._places:
@@ -173,12 +172,12 @@ class GridStage:
         frame = self._frame
         if (cell := self._at("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
-            text = f"{agent}{words(*frame.grid[cell].tolist())} at {cell[0]}, {cell[1]}"
+            text = f"{agent}{object_words(*frame.grid[cell].tolist())} at {cell[0]}, {cell[1]}"
             return self._state.place(*cell), text
         if (cell := self._at("observation", self._seen, position)) is not None:
             kind, state, color = frame.observation[cell].tolist()
             agent = "agent on " if cell == frame.observer else ""
-            text = "not seen" if kind == HIDDEN else agent + words(kind, state, color)
+            text = "not seen" if kind == HIDDEN else agent + object_words(kind, state, color)
             return self._seen.place(*cell), text
         return None
 
@@ -197,7 +196,7 @@ class GridStage:
             return ""
         sprite = self._sheet.get(self._names(kind, state), color, max(1, min(rect.size)))
         surface.blit(sprite, sprite.get_rect(center=rect.center))
-        return words(kind, state, color)
+        return object_words(kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the state alone, as large as fits, lit everywhere."""

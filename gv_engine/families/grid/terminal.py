@@ -19,16 +19,16 @@ from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.language.frame import Frame
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
-from gv_engine.reading.text import board, words
+from gv_engine.reading.text import board, object_words
 
-WIDE = 2
+CELL_WIDTH = 2
 """Characters of a cell."""
 GAP = 3
 """Characters between state and observation."""
 
 
 class GridPicture:
-    """Draws the frames of a grid; see `gv_engine.frontend.terminal.picture.Picture`.
+    """Draws the frames of a grid; see `gv_engine.frontend.terminal.picture.TerminalPicture`.
 
     Args:
         game: what is played.
@@ -62,7 +62,7 @@ class GridPicture:
 
     def facts(self, frame: Frame) -> list[str]:
         """What the agent holds."""
-        return [f"holding {words(*frame.item) if frame.item[0] else 'nothing'}"]
+        return [f"holding {object_words(*frame.item) if frame.item[0] else 'nothing'}"]
 
     def legend(self, frame: Frame) -> list[Text]:
         """What the letters stand for, but for walls and floor."""
@@ -73,7 +73,7 @@ class GridPicture:
             if letter not in "#.?":
                 text = Text(no_wrap=True)
                 text.append(*_cell(letter, kind, color, True, self._theme))
-                text.append(f" {words(kind, state, color)}", self._theme.muted)
+                text.append(f" {object_words(kind, state, color)}", self._theme.muted)
                 found.setdefault(text.plain, text)
         return list(found.values())
 
@@ -89,7 +89,7 @@ class GridPicture:
 def _least(frame: Frame) -> int:
     """Columns that a state needs to be of use beside the observation."""
     columns: int = frame.grid.shape[1]
-    return WIDE * min(columns, 7)
+    return CELL_WIDTH * min(columns, 7)
 
 
 def _board(
@@ -102,7 +102,7 @@ def _board(
 ) -> list[Text]:
     y, x, _ = agent
     rows = _around(y, grid.shape[0], height)
-    columns = _around(x, grid.shape[1], max(1, width // WIDE))
+    columns = _around(x, grid.shape[1], max(1, width // CELL_WIDTH))
     letters = board(grid, agent).split("\n")
     lines = []
     for i in rows:
@@ -123,9 +123,9 @@ def _cell(letter: str, kind: int, color: int, lit: bool, theme: Theme) -> tuple[
     """Letters of a cell and their style."""
     ground = theme.card if lit else theme.background
     if kind == HIDDEN:
-        return letter * WIDE, f"dim {theme.muted} on {theme.background}"
+        return letter * CELL_WIDTH, f"dim {theme.muted} on {theme.background}"
     if not color and _is_opaque(kind):
-        return letter * WIDE, f"{theme.muted} on {theme.outline}"
+        return letter * CELL_WIDTH, f"{theme.muted} on {theme.outline}"
     if color:
         shades = PALETTES[theme.palette][color]
         ink = shades.light if _is_dark(theme.background) else shades.dark

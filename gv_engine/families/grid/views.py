@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from gv_engine.families.grid.board import SMALLEST_AGENT
 from gv_engine.frontend.controls.theme import DARK
 from gv_engine.frontend.drawing.mosaic import Mosaic, SpriteNames, Tiles, codes
-from gv_engine.frontend.drawing.recording import Draw
+from gv_engine.frontend.drawing.recording import DrawFrame
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.language.frame import Frame
 from gv_engine.playing.drawings import sprite_folders, sprite_name
@@ -77,6 +77,6 @@ class Views:
         self._surface = pygame.image.frombuffer(self._picture.data, (width, height), "RGB")
 
 
-def draws(scenario: Playable, view: str, cell: int) -> Draw:
+def draws(scenario: Playable, view: str, cell: int) -> DrawFrame:
     """Draws a view of a grid, as large as it is; see `gv_engine.frontend.drawing.recording`."""
     return Views(SpriteSheet(sprite_folders(scenario)), sprite_name, view, cell).draw

@@ -1,1 +1,1 @@
-"""What window and terminal share of keys, settings and files; nothing here draws."""
+"""Keys, settings and files that window and terminal share; nothing here draws."""

@@ -1,4 +1,4 @@
-"""Which key does what, for keyboard, gamepad and terminal alike; free of any drawing library.
+"""Bindings of keys to commands, for keyboard, gamepad and terminal; free of any drawing library.
 
 Keys are named by their place on a US keyboard, whatever is printed on them: "W" is the key left of
 "E" everywhere. Groups of commands are active together on a screen; within such a set a key does one
@@ -241,7 +241,7 @@ class Bindings:
     def label(self, group: str, name: str, pad: bool = False) -> str:
         """The first key of a command as people call it; empty if it has none."""
         fitting = [key for key in self.keys(group, name) if (key in PAD) == pad]
-        return called(fitting[0]) if fitting else ""
+        return key_label(fitting[0]) if fitting else ""
 
     def help(self, groups: Iterable[str]) -> Iterator[tuple[str, str]]:
         """(keys, what they do) of every command in these groups that has a key."""
@@ -249,7 +249,7 @@ class Bindings:
             for command in GROUPS[group]:
                 keys = self.keys(group, command.name)
                 if keys:
-                    yield ", ".join(map(called, keys)), command.says
+                    yield ", ".join(map(key_label, keys)), command.says
 
 
 def keys_file() -> Path:
@@ -272,7 +272,7 @@ def as_toml(bindings: Bindings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def called(key: str) -> str:
+def key_label(key: str) -> str:
     """A key as people call it: Esc, Shift+Left, +."""
     *modifiers, name = _parts(key)
     return "+".join([*modifiers, _CALLED.get(name, name)])

@@ -1,4 +1,4 @@
-"""Where what belongs to the player is kept, by the customs of the system."""
+"""Folders for the player's own files, by the customs of the system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gv_engine.playing.game import Game
 from gv_engine.reading.files import read_bytes
 
 NAME = "gv-engine"
-LARGEST = 64 * 1024
+LARGEST_SETTINGS = 64 * 1024
 """Bytes of settings or keys."""
 
 
@@ -41,7 +41,7 @@ def read_toml(file: Path) -> tuple[dict[str, Any], str]:
         OSError: it cannot be read, or is no file.
         ValueError: it is no TOML, and why.
     """
-    data = read_bytes(file, LARGEST, "settings and keys")
+    data = read_bytes(file, LARGEST_SETTINGS, "settings and keys")
     try:
         text = data.decode()
         return tomllib.loads(text), text

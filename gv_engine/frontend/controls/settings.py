@@ -1,4 +1,4 @@
-"""What the player chose, remembered from one time to the next; free of any drawing library."""
+"""Settings of the player, kept from one time to the next; free of any drawing library."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from gv_engine.frontend.controls.folders import LARGEST, config_folder, read_toml
+from gv_engine.frontend.controls.folders import LARGEST_SETTINGS, config_folder, read_toml
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.language.errors import shortened
 from gv_engine.reading.files import replacing, size_of
 
-KEPT = 12
+KEPT_RECENT = 12
 """Scenarios that count as recent."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 SPEEDS = (1, 2, 4, 8, 16, 30, 60)
@@ -26,7 +26,7 @@ SPEEDS = (1, 2, 4, 8, 16, 30, 60)
 
 @dataclass
 class Settings:
-    """What `settings.toml` holds; a wrong value counts as left out."""
+    """The settings in `settings.toml`; a wrong value counts as left out."""
 
     theme: str = "dark"
     palette: str = "standard"
@@ -60,7 +60,7 @@ class Settings:
         if wrong:  # the next save would put an end to what the player wrote
             aside = file.with_name(f"{file.name}.bad")
             with suppress(OSError):
-                size_of(file, LARGEST, "settings")  # nothing larger is worth the room
+                size_of(file, LARGEST_SETTINGS, "settings")  # nothing larger is worth the room
                 shutil.copyfile(file, aside)
                 wrong += f"; the file is kept as {aside.name}"
         return made, wrong
@@ -109,7 +109,7 @@ class Settings:
     def played(self, source: str) -> None:
         """Put a scenario's name or file at the front of the recent ones."""
         others = [name for name in self.recent if name != source]
-        self.recent = [source, *others][:KEPT]
+        self.recent = [source, *others][:KEPT_RECENT]
 
 
 def settings_file() -> Path:

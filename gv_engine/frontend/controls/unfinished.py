@@ -9,7 +9,7 @@ from gv_engine.playing.replay import SUFFIX, Replay
 
 
 def unfinished_file() -> Path:
-    """Where it is kept."""
+    """The file of the unfinished game."""
     return replay_folder().parent / f"unfinished{SUFFIX}"
 
 

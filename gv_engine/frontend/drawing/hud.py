@@ -1,21 +1,22 @@
-"""What the screens of a game show around the stage: where it lies, and how the game stands."""
+"""Screens of a game around the stage: where their parts lie, and the panel of how it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gv_engine.frontend.drawing.lettering import signed, wrapped
+from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Scene, Stage
 from gv_engine.frontend.drawing.widgets import Pen, wrap
+from gv_engine.reading.text import signed
 
 Rect = pygame.Rect
-WIDE = 1.45  # times as wide as high: then the panel stands beside the stage, else below it
+WIDE_WINDOW = 1.45  # times as wide as high: then the panel stands beside the stage, else below it
 
 
-class Layout(NamedTuple):
-    """Where the parts lie; all disjoint, those without room have no height."""
+class ScreenParts(NamedTuple):
+    """Rectangles of a screen's parts; all disjoint, those without room have no height."""
 
     header: Rect
     stage: Rect
@@ -30,7 +31,9 @@ def is_tight(area: Rect, line: int) -> bool:
     return area.h < 28 * line
 
 
-def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int) -> Layout:
+def place_parts(
+    area: Rect, line: int, inspecting: bool, controls: float, hints: int
+) -> ScreenParts:
     """Place the parts of the picture.
 
     Args:
@@ -46,7 +49,7 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
     foot = Rect(inner.x, inner.bottom - hints * line, inner.w, hints * line)
     body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
     body.h = foot.y - gap // 2 - body.y
-    flat, roomy = area.w >= WIDE * area.h, area.w >= 44 * line
+    flat, roomy = area.w >= WIDE_WINDOW * area.h, area.w >= 44 * line
     wide = (flat or roomy) if inspecting else (flat and roomy)
     lens = Rect(body.right, body.bottom, 0, 0)
     if wide:
@@ -71,7 +74,7 @@ def arrange(area: Rect, line: int, inspecting: bool, controls: float, hints: int
     bar = Rect(body.x, 0, body.w, int(controls * line))
     bar.bottom = body.bottom
     body.h -= bar.h + gap // 2
-    return Layout(header, body, panel, lens, bar, foot)
+    return ScreenParts(header, body, panel, lens, bar, foot)
 
 
 def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence[str]) -> bool:

@@ -34,7 +34,7 @@ def write(
     least = max(9, line * 4 // 5 if middle else line * 2 // 3)
     while line > least and font(line).size(text)[0] > rect.w:
         line -= 1
-    picture = font(line).render(shortened(text, line, rect.w, middle), True, color)
+    picture = font(line).render(fitted(text, line, rect.w, middle), True, color)
     place = picture.get_rect(midleft=rect.midleft)
     if align != "left":
         place.x += (rect.w - place.w) // (2 if align == "center" else 1)
@@ -42,7 +42,7 @@ def write(
     return place.w
 
 
-def shortened(text: str, line: int, width: int, middle: bool = False) -> str:
+def fitted(text: str, line: int, width: int, middle: bool = False) -> str:
     """Return the text, or as much of its beginning as fits in so many pixels, with dots.
 
     With `middle` its beginning and its end.
@@ -90,8 +90,3 @@ def plate(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
     width, height = size
     rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
     return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')
-
-
-def signed(value: float) -> str:
-    """Return a reward as text: +1, -0.05, 0."""
-    return f"{value:+.6g}" if value else "0"

@@ -19,11 +19,11 @@ SpriteNames = Callable[[int, int], str]
 Codes = NDArray[np.uint32]
 """(H, W) what a cell shows: from the lowest byte on type, state, colour, and whether it is lit."""
 
-Pixels = NDArray[np.uint8] | NDArray[np.uint32]
+CellPixels = NDArray[np.uint8] | NDArray[np.uint32]
 """(H * cell, W * cell, 3) uint8 red, green, blue; or without that axis, the uint32 of a surface."""
 
 NOT_DRAWN = 0xFFFFFFFF
-AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about so many
+PIXELS_AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about so many
 
 
 def codes(grid: NDArray[np.uint8], lit: NDArray[np.bool_] | None = None) -> Codes:
@@ -51,10 +51,10 @@ class Tiles:
         self.cell = cell
         self._sheet, self._names, self._rgb = sheet, names, rgb
         self._places: dict[int, int] = {}
-        self._pictures: list[Pixels] = []
-        self._stack: Pixels = np.empty(0, np.uint8)
+        self._pictures: list[CellPixels] = []
+        self._stack: CellPixels = np.empty(0, np.uint8)
 
-    def __getitem__(self, codes: NDArray[np.uint32]) -> Pixels:
+    def __getitem__(self, codes: NDArray[np.uint32]) -> CellPixels:
         """(n, cell, cell) or (n, cell, cell, 3) the pictures of (n,) codes."""
         places, wanted = self._places, codes.tolist()
         unknown = sorted(set(wanted).difference(places))
@@ -62,11 +62,11 @@ class Tiles:
             places[code] = len(places)
             self._pictures.append(self._picture(code))
         if unknown:
-            self._stack = cast(Pixels, np.stack(self._pictures))
-        found: Pixels = self._stack[[places[code] for code in wanted]]
+            self._stack = cast(CellPixels, np.stack(self._pictures))
+        found: CellPixels = self._stack[[places[code] for code in wanted]]
         return found
 
-    def _picture(self, code: int) -> Pixels:
+    def _picture(self, code: int) -> CellPixels:
         kind, state, color, lit = code.to_bytes(4, "little")
         tile = self._sheet.tile(self._names(kind, state), color, self.cell, bool(lit))
         take = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
@@ -85,17 +85,17 @@ class Mosaic:
         self.tiles = tiles
         self.shown: Codes = np.full(shape, NOT_DRAWN, np.uint32)
 
-    def update(self, pixels: Pixels, codes: Codes) -> None:
+    def update(self, pixels: CellPixels, codes: Codes) -> None:
         """Draw what is not shown yet.
 
         Args:
-            pixels: the same at every call, see `Pixels`.
+            pixels: the same at every call, see `CellPixels`.
             codes: (H, W).
         """
         ys, xs = np.nonzero(codes != self.shown)
         cell, (height, width) = self.tiles.cell, codes.shape
         cells = pixels.reshape(height, cell, width, cell, *pixels.shape[2:]).swapaxes(1, 2)
-        portion = max(1, AT_ONCE // cell**2)
+        portion = max(1, PIXELS_AT_ONCE // cell**2)
         for start in range(0, len(ys), portion):
             part = ys[start : start + portion], xs[start : start + portion]
             cells[part] = self.tiles[codes[part]]

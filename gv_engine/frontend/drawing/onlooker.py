@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine.frontend.controls.theme import DARK, Theme
-from gv_engine.frontend.drawing.hud import arrange, draw_panel
+from gv_engine.frontend.drawing.hud import draw_panel, place_parts
 from gv_engine.frontend.drawing.mosaic import SpriteNames
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
@@ -71,7 +71,7 @@ class Onlooker:
             stage.draw(surface, surface.get_rect(), 1)
             return
         surface.fill(self._theme.background)
-        at = arrange(surface.get_rect(), line, inspecting=False, controls=0, hints=0)
+        at = place_parts(surface.get_rect(), line, inspecting=False, controls=0, hints=0)
         pen = Pen(surface, self._theme, line)
         pen.text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)

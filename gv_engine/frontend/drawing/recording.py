@@ -40,20 +40,20 @@ class Artist:
         return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
 
 
-Draw = Callable[[Any], Picture]
-Drawing = Callable[["Playable", str, int], Draw]
+DrawFrame = Callable[[Any], Picture]
+Drawing = Callable[["Playable", str, int], DrawFrame]
 
 
-def _window(scenario: Playable, view: str, cell: int) -> Draw:
+def _window(scenario: Playable, view: str, cell: int) -> DrawFrame:
     return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario)), cell)
 
 
-def from_stage(scenario: Playable, view: str, cell: int) -> Draw:
+def from_stage(scenario: Playable, view: str, cell: int) -> DrawFrame:
     """Draws a view as the stage of the family does, in a picture of 25 × 16 cells."""
     return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario), alone=view), cell)
 
 
-def _drawn(onlooker: Onlooker, cell: int) -> Draw:
+def _drawn(onlooker: Onlooker, cell: int) -> DrawFrame:
     width, height = cell * 25, cell * 16
     surface = pygame.Surface((width, height), 0, 32)
 

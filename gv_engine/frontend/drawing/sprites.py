@@ -32,7 +32,7 @@ SVG_TAG = re.compile(r"<svg\b[^>]*>")
 PLACE = re.compile(r"{{(\w+)}}")
 SIGN = re.compile(r"{{(emblem|sign)}}")
 
-Key = tuple[str, int, int, bool, bool]
+SpriteKey = tuple[str, int, int, bool, bool]
 """Name, colour, turn, whether it is lit, and whether it is on the floor."""
 
 
@@ -48,7 +48,7 @@ class SpriteSheet:
         self._palette = PALETTES[palette]
         self._folders = (ASSETS / "sprites", *map(Path, folders))
         self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
-        self._sizes: dict[int, dict[Key, pygame.Surface]] = {}
+        self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
 
     def get(
         self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
@@ -83,7 +83,7 @@ class SpriteSheet:
             kept[key] = _dimmed(tile, lit)
         return kept[key]
 
-    def _kept(self, size: int) -> dict[Key, pygame.Surface]:
+    def _kept(self, size: int) -> dict[SpriteKey, pygame.Surface]:
         kept = self._sizes.pop(size, {})
         self._sizes[size] = kept  # the size used last is last
         if len(self._sizes) > KEPT_SIZES:

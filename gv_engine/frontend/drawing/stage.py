@@ -16,6 +16,8 @@ from gv_engine.reading.families import FAMILIES
 if TYPE_CHECKING:
     from gv_engine.frontend.controls.theme import Theme
 
+MAP_SHARE = 4  # a map over what it shows a part of takes this part of its shorter side
+
 
 class Scene(Protocol):
     """What the screens read of a frame, of any family; see `gv_engine.language.frame.Frame`."""
@@ -135,7 +137,7 @@ class Stage(Protocol):
         tell than the rewards."""
 
     def facts(self) -> Sequence[str]:
-        """What else there is to say in the panel, in a few words each."""
+        """Facts for the panel, in a few words each."""
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the world alone, as large as fits, in the middle of the rectangle."""

@@ -1,4 +1,4 @@
-"""What the screens draw with: text, cards, buttons and bars, and what of them can be pressed."""
+"""Widgets of the screens: text, cards, buttons and bars, and what of them can be pressed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.lettering import font, plate, shortened, write
+from gv_engine.frontend.drawing.lettering import fitted, font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
 
-Point = tuple[int, int]
+Pixel = tuple[int, int]
+"""x, y, as pygame has them."""
+
 SHADE = 150  # of 255: how dark it is behind a screen that lies over another
 
 
@@ -17,7 +19,7 @@ class Hot(NamedTuple):
     """A part of the picture that can be pressed."""
 
     rect: pygame.Rect
-    press: Callable[[Point], None]
+    press: Callable[[Pixel], None]
     drag: bool
     """Whether `press` is called again wherever the mouse goes while the button is down."""
 
@@ -71,7 +73,7 @@ class Pen:
         surface: pygame.Surface,
         theme: Theme,
         line: int,
-        mouse: Point | None = None,
+        mouse: Pixel | None = None,
         before: Pen | None = None,
     ) -> None:
         self.surface, self.theme, self.line, self.mouse = surface, theme, line, mouse
@@ -145,7 +147,7 @@ class Pen:
         for number, words in enumerate(shown):
             slot = pygame.Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most
-            self.text(slot, shortened(words, line, rect.w, is_path), color, align, size)
+            self.text(slot, fitted(words, line, rect.w, is_path), color, align, size)
         return len(shown) * line
 
     def width(self, text: str, size: float = 1.0) -> int:
@@ -171,7 +173,7 @@ class Pen:
 
     # ---- pressing --------------------------------------------------------------------
 
-    def hot(self, rect: pygame.Rect, press: Callable[[Point], None], drag: bool = False) -> bool:
+    def hot(self, rect: pygame.Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
         """Let something be called with the mouse's place when it is pressed there.
 
         Returns:

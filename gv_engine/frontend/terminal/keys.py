@@ -1,4 +1,4 @@
-"""What a terminal sends for a key, as the names that bindings have for keys.
+"""Keys of a terminal: from the bytes that it sends to the names that bindings have.
 
 A terminal sends what is printed on a key; it counts as the key of that place on a US keyboard.
 """

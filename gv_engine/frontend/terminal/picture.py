@@ -1,4 +1,4 @@
-"""How a terminal shows a world: each family of worlds brings its own picture."""
+"""Pictures in letters, for the terminal; each family of worlds brings its own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gv_engine.frontend.controls.theme import Theme
 from gv_engine.reading.families import FAMILIES
 
 
-class Picture(Protocol):
+class TerminalPicture(Protocol):
     """Draws frames of one family in letters, and knows its keys.
 
     Attributes:
@@ -28,7 +28,7 @@ class Picture(Protocol):
         """The lines of a view, one at least, in a room of so many characters."""
 
     def facts(self, frame: Any) -> list[str]:
-        """What else there is to say, such as what is held."""
+        """Facts for the panel, such as what is held."""
 
     def legend(self, frame: Any) -> list[Text]:
         """What the letters in sight stand for."""
@@ -40,7 +40,7 @@ class Picture(Protocol):
         """Whether the level has this command of the group."""
 
 
-def picture_of(game: Any, theme: Theme) -> Picture:
+def terminal_picture(game: Any, theme: Theme) -> TerminalPicture:
     """The picture for a game, by its frames."""
-    made: Picture = resolve_name(FAMILIES[game.frame().family].terminal)(game, theme)
+    made: TerminalPicture = resolve_name(FAMILIES[game.frame().family].terminal)(game, theme)
     return made

@@ -9,15 +9,15 @@ from itertools import zip_longest
 
 from rich.text import Text
 
-from gv_engine.frontend.controls.bindings import GROUPS, PAD, Bindings, called
+from gv_engine.frontend.controls.bindings import GROUPS, PAD, Bindings, key_label
 from gv_engine.frontend.controls.folders import new_file, replay_folder
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.terminal.keys import Keys
-from gv_engine.frontend.terminal.picture import picture_of
+from gv_engine.frontend.terminal.picture import terminal_picture
 from gv_engine.frontend.terminal.tty import Tty
 from gv_engine.language.errors import GVEngineError, reason
-from gv_engine.playing.catalogue import kin, load
+from gv_engine.playing.catalogue import kin, load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
@@ -88,7 +88,7 @@ class TerminalGame:
         self._bindings = bindings
         self._speed = settings.speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
-        self._picture = picture_of(game, self._theme)
+        self._picture = terminal_picture(game, self._theme)
         self._groups = (self._picture.group, "play", "view", "window")
         views = self._picture.views
         self._view = settings.view if settings.view in views else views[0]
@@ -195,8 +195,8 @@ class TerminalGame:
             self._note = "This level has no other size or difficulty"
             return
         other = others[(others.index(name) + 1) % len(others)]
-        self.game = Game(load(other), self.game.seed)
-        self._picture = picture_of(self.game, self._theme)
+        self.game = Game(load_playable(other), self.game.seed)
+        self._picture = terminal_picture(self.game, self._theme)
 
     def _menu(self) -> None:
         self._leaving = True
@@ -301,7 +301,7 @@ class TerminalGame:
                 own = group == self._picture.group and self._picture.knows(command.name)
                 does = command.name in _COMMANDS or own
                 bound = self._bindings.keys(group, command.name)
-                keys = [called(key) for key in bound if key not in PAD]
+                keys = [key_label(key) for key in bound if key not in PAD]
                 if does and keys:
                     says = "leave" if command.name == "menu" else command.says
                     found.setdefault(command.name, (keys, says))

@@ -19,7 +19,7 @@ from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings, forced_scale
 from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.widgets import Pen, Point, line_height
+from gv_engine.frontend.drawing.widgets import Pen, Pixel, line_height
 from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.keyboard import Keyboard
 from gv_engine.frontend.window.question import Question
@@ -28,7 +28,7 @@ from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.frontend.window.screens.screen import Screen
 from gv_engine.frontend.window.viewer import open_window
 from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
-from gv_engine.playing.catalogue import load, look_at, says, source_of
+from gv_engine.playing.catalogue import load_playable, look_at, says, source_of
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
@@ -53,7 +53,7 @@ MOUSE = (
 
 
 class App:
-    """What all screens share.
+    """The app: what all screens share.
 
     Attributes:
         settings: the player's; `remember` writes them.
@@ -76,7 +76,7 @@ class App:
         self._happened = 0.0
         self._toggled = 0.0
         self._pen: Pen | None = None
-        self._mouse: Point | None = None
+        self._mouse: Pixel | None = None
         self._question: Question | None = None
 
     @classmethod
@@ -138,7 +138,7 @@ class App:
 
     def sound(self, name: str) -> None:
         """Play a sound if the player wants any; where there is none, say so and be silent."""
-        if self.settings.sound and (why := sounds.play(name)):
+        if self.settings.sound and (why := sounds.play_sound(name)):
             self.settings.sound = False
             self.say(why)
 
@@ -165,7 +165,7 @@ class App:
         Raises:
             GVEngineError: it cannot be played; the message says why.
         """
-        self.begin(Game(load(source, **self.consent), seed))
+        self.begin(Game(load_playable(source, **self.consent), seed))
 
     def begin(self, game: Game) -> None:
         """Play a game from where it is, and remember its scenario."""
@@ -196,7 +196,7 @@ class App:
         """
         replay = Replay.load(file)
         named = self.recent_file(replay)
-        scenario = load(named, **self.consent) if named else None
+        scenario = load_playable(named, **self.consent) if named else None
         game = self._played_again(replay, file, scenario)
         game.seek(game.length)
         self.begin(game)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.lettering import signed
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import make_stage
 from gv_engine.frontend.drawing.widgets import Pen
@@ -15,6 +14,7 @@ from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
 from gv_engine.playing.catalogue import Entry
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
+from gv_engine.reading.text import signed
 
 if TYPE_CHECKING:
     from gv_engine.frontend.window.app import App

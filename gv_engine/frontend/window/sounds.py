@@ -31,7 +31,7 @@ def sound_of(scene: Scene) -> str:
     return "gain" if total > 0 else "loss" if total < 0 else "step"
 
 
-def play(name: str) -> str:
+def play_sound(name: str) -> str:
     """Play a sound; returns why there is none, empty if there is."""
     try:
         pygame.mixer.init(RATE, -16, 1, allowedchanges=0)  # nothing, once it is

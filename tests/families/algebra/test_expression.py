@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from gv_engine.families.algebra import expression as marks
 from gv_engine.families.algebra.library import ExpressionParser, rules
+from gv_engine.families.algebra.node_spans import spans
 from gv_engine.families.algebra.parsing import ExpressionError, from_library, parse, to_library
-from gv_engine.families.algebra.rules import LateChange, RewriteError, Rules, core_rules
+from gv_engine.families.algebra.rule_set import LateChange, RewriteError, RuleSet, core_rules
 from gv_engine.families.algebra.value import POINTS, NoValueError, evaluate, same_value
-from gv_engine.families.algebra.written import spans
 
-RULES = Rules(core_rules())
+RULES = RuleSet(core_rules())
 MARKED = {
     marks.CA: rules.ConstantsSimplifyRule(),
     marks.CS: rules.CommutativeSwapRule(preferred=False),

@@ -14,8 +14,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from gv_engine.families.algebra import ExpressionEnv
-from gv_engine.families.algebra.examination import examine
-from gv_engine.families.algebra.gym_env import load
+from gv_engine.families.algebra.examination import play_twice
+from gv_engine.families.algebra.gym_env import mathy_scenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.library import gym_id
@@ -52,7 +52,7 @@ def test_gymnasium_finds_nothing_wrong(name, representation):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_random_episodes(name):
-    found = examine(load(name), 6, 1)
+    found = play_twice(mathy_scenario(name), 6, 1)
     assert not found.faults
     assert ("found", "nothing wrong") in found.facts
 

@@ -13,9 +13,9 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.commands import main
 from gv_engine.families.algebra import ExpressionEnv, MathyScenario
-from gv_engine.families.algebra.gym_env import load
+from gv_engine.families.algebra.gym_env import mathy_scenario
 from gv_engine.language.errors import ScenarioError
-from gv_engine.reading.families import FAMILIES, names
+from gv_engine.reading.families import FAMILIES, built_in_names
 from gv_engine.reading.loading import load_scenario
 
 OWN = '''
@@ -81,7 +81,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_all_that_a_file_may_say(file):
-    scenario = load(str(file))
+    scenario = mathy_scenario(str(file))
     assert (scenario.name, scenario.description) == ("squares", "Three squares.")
     env = ExpressionEnv(scenario)
     _, info = env.reset(seed=0)
@@ -97,7 +97,7 @@ def test_all_that_a_file_may_say(file):
 
 
 def test_it_is_loaded_again_with_the_files_as_they_are(file):
-    scenario = load(str(file)).with_(difficulty="easy")
+    scenario = mathy_scenario(str(file)).with_(difficulty="easy")
     assert set(scenario.watched()) == {file, file.parent / "own.py"}
     (file.parent / "own.py").write_text(OWN.replace("x^2", "z^3"))
     file.write_text(FILE.replace("max_moves: 6", "max_moves: 5"))
@@ -134,15 +134,15 @@ def test_what_is_no_problem_is_said_in_one_line(file, capsys):
 
 def test_names():
     built_in = FAMILIES["mathy"].built_in()
-    assert set(built_in) <= set(names())
+    assert set(built_in) <= set(built_in_names())
     for name in built_in:
-        scenario = load(name)
+        scenario = mathy_scenario(name)
         assert scenario.name == name
         assert name.endswith(scenario.difficulty)
         assert scenario.description.endswith(".")
-    assert load("mathy-poly-simplify").name == "mathy-poly-simplify-easy"
-    assert load("GV-MathyPolySimplify-hard-v0").difficulty == "hard"
-    assert load("mathy-poly-simplify").with_(difficulty="normal").difficulty == "normal"
+    assert mathy_scenario("mathy-poly-simplify").name == "mathy-poly-simplify-easy"
+    assert mathy_scenario("GV-MathyPolySimplify-hard-v0").difficulty == "hard"
+    assert mathy_scenario("mathy-poly-simplify").with_(difficulty="normal").difficulty == "normal"
     # the beginning of a name stands for the shortest, in every family
     assert load_scenario("keydoor").name == "keydoor-5x5"
     with pytest.raises(ScenarioError, match="did you mean 'mathy-poly-simplify-easy'"):
@@ -153,7 +153,7 @@ def test_families_do_not_mix():
     with pytest.raises(ScenarioError, match="family: found 'mathy'; load_scenario"):
         Scenario.load({"family": "mathy", "environment": "PolySimplify"})
     with pytest.raises(ValueError, match="of the family 'grid'"):
-        load("keydoor-5x5")
+        mathy_scenario("keydoor-5x5")
     with pytest.raises(ScenarioError, match=r"family: no family 'maths'; did you mean 'mathy'"):
         load_scenario({"family": "maths"})
 
@@ -418,8 +418,8 @@ def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward
 
 
 def test_a_file_that_names_no_systems_has_those_of_ours():
-    ours = load("mathy-poly-simplify")
-    silent = load({"family": "mathy", "environment": "PolySimplify"})
+    ours = mathy_scenario("mathy-poly-simplify")
+    silent = mathy_scenario({"family": "mathy", "environment": "PolySimplify"})
     assert ours.order == silent.order
     for key in ("transition_functions", "terminating_functions", "reward_functions"):
         assert f"{key}: [" in ours.document.text

@@ -9,7 +9,7 @@ import pytest
 from gv_engine.commands import main
 from gv_engine.families.algebra.advice import Advice
 from gv_engine.families.algebra.cursor import TreeCursor
-from gv_engine.families.algebra.stage import VIEWS, TreeStage, text_width
+from gv_engine.families.algebra.stage import EXPRESSION_VIEWS, TreeStage, text_width
 from gv_engine.families.algebra.tree_layout import LEAST, TreeLayout, fit, lay_out
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings
@@ -18,13 +18,13 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.frontend.window.app import App
 from gv_engine.frontend.window.screens.play import PlayScreen
-from gv_engine.playing.catalogue import kin, load
+from gv_engine.playing.catalogue import kin, load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
-from gv_engine.reading.families import names
+from gv_engine.reading.families import built_in_names
 from tests.desk import Desk, home
 
-WORLDS = [name for name in names() if name.startswith("mathy-")]
+WORLDS = [name for name in built_in_names() if name.startswith("mathy-")]
 EASY = "mathy-poly-simplify-easy"
 LONG = {
     "family": "mathy",
@@ -37,7 +37,7 @@ ROOM = pygame.Rect(10, 20, 780, 420)
 
 
 def game_of(name: str = EASY, seed: int = 1) -> Game:
-    return Game(load(name), seed)
+    return Game(load_playable(name), seed)
 
 
 def problem(text: str, **more: int) -> Game:
@@ -234,7 +234,7 @@ def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
 # ---- pictures ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", EXPRESSION_VIEWS)
 @pytest.mark.parametrize("size", [(1, 1), (5, 300), (300, 5), (60, 60), (320, 110), (1900, 1000)])
 def test_any_room_is_kept_to(view: str, size: tuple[int, int]):
     game = game_of("mathy-poly-simplify-hard", 3)

@@ -23,7 +23,7 @@ from gv_engine.families.algebra import (
 )
 from gv_engine.families.algebra.episode import MathyEpisode
 from gv_engine.families.algebra.order import SUCCESSES
-from gv_engine.language.expression_frame import ExpressionFrame, describe
+from gv_engine.language.expression_frame import ExpressionFrame, expression_text
 from gv_engine.language.system import Call
 from gv_engine.reading.loading import load_scenario
 
@@ -161,7 +161,7 @@ def test_the_frame_tells_all_that_a_picture_needs():
     ]
     root = next(node for node in shown.nodes if node.parent == -1)
     assert (root.x, root.y, shown.depth) == (7, 0, 4)
-    assert "2x + 4x + 3y" in describe(shown).splitlines()
+    assert "2x + 4x + 3y" in expression_text(shown).splitlines()
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

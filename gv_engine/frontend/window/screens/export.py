@@ -11,7 +11,7 @@ from gv_engine.frontend.controls.settings import SPEEDS
 from gv_engine.frontend.drawing.recording import Recorder, views_of
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
-from gv_engine.frontend.window.screens.menu import Menu, Row
+from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 from gv_engine.language.errors import GVEngineError, reason
 from gv_engine.playing.game import Game
 from gv_engine.playing.picture_files import FORMATS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gv_engine.frontend.window.screens.replay import ReplayScreen
 
 CELLS = (16, 24, 32, 48, 64, 96)
-AT_ONCE = 0.03  # s of drawing between two looks at the keys
+SECONDS_AT_ONCE = 0.03  # s of drawing between two looks at the keys
 SAYS = {".mp4": "MP4 video", ".gif": "GIF animation", ".png": "PNG of this step"}
 
 
@@ -47,19 +47,19 @@ class ExportScreen(Menu):
     def words(self) -> str:
         return f"Into {recording_folder()}"
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[MenuRow]:
         views = views_of(self._screen.game.scenario)
         suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
         return (
-            Row("Export", lambda _: self._begin()),
+            MenuRow("Export", lambda _: self._begin()),
             self._choice("As", "_suffix", suffixes),
             self._choice("View", "_view", {view: view for view in views}),
             self._choice("Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
             self._choice("Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
-            Row("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
+            MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )
 
-    def _choice(self, label: str, name: str, values: dict[Any, str]) -> Row:
+    def _choice(self, label: str, name: str, values: dict[Any, str]) -> MenuRow:
         keys = list(values)
 
         def act(step: int) -> None:
@@ -67,7 +67,7 @@ class ExportScreen(Menu):
             setattr(self, name, keys[(number + step) % len(keys)])
             self.app.stale = True
 
-        return Row(label, act, values[getattr(self, name)])
+        return MenuRow(label, act, values[getattr(self, name)])
 
     def command(self, name: str) -> None:
         if self._writing is None:
@@ -80,7 +80,7 @@ class ExportScreen(Menu):
         if self._writing is None:
             return None
         self.app.stale = True
-        until = time.monotonic() + AT_ONCE
+        until = time.monotonic() + SECONDS_AT_ONCE
         try:
             while time.monotonic() < until:
                 next(self._writing)

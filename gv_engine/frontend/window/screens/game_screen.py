@@ -1,4 +1,4 @@
-"""What playing and watching a replay have in common: a stage, its panel, and ways to look at it."""
+"""The base of the screens that play a game or a replay: a stage, its panel, ways to look at it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.bindings import GROUPS
-from gv_engine.frontend.drawing.hud import Layout, arrange, draw_panel, is_tight
+from gv_engine.frontend.drawing.hud import ScreenParts, draw_panel, is_tight, place_parts
 from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
@@ -53,7 +53,7 @@ class GameScreen(Screen):
         self._choose_view(app.settings.view)
         self._glides_since = 0.0
         self._glides = False
-        self._at: Layout | None = None
+        self._at: ScreenParts | None = None
         self._mouse = (-1, -1)
 
     @property
@@ -123,7 +123,7 @@ class GameScreen(Screen):
         tight = is_tight(pen.area, pen.line)
         hints = self._fitting_hints(pen, 2)
         controls = self.tight_controls if tight else self.controls
-        at = self._at = arrange(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
+        at = self._at = place_parts(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
         self.stage.line = pen.line
         room = at.stage.copy()
         room.h -= self.reserved(pen, room)

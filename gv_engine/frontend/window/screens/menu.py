@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gv_engine.frontend.window.app import App
 
 
-class Row(NamedTuple):
+class MenuRow(NamedTuple):
     """A row of a menu."""
 
     label: str
@@ -45,7 +45,7 @@ class Menu(Screen):
         """Some words between title and rows."""
         return ""
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[MenuRow]:
         """The rows as they are now."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class Menu(Screen):
             span.y += self._page * high * self._first // len(rows)
             pen.card(span, "outline")
 
-    def _draw_row(self, pen: Pen, slot: pygame.Rect, row: Row, number: int) -> None:
+    def _draw_row(self, pen: Pen, slot: pygame.Rect, row: MenuRow, number: int) -> None:
         def press(step: int = 1) -> None:
             self.chosen = number
             row.act(step)

@@ -17,7 +17,7 @@ from gv_engine.frontend.drawing.recording import Recorder
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.game_screen import GameScreen
-from gv_engine.frontend.window.screens.menu import Menu, Row
+from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.sounds import sound_of
 from gv_engine.language.errors import reason
@@ -307,7 +307,7 @@ _COMMANDS = {
 
 
 class PauseMenu(Menu):
-    """What one may want in the middle of a game."""
+    """The menu in the middle of a game."""
 
     title = "Pause"
 
@@ -319,7 +319,7 @@ class PauseMenu(Menu):
     def words(self) -> str:
         return str(getattr(self._screen.game.scenario, "description", ""))
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[MenuRow]:
         own = (
             ("Same level again", "again"),
             ("Next level", "next_level"),
@@ -332,12 +332,17 @@ class PauseMenu(Menu):
         )
         label = self.app.bindings.label
         return (
-            Row("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
-            *(Row(says, partial(self._do, name), key=label("play", name)) for says, name in own),
-            Row("Keys", lambda _: self._screen.command("help"), key=label("window", "help")),
-            Row("Settings", lambda _: self.command("settings"), key=label("window", "settings")),
-            Row("Leave this level", lambda _: self._leave()),
-            Row("Quit", lambda _: self.app.quit()),
+            MenuRow("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
+            *(
+                MenuRow(says, partial(self._do, name), key=label("play", name))
+                for says, name in own
+            ),
+            MenuRow("Keys", lambda _: self._screen.command("help"), key=label("window", "help")),
+            MenuRow(
+                "Settings", lambda _: self.command("settings"), key=label("window", "settings")
+            ),
+            MenuRow("Leave this level", lambda _: self._leave()),
+            MenuRow("Quit", lambda _: self.app.quit()),
         )
 
     def _do(self, name: str, step: int) -> None:

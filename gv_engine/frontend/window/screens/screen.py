@@ -1,4 +1,4 @@
-"""What every screen is to the app."""
+"""The base of all screens."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.settings import SCALES, SPEEDS, forced_scale
 from gv_engine.frontend.controls.theme import THEMES
-from gv_engine.frontend.window.screens.menu import Menu, Row
+from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 
 SWITCH = {False: "off", True: "on"}
 
@@ -18,12 +18,12 @@ class SettingsScreen(Menu):
 
     title = "Settings"
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[MenuRow]:
         speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
         scales: dict[float, str] = {0: "automatic", **{s: f"{s:.0%}" for s in SCALES}}
         size = self._choice("Size", "scale", scales)
         if forced_scale():
-            size = Row("Size", lambda _: None, f"{forced_scale():.0%} by GV_ENGINE_SCALE")
+            size = MenuRow("Size", lambda _: None, f"{forced_scale():.0%} by GV_ENGINE_SCALE")
         return (
             self._choice("Theme", "theme", {name: name for name in THEMES}),
             self._choice("Colours", "palette", {name: name for name in PALETTES}),
@@ -32,14 +32,14 @@ class SettingsScreen(Menu):
             self._choice("Speed of time and replays", "speed", speeds),
             self._choice("Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
             self._choice("Sound", "sound", SWITCH),
-            Row("Full screen", lambda _: self.app.toggle_full_screen(), self._full_screen()),
-            Row("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
+            MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), self._full_screen()),
+            MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )
 
     def _full_screen(self) -> str:
         return SWITCH[self.app.settings.full_screen]
 
-    def _choice(self, label: str, name: str, values: dict[Any, str]) -> Row:
+    def _choice(self, label: str, name: str, values: dict[Any, str]) -> MenuRow:
         settings = self.app.settings
         keys = list(values)
         now = getattr(settings, name)
@@ -49,7 +49,7 @@ class SettingsScreen(Menu):
             setattr(settings, name, keys[(number + step) % len(keys)])
             self.app.stale = True
 
-        return Row(label, act, values[keys[number]])
+        return MenuRow(label, act, values[keys[number]])
 
     def command(self, name: str) -> None:
         silent = not self.app.settings.sound

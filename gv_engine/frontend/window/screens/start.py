@@ -23,7 +23,7 @@ from gv_engine.frontend.window.cards import (
 )
 from gv_engine.frontend.window.clipboard import pasted
 from gv_engine.frontend.window.screens.screen import Screen
-from gv_engine.playing.catalogue import built_in, in_folder
+from gv_engine.playing.catalogue import built_in_entries, in_folder
 from gv_engine.playing.replay import SUFFIX
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
 HIGH = 5  # lines of a card
-WIDE = 22
+COLUMN_WIDTH = 22
 NEVER = pygame.Rect(0, 0, 0, 0)
 
 
@@ -55,7 +55,7 @@ class StartScreen(Screen):
         self._columns = 1
         self._placed: list[Placed] = []
         self._theme: Theme | None = None
-        entries = built_in()
+        entries = built_in_entries()
         self._scenarios = [ScenarioCard(entry) for entry in entries if not entry.missing]
         lacking = [entry for entry in entries if entry.missing]
         self._missing = [
@@ -264,7 +264,7 @@ class StartScreen(Screen):
         self._placed = []
         headings: list[tuple[str, pygame.Rect]] = []
         gap, high = line // 2, line * 3 // 2
-        self._columns = max(1, self._room.w // (WIDE * line))
+        self._columns = max(1, self._room.w // (COLUMN_WIDTH * line))
         width = (self._room.w - gap) // self._columns
         column = top = bottom = 0  # short groups stand side by side
         for heading, cards in self.sections():

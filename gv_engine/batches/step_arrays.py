@@ -1,4 +1,4 @@
-"""What worlds show: the arrays that both kinds of batches write and environments hand out."""
+"""Arrays that batches write at every step, and environments hand out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Outputs:
-    """What N worlds show after a step, overwritten by the next one.
+class StepArrays:
+    """The arrays of N worlds after a step, overwritten by the next one.
 
     Attributes:
         grid: (N, h, w, 3) uint8, type, state and colour of every observed cell.
@@ -50,7 +50,7 @@ class Outputs:
     success: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, scenario: Scenario, num_worlds: int) -> Outputs:
+    def of(cls, scenario: Scenario, num_worlds: int) -> StepArrays:
         """Empty arrays for this many worlds."""
         n, actions, terms = num_worlds, len(scenario.actions), len(scenario.reward_names)
 
@@ -68,7 +68,7 @@ class Outputs:
         arrays: list[Any] = [*shown(), np.zeros(n), *flags, *sums, *shown(), np.zeros(n, np.bool_)]
         return cls(*arrays)
 
-    def become(self, other: Outputs) -> None:
+    def become(self, other: StepArrays) -> None:
         """Show what another one shows, in the same arrays."""
         for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
             mine[...] = theirs

@@ -1,4 +1,4 @@
-"""Which functions a compiled program is made of, and a digest of their meaning.
+"""Functions that a compiled program is made of, and a digest of their code.
 
 From the roots, follows the names that functions use, their closures and defaults. The digest
 changes whenever the code or a constant of any of them does, wherever it is written; so a program
@@ -19,7 +19,7 @@ _FOREIGN = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names
 _PLAIN = (int, float, str, bool, bytes, type(None), np.generic)
 
 
-def reached(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
+def functions_of(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
     """Every function of the engine or of authors that the roots lead to, with the names it uses."""
     found: dict[FunctionType, list[tuple[str, Any]]] = {}
     waiting = [root for root in roots if isinstance(root, FunctionType)]
@@ -44,9 +44,9 @@ def strings(functions: Iterable[FunctionType]) -> set[str]:
     }
 
 
-def digest(roots: Iterable[Any], *more: str) -> str:
+def program_digest(roots: Iterable[Any], *more: str) -> str:
     """24 hexadecimal digits that stand for the code and the constants of all that is reached."""
-    lines = sorted(_describe(function, uses) for function, uses in reached(roots).items())
+    lines = sorted(_describe(function, uses) for function, uses in functions_of(roots).items())
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:24]
 
 

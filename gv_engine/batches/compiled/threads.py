@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
 
-class Team:
+class Threads:
     """The calling thread and some more, which are started when there is work for them.
 
     Args:
@@ -24,7 +24,7 @@ class Team:
 
         Args:
             work: gets the number of its thread, from 0 on.
-            size: at most that of the team.
+            size: at most all of them.
         """
         if size <= 1:
             return work(0)

@@ -1,4 +1,4 @@
-"""What a row means, whatever its layout: a digest that is equal in every process.
+"""Digests of rows: equal for equal worlds in every process, whatever the layouts.
 
 Rows number entities, columns and types; of these, types of one's own get their number when they are
 loaded, and sizes are rounded up. So types are called by their names, integers are 64 bits wide, and
@@ -29,7 +29,7 @@ _PLAIN = (
 )
 
 
-def digest_of_row(row: NDArray[Any]) -> str:
+def row_digest(row: NDArray[Any]) -> str:
     """16 hexadecimal digits that stand for a world.
 
     Args:

@@ -1,6 +1,6 @@
 """Rule files: Python beside a scenario, imported as modules of this one.
 
-The file `/home/me/maze/rules.py` is the module `gv_engine.reading.rules./home/me/maze.rules`:
+The file `/home/me/maze/rules.py` is the module `gv_engine.reading.rule_files./home/me/maze.rules`:
 
 - rule files of different scenarios never meet, and none is searched along `sys.path`;
 - a rule file can import its neighbours, `from .things import COIN`;
@@ -74,7 +74,7 @@ class SourceFile:
     def of(cls, path: Path) -> SourceFile:
         """The file as it is now."""
         try:
-            return cls(path, digest(path.read_bytes()))
+            return cls(path, text_digest(path.read_bytes()))
         except OSError:
             return cls(path, "")
 
@@ -95,7 +95,7 @@ class _Loader(SourceFileLoader):
 
     def get_data(self, path: str) -> bytes:
         data = super().get_data(path)
-        self._read = SourceFile(Path(path), digest(data))
+        self._read = SourceFile(Path(path), text_digest(data))
         return data
 
     def exec_module(self, module: ModuleType) -> None:
@@ -148,12 +148,12 @@ def folder_of(name: str) -> Path:
     return Path(unquote(name.removeprefix(RULE_FILES).partition(".")[0]))
 
 
-def is_own(name: str) -> bool:
+def is_engine_module(name: str) -> bool:
     """Whether a module of this name is part of the engine."""
     return name.partition(".")[0] in _OWN and not is_rule_module(name)
 
 
-def load(file: Path) -> ModuleType:
+def load_rule_file(file: Path) -> ModuleType:
     """The module of a rule file, imported again once it, or another of its folder, has changed.
 
     Raises:
@@ -199,7 +199,7 @@ def import_module(name: str) -> ModuleType:
     except (Exception, SystemExit, Stopped) as error:  # whatever an author's file may raise
         raise RuleFileError(_cause(error)) from None
     file = getattr(module, "__file__", None)
-    if file and name not in _loaded and not is_own(name):
+    if file and name not in _loaded and not is_engine_module(name):
         _loaded[name] = SourceFile.of(Path(file))
     return module
 
@@ -252,7 +252,7 @@ def _neighbours(file: Path) -> Iterator[str]:
             yield from (name.partition(".")[0] for name in names)
 
 
-def digest(data: bytes) -> str:
+def text_digest(data: bytes) -> str:
     """Hexadecimal digits that stand for a text, whichever line breaks a checkout gave it."""
     return sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
@@ -309,7 +309,7 @@ def _package(frame: FrameType) -> str:
 
 
 def failure(error: Exception | Stopped) -> RuleError:
-    """What to say about an error that came out of a rule, or of what rules have left behind.
+    """The message about an error that came out of a rule, or of what rules have left behind.
 
     Raises:
         Exception: the error itself, if it came from no rule.
@@ -329,7 +329,7 @@ def failure(error: Exception | Stopped) -> RuleError:
 
 
 def in_words(error: Exception) -> RuleError:
-    """What to say about an error that ended the step of one world, by the system it came out of."""
+    """The message about an error that ended a step of one world, by the system it came out of."""
     system = system_of(error)
     what = f"{type(error).__name__}: {error}"
     if isinstance(error, IndexError):

@@ -1,4 +1,4 @@
-"""Rules and where they apply: masks in one pass, rewriting by mathy_core itself.
+"""Sets of rules and where they apply: masks in one pass, rewriting by mathy_core itself.
 
 The seven core rules leave their marks on every node (see `gv_engine.families.algebra.expression`).
 Of rules that have none, mathy_core is asked node by node.
@@ -20,7 +20,7 @@ from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule
 from gv_engine.families.algebra.library import expressions as lib_expressions
 from gv_engine.families.algebra.library import rules as lib
 from gv_engine.families.algebra.parsing import from_library, parse, to_library
-from gv_engine.families.algebra.types import source_of
+from gv_engine.families.algebra.types import code_place
 from gv_engine.families.algebra.value import same_value
 from gv_engine.language.errors import GVEngineError
 
@@ -47,7 +47,7 @@ def core_rules(preferred_term_commute: bool = False) -> list[BaseRule]:
 
 
 class Reach(NamedTuple):
-    """How a core rule is known.
+    """The mark and the range of a core rule.
 
     Attributes:
         mark: its bit in the marks of nodes.
@@ -71,7 +71,7 @@ _CORE = {
 
 
 def reach_of(rule: BaseRule) -> Reach | None:
-    """How a rule is known; None for those that have no marks."""
+    """The mark and the range of a rule; None for those without marks."""
     found = _CORE.get(type(rule))
     if isinstance(rule, lib.CommutativeSwapRule) and rule.preferred and found:
         return found._replace(mark=marks.CS_ANY)
@@ -80,7 +80,7 @@ def reach_of(rule: BaseRule) -> Reach | None:
     return found
 
 
-class Rules(Sequence[BaseRule]):
+class RuleSet(Sequence[BaseRule]):
     """An ordered list of rules, and what they can do with an expression.
 
     Attributes:
@@ -152,7 +152,7 @@ class Rules(Sequence[BaseRule]):
         kind = type(self._rules[number])
         if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
             return
-        place = source_of(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
+        place = code_place(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
         if isinstance(fault, Exception):
             cause = fault.__context__ if isinstance(fault, RewriteError) else fault
             frames = traceback.extract_tb(cause.__traceback__) if cause else []
@@ -205,7 +205,7 @@ class Rules(Sequence[BaseRule]):
 class LateChange(ExpressionChangeRule):
     """A change that is worked out when somebody looks at it."""
 
-    def __init__(self, rules: Rules, root: Node, node: int, number: int) -> None:
+    def __init__(self, rules: RuleSet, root: Node, node: int, number: int) -> None:
         self._asked = rules, root, node, number
         self.rule = rules[number]
         self._save_parent = None
@@ -222,7 +222,7 @@ class LateChange(ExpressionChangeRule):
 
     @property
     def result(self):  # type: ignore[no-untyped-def,override]
-        """What stands in its place; `result.get_root()` is the whole expression."""
+        """The node in its place; `result.get_root()` is the whole expression."""
         return self._change.result
 
 

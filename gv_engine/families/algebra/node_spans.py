@@ -1,4 +1,4 @@
-"""Which characters of a written expression belong to which node of its tree."""
+"""Spans of characters that belong to each node of a written expression."""
 
 from __future__ import annotations
 

@@ -1,0 +1,36 @@
+"""One word, one thing: no public name of the engine's modules stands for two."""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import gv_engine
+from gv_engine.reading.families import Hooks
+
+ENGINE = Path(gv_engine.__file__).parent
+NAMED_ELSEWHERE = ("gridverse", "commands/starter")
+ROLES = {*vars(Hooks), "FAMILY", "add", "run", "main"}
+"""What every family or command has under the same name."""
+
+
+def public_names(file: Path) -> Iterator[str]:
+    """The classes, functions and constants that a module defines."""
+    for node in ast.parse(file.read_bytes()).body:
+        targets = [node, *getattr(node, "targets", ()), getattr(node, "target", None)]
+        for target in targets:
+            name = getattr(target, "name", getattr(target, "id", "_"))
+            if not name.startswith("_"):
+                yield name
+
+
+def test_no_name_is_defined_in_two_modules():
+    homes = defaultdict(set)
+    for file in ENGINE.rglob("*.py"):
+        place = file.relative_to(ENGINE).as_posix()
+        if not place.startswith(NAMED_ELSEWHERE):
+            for name in public_names(file):
+                homes[name].add(place)
+    assert len(homes) > 500
+    twice = {name: sorted(where) for name, where in homes.items() if len(where) > 1}
+    assert {name: where for name, where in twice.items() if name not in ROLES} == {}
