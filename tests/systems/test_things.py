@@ -17,8 +17,9 @@ from gv_engine.language.geometry import (
     manhattan,
 )
 from gv_engine.language.system import REGISTRIES, Phase
+from gv_engine.worlds.simulation import Simulation
 from systems.building import random_free_of
-from tests.boards import Game, scenario
+from tests.boards import scenario
 
 TRANSITIONS = [
     *("move_agent", "turn_agent", "actuate_door", "actuate_box", "pickndrop", "move_obstacles"),
@@ -369,6 +370,7 @@ def test_defaults_are_those_of_the_specification(phase, name):
 
 
 def test_no_free_cell_is_no_cell():
-    (_, simulation) = Game(scenario("#>"), "object").batch.simulations
+    simulation = Simulation(scenario("#>"))
+    simulation.reset()
     assert random_free_of(simulation.world, ((0, 0), (0, 2))) == (-1, -1)
     assert random_free_of(simulation.world, ((0, 0), (0, 1))) == (0, 1)
