@@ -210,11 +210,19 @@ def test_the_one_that_is_left_is_the_one(play):
     assert one.act(MOVE_FORWARD).reward == -2.0
 
 
-def test_a_largest_of_something_is_no_mistake():
-    over = {
-        "name": "reduce",
-        "reduction": "builtins:max",
-        "terminating_functions": ["reach_exit", "bump_into_wall"],
-    }
-    game = Game(scenario(">#", terminating_function=over), "object")
-    assert game.act(MOVE_FORWARD).batch.outputs.terminated[1]
+def test_the_least_and_the_largest_of_something():
+    least = {"name": "reduce", "reduction": "builtins:min"}
+    largest = {"name": "reduce", "reduction": "builtins:max"}
+    game = Game(
+        scenario(
+            ">#",
+            reward_functions=[{**least, "reward_functions": ["living_reward", "reach_exit"]}],
+            terminating_function={
+                **largest,
+                "terminating_functions": ["reach_exit", "bump_into_wall"],
+            },
+        ),
+        "object",
+    )
+    game.act(MOVE_FORWARD)
+    assert (game.reward, game.batch.outputs.terminated[1]) == (-1.0, True)
