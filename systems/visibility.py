@@ -61,7 +61,7 @@ def spread_left(reached: int, clear: int, width: int) -> int:
 
 
 def _way(start: int, size: int, step: float) -> float:
-    """How many steps lead from an inner cell to beyond the first or last one."""
+    """How many steps lead from a cell to beyond the first or last one."""
     cells = size - start if step > 0 else start + 1
     return cells / abs(step) if step else math.inf
 
@@ -86,7 +86,7 @@ def rays(area: Area) -> NDArray[np.int32]:
     found = []
     for angle in angles:
         dy, dx = step * math.sin(angle), step * math.cos(angle)
-        ticks = np.arange(1 + max(0, int(min(_way(y, height, dy), _way(x, width, dx)))))
+        ticks = np.arange(int(min(_way(y, height, dy), _way(x, width, dx))))
         i, j = np.rint(y + ticks * dy), np.rint(x + ticks * dx)
         outside = (i < 0) | (i >= height) | (j < 0) | (j >= width)
         cells = (i * width + j)[: outside.argmax()]

@@ -105,6 +105,16 @@ def test_actuate_door_closing(play, sign):
     assert game.act(ACTUATE).reward == 0.0
 
 
+def test_actuate_door_that_is_no_more():
+    changes = {
+        "reward_functions": rewarded(actuate_door={"reward_open": 1.5, "reward_close": -1.5}),
+        "transition_functions": ["./rules.py:break_door"],
+    }
+    for picture in (">d", ">_"):
+        game = Game(scenario(picture, **changes), "object").act(ACTUATE)
+        assert (game.board, game.reward) == (">.", 0.0)
+
+
 def test_actuate_door_is_about_the_door_ahead_on_actuate_only(play):
     rewards = rewarded(actuate_door={"reward_open": 1.5, "reward_close": -1.5})
     game = play(
