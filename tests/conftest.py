@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs with pytest's own cache, out of the user's."""
     folder = Path(config.rootpath, ".pytest_cache", "gv_engine")
     os.environ.setdefault("GV_ENGINE_CACHE_DIR", str(folder))
+    # shells let what runs in the background ignore Ctrl-C, and so would the processes of tests
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
