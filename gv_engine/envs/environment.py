@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import DISABLED
+from gv_engine.batches.autoreset import DISABLED, RESTART
 from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
@@ -19,8 +19,6 @@ from gv_engine.envs.spaces import action_space, with_room
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
-
-_ALL = np.ones(1, np.bool_)
 
 
 class GridEnv(ScenarioEnv[Arrays]):
@@ -103,6 +101,7 @@ class GridEnv(ScenarioEnv[Arrays]):
         self._grid, self._item, self._mask, self._terms = (
             shown[0] for shown in (out.grid, out.item, out.mask, out.terms)
         )
+        self._success = out.success
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -119,8 +118,7 @@ class GridEnv(ScenarioEnv[Arrays]):
         known_options(options)
         if generator := self._generator(seed):
             self._batch.set_generator(0, generator)
-        self._batch.reset(_ALL)
-        self._follow()
+        self._run(RESTART)
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
@@ -130,9 +128,7 @@ class GridEnv(ScenarioEnv[Arrays]):
             ValueError: the action is none of the action space, or nothing was reset yet.
             RuleError: a rule is not defined on this world.
         """
-        self._action[0] = self._checked(action)
-        self._batch.step(self._action, DISABLED)
-        self._follow()
+        self._run(self._checked(action))
         out = self._batch.outputs
         return (
             self._observation(),
@@ -142,7 +138,9 @@ class GridEnv(ScenarioEnv[Arrays]):
             self._info(),
         )
 
-    def _follow(self) -> None:
+    def _run(self, action: int) -> None:
+        self._action[0] = action
+        self._batch.step(self._action, DISABLED)
         if self.render_mode == "human":
             self.render()
 
@@ -160,7 +158,7 @@ class GridEnv(ScenarioEnv[Arrays]):
             "reward_terms": dict(zip(self._reward_names, self._terms.tolist())),
         }
         if self._tells_success:
-            info["success"] = info["is_success"] = self._batch.outputs.success.item(0)
+            info["success"] = info["is_success"] = self._success.item(0)
         if self._is_mixture:
             info["member"] = self._batch.outputs.member.item(0)
         return info
