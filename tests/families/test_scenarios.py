@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from gv_engine import GridEnv
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.reading.library import grid_names
-from tests.comparing import same
+from tests.comparing import same, under_hash_seeds
 
 FAMILIES = [
     "crossing-5x5",
@@ -70,15 +66,6 @@ for name in grid_names():
 
 @pytest.mark.slow
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", TRACE],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "2")
-    ]
-    assert said[0] == said[1]
-    assert [line.split()[0] for line in said[0].splitlines()] == grid_names()
+    one, other = under_hash_seeds(TRACE)
+    assert one == other
+    assert [line.split()[0] for line in one.splitlines()] == grid_names()

@@ -277,19 +277,22 @@ IN_C = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="no such functions")
-@pytest.mark.parametrize("what", IN_C)
-def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
-    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", IN_C[what])
-    command = ["check", str(write(tmp_path, code)), "--limit", "1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "gv_engine", *command],
+def check_in_a_process(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gv_engine", "check", str(folder), "--limit", "1"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=10 * PATIENCE,
     )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="no such functions")
+@pytest.mark.parametrize("what", IN_C)
+def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
+    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", IN_C[what])
+    done = check_in_a_process(write(tmp_path, code))
     assert done.returncode == 1
     assert "rules.py" in done.stderr
     assert "crawl" in done.stderr
@@ -331,14 +334,7 @@ sys.exit(main())
 @pytest.mark.slow
 def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
     level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
-    command = ["check", str(write(tmp_path, COUNTS, level)), "--limit", "1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "gv_engine", *command],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=10 * PATIENCE,
-    )
+    done = check_in_a_process(write(tmp_path, COUNTS, level))
     assert done.returncode == 1
     assert "TRANSITION\tcrawl" in done.stdout
     assert "the compiled world ran for 1 s and was stopped" in done.stderr

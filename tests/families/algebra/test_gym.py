@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import gymnasium
@@ -19,7 +16,7 @@ from gv_engine.families.algebra.gym_env import mathy_scenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.library import gym_id
-from tests.comparing import same
+from tests.comparing import same, under_hash_seeds
 
 NAMES = list(FAMILIES["mathy"].built_in())
 EASY = "mathy-poly-simplify-easy"
@@ -205,18 +202,9 @@ for name in FAMILIES["mathy"].built_in():
 
 @pytest.mark.slow
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", TRACE],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "2")
-    ]
-    assert said[0] == said[1]
-    assert len(said[0].splitlines()) > 100
+    one, other = under_hash_seeds(TRACE)
+    assert one == other
+    assert len(one.splitlines()) > 100
 
 
 @pytest.mark.slow
