@@ -102,6 +102,7 @@ class GridEnv(ScenarioEnv[Arrays]):
             shown[0] for shown in (out.grid, out.item, out.mask, out.terms)
         )
         self._success = out.success
+        self._fresh = self._representation.fresh
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -132,9 +133,9 @@ class GridEnv(ScenarioEnv[Arrays]):
         out = self._batch.outputs
         return (
             self._observation(),
-            out.rewards.item(0),
-            out.terminated.item(0),
-            out.truncated.item(0),
+            out.rewards.item(),
+            out.terminated.item(),
+            out.truncated.item(),
             self._info(),
         )
 
@@ -145,11 +146,11 @@ class GridEnv(ScenarioEnv[Arrays]):
             self.render()
 
     def _observation(self) -> Arrays:
-        codes = self._representation.codes
+        fresh = self._fresh
         return {
-            "grid": codes(self._grid).copy(),
+            "grid": fresh(self._grid),
             "agent_id_grid": self._agent_id_grid.copy(),
-            "item": codes(self._item).copy(),
+            "item": fresh(self._item),
         }
 
     def _info(self) -> dict[str, Any]:
@@ -158,9 +159,9 @@ class GridEnv(ScenarioEnv[Arrays]):
             "reward_terms": dict(zip(self._reward_names, self._terms.tolist())),
         }
         if self._tells_success:
-            info["success"] = info["is_success"] = self._success.item(0)
+            info["success"] = info["is_success"] = self._success.item()
         if self._is_mixture:
-            info["member"] = self._batch.outputs.member.item(0)
+            info["member"] = self._batch.outputs.member.item()
         return info
 
     # ---- the whole state -----------------------------------------------------------------

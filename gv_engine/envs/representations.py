@@ -196,6 +196,11 @@ class Representation:
         out[..., 2] = self._listed(self._colors, cells[..., 2], "colour")
         return out
 
+    @property
+    def fresh(self) -> Callable[[NDArray[np.uint8]], NDArray[Any]]:
+        """`codes` in an array of its own, also under `default`."""
+        return np.ndarray.copy if self.name == "default" else self.codes
+
     def _listed(self, table: NDArray[Any], indices: NDArray[np.uint8], what: str) -> NDArray[Any]:
         found = table[indices]
         if found.max(initial=0) == self._unlisted:
