@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import components
 from gv_engine.gridverse.geometry import Orientation, Position, Transform
 from gv_engine.gridverse.grid_object import Floor, GridObject, NoneGridObject
 from gv_engine.gridverse.household import Household, household
+from gv_engine.gridverse.values import Value
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.worlds.world import ObjectWorld
 
 
-class Agent:
+class Agent(Value):
     """Stands in a cell, looks in a direction, and holds one object or nothing.
 
     Within a state it is a view of the world: `agent.orientation` and `w.agent.facing[AGENT]` are
@@ -133,24 +137,18 @@ class Agent:
         """An agent like this one, without a world."""
         return Agent(self.position, self.orientation, self.grid_object.copy())
 
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Agent:
-        return self.copy()
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """`agent` (3,) int64, y, x and orientation, and `item` (3,) uint8, what it holds."""
+        return {
+            "agent": np.array([*self.position, self.orientation], np.int64),
+            "item": np.array(self.grid_object.appearance, np.uint8),
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Agent, (self.position, self.orientation, self.grid_object.copy())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.position, self.orientation, self.grid_object
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Agent):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+        return Agent, self.position, self.orientation, self.grid_object
 
     def __repr__(self) -> str:
         shown = "" if isinstance(self.grid_object, NoneGridObject) else f", {self.grid_object!r}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from gv_engine.gridverse.declaration import (
     declare,
     state_field,
 )
+from gv_engine.gridverse.values import Value
 from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType
 from gv_engine.worlds.layout import prefab
@@ -27,10 +28,8 @@ from gv_engine.worlds.layout import prefab
 if TYPE_CHECKING:
     from gv_engine.gridverse.household import Household
 
-_O = TypeVar("_O", bound="GridObject")
 
-
-class GridObject:
+class GridObject(Value):
     """What a cell holds. Subclasses are types of objects, registered in order of their definition.
 
     A subclass may say, as class attributes,
@@ -115,48 +114,49 @@ class GridObject:
     @classmethod
     def can_be_represented_in_state(cls) -> bool:
         """Whether (type, state, colour) say all about it; not about what holds another object."""
-        return not any(
-            field.is_entity for part, _ in cls.kind.components for field in fields_of(part)
-        )
+        return not any(entity_fields(part for part, _ in cls.kind.components))
 
     # ---- what it is like ---------------------------------------------------------------------
 
     @property
     def entity(self) -> int:
         """Its entity in the world that it lives in, NOTHING without one."""
-        return self._entity if self.is_housed else NOTHING
+        return self._entity if self._home else NOTHING
 
     @property
     def is_housed(self) -> bool:
         """Whether a world reads this object's components."""
-        household = self._household
-        return household is not None and (
-            household.world.kind.rows[self._entity] is self._parts[Kind]
-        )
+        return self._home is not None
+
+    @property
+    def _home(self) -> Household | None:
+        """The household of the world that reads them."""
+        home = self._household
+        return home if home and home.world.kind.rows[self._entity] is self._parts[Kind] else None
 
     def part(self, cls: type) -> Any:
         """Its component of a class; an absent one reads its defaults."""
-        if self.is_housed and self._household is not None:
-            return self._household.world[column_name(cls)].rows[self._entity]
+        if home := self._home:
+            return home.world[column_name(cls)].rows[self._entity]
         return self._parts[cls] if cls in self._parts else cls()
 
     def has(self, cls: type) -> bool:
         """Whether it has a component."""
-        if self.is_housed and self._household is not None:
-            return bool(self._household.world[column_name(cls)].has[self._entity])
+        if home := self._home:
+            return bool(home.world[column_name(cls)].has[self._entity])
         return cls in self._parts
 
     def add(self, cls: type) -> None:
         """Give it a component, unless it has one."""
         if not self.has(cls):
             self._parts[cls] = cls()
-            if self.is_housed and self._household is not None:
-                self._household.world.attach(self._entity, self._parts[cls])
+            if home := self._home:
+                home.world.attach(self._entity, self._parts[cls])
 
     def discard(self, cls: type) -> None:
         """Take a component off."""
-        if self.is_housed and self._household is not None:
-            self._household.world.detach(self._entity, cls)
+        if home := self._home:
+            home.world.detach(self._entity, cls)
         self._parts.pop(cls, None)
 
     @property
@@ -197,51 +197,40 @@ class GridObject:
 
     # ---- objects as values -------------------------------------------------------------------
 
-    def copy(self: _O) -> _O:
+    def copy(self) -> Self:
         """An object like this one, without a world; what it holds is copied too."""
+        if home := self._home:
+            self._parts = home.parts(self._entity)
         other = object.__new__(type(self))
-        parts = self._current_parts()
-        other._begin({cls: copy.copy(part) for cls, part in parts.items()})
+        other._begin({cls: copy.copy(part) for cls, part in self._parts.items()})
         place = other._parts[components.Position]
         place.y = place.x = -1
-        for cls, name in _entity_fields(parts):
+        for cls, name in entity_fields(self._parts):
             held = self._held(cls, name)
             setattr(other._parts[cls], name, NOTHING)
             if held is not None:
                 other._content[cls, name] = held.copy()
         return other
 
-    def _current_parts(self) -> dict[type, Any]:
-        """Its components, by class."""
-        if self.is_housed and self._household is not None:
-            self._parts = self._household.parts(self._entity)
-        return self._parts
-
     def _held(self, cls: type, name: str) -> GridObject | None:
         """The object that a field of entity ids names."""
-        if self.is_housed and self._household is not None:
+        if home := self._home:
             e = getattr(self.part(cls), name)
-            return None if e == NOTHING else self._household.thing(e)
+            return None if e == NOTHING else home.thing(e)
         return self._content.get((cls, name))
 
     def _hold(self, cls: type, name: str, thing: GridObject | None) -> None:
         """Let a field of entity ids name an object."""
-        if self.is_housed and self._household is not None:
-            household, part = self._household, self.part(cls)
+        if home := self._home:
+            part = self.part(cls)
             before = getattr(part, name)
-            e = NOTHING if thing is None else household.take_in(thing)
-            household.release(before)
+            e = NOTHING if thing is None else home.take_in(thing)
+            home.release(before)
             setattr(part, name, e)
         elif thing is None:
             self._content.pop((cls, name), None)
         else:
             self._content[cls, name] = thing.copy() if thing.is_housed else thing
-
-    def __copy__(self: _O) -> _O:
-        return self.copy()
-
-    def __deepcopy__(self: _O, memo: dict[int, Any]) -> _O:
-        return self.copy()
 
     def __reduce__(self) -> tuple[Any, ...]:
         one = self.copy()
@@ -249,13 +238,8 @@ class GridObject:
         which = type(self) if hasattr(self, "Part") else self.kind.name
         return _thaw, (which, one._parts, one._content)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GridObject):
-            return NotImplemented
-        return self.appearance == other.appearance
-
-    def __hash__(self) -> int:
-        return hash(self.appearance)
+    def _key(self) -> tuple[Any, ...]:
+        return GridObject, self.appearance
 
     def __repr__(self) -> str:
         shown = [_shown(getattr(self, name)) for name in self._fields]
@@ -279,7 +263,8 @@ def _thaw(
     return thing
 
 
-def _entity_fields(parts: dict[type, Any]) -> Iterator[tuple[type, str]]:
+def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
+    """The fields of components that name other entities."""
     for cls in parts:
         for field in fields_of(cls):
             if field.is_entity:

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import inspect
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints, overload
+from typing import Any, ClassVar, get_type_hints, overload
 
 import components
 from components.appearance import NONE
-from components.matter import Opaque, Portable, Solid
 from gv_engine.language.component import Int8, column_name, component, fields_of
 from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType, object_type
 
-if TYPE_CHECKING:
-    from gv_engine.gridverse.base_object import GridObject
-
-CLASSES: dict[int, type[GridObject]] = {}
+CLASSES: dict[int, Any] = {}
 """The class of each type that has one, by its index."""
-
-_FLAGS = {"blocks_movement": Solid, "blocks_vision": Opaque, "holdable": Portable}
 
 
 class ComponentNumber:
@@ -29,13 +23,13 @@ class ComponentNumber:
         self.name = name
         self.kind = kind
 
-    def __get__(self, thing: GridObject | None, owner: type) -> Any:
+    def __get__(self, thing: Any, owner: type) -> Any:
         if thing is None:
             return self
         value = getattr(thing.part(self.part), self.name)
         return value if self.kind is None else self.kind(value)
 
-    def __set__(self, thing: GridObject, value: Any) -> None:
+    def __set__(self, thing: Any, value: Any) -> None:
         number = float(value) if isinstance(value, float) else int(value)
         setattr(thing.part(self.part), self.name, number if self.kind is None else self.kind(value))
 
@@ -50,11 +44,15 @@ class Flag:
     @overload
     def __get__(self, thing: None, owner: type) -> Flag: ...
     @overload
-    def __get__(self, thing: GridObject, owner: type) -> bool: ...
-    def __get__(self, thing: GridObject | None, owner: type) -> Flag | bool:
-        return self if thing is None else thing.has(self.part)
+    def __get__(self, thing: object, owner: type) -> bool: ...
+    def __get__(self, thing: object, owner: type) -> Flag | bool:
+        return self if thing is None else self.of(thing)
 
-    def __set__(self, thing: GridObject, value: bool) -> None:
+    def of(self, thing: Any) -> bool:
+        """Whether it holds of an object."""
+        return bool(thing.has(self.part))
+
+    def __set__(self, thing: Any, value: bool) -> None:
         if value:
             thing.add(self.part)
         else:
@@ -69,7 +67,7 @@ def state_field(kind: ObjectType) -> ComponentNumber | None:
     return None
 
 
-def adopt_type(cls: type[GridObject], kind: ObjectType) -> None:
+def adopt_type(cls: Any, kind: ObjectType) -> None:
     """Make a class stand for a type that is declared elsewhere."""
     cls.kind = kind
     status = getattr(cls, "Status", None)
@@ -88,24 +86,24 @@ def adopt_type(cls: type[GridObject], kind: ObjectType) -> None:
     CLASSES[kind.index] = cls
 
 
-def declare(cls: type[GridObject]) -> None:
+def declare(cls: Any) -> None:
     """Register a class that an author has written as a type of objects."""
     base: ObjectType | None = getattr(cls, "kind", None)
     parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
     own = cls.Part = _own_component(cls)
     parts[own] = tuple(field.default for field in fields_of(own))
-    for name, flag in _FLAGS.items():
-        if name in cls.__dict__:
-            value = cls.__dict__[name]
+    for name, value in list(vars(cls).items()):
+        flag = getattr(super(cls, cls), name, None)
+        if isinstance(flag, Flag):
             if not isinstance(value, bool):
                 raise TypeError(
                     f"{cls.__name__}.{name} must be True or False; an object that changes assigns "
                     f"to self.{name}"
                 )
             delattr(cls, name)
-            parts.pop(flag, None)
+            parts.pop(flag.part, None)
             if value:
-                parts[flag] = ()
+                parts[flag.part] = ()
     if cls.__dict__.get("state_index") == 0:
         delattr(cls, "state_index")  # says no more than that there is one state
     if "color" in cls.__dict__ or cls.__dict__.get("colored"):
@@ -132,7 +130,7 @@ def declare(cls: type[GridObject]) -> None:
     adopt_type(cls, OBJECT_TYPES[index])
 
 
-def _own_component(cls: type[GridObject]) -> type:
+def _own_component(cls: type) -> type:
     """The component called like the class, with its annotated numbers as fields."""
     names = [name for name in inspect.get_annotations(cls) if name in cls.__dict__]
     hints = get_type_hints(cls, localns=dict(vars(cls)), include_extras=True)

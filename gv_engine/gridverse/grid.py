@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
 from gv_engine.gridverse.household import household, new_world
+from gv_engine.gridverse.values import Value
 from gv_engine.language.component import NOTHING
 from gv_engine.worlds.world import ObjectWorld
 
 
-class Grid:
+class Grid(Value):
     """The cells of a world: `grid[y, x]` or `grid[position]` is the object there.
 
     A view: it reads and writes the world's columns, and an object that is assigned to a cell
@@ -160,14 +161,11 @@ class Grid:
         """A grid with copies of all objects, in a world of its own."""
         return self.subgrid(self.area)
 
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Grid:
-        return self.copy()
-
     def __reduce__(self) -> tuple[Any, ...]:
-        rows = range(self.shape.height), range(self.shape.width)
-        return Grid, ([[self[y, x] for x in rows[1]] for y in rows[0]],)
+        return Grid, (self._rows(),)
+
+    def _rows(self) -> list[list[GridObject]]:
+        return [[self[y, x] for x in range(self.shape.width)] for y in range(self.shape.height)]
 
     def subgrid(self, area: Any) -> Grid:
         """A part, as a grid of its own with copies of the objects; Hidden outside the grid.
@@ -200,20 +198,8 @@ class Grid:
         """(H, W, 3) uint8: type, state and colour index of every cell."""
         return self._world.cells()
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Grid):
-            return NotImplemented
-        return np.array_equal(self.to_array(), other.to_array())
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.to_array().tobytes()))
+    def _key(self) -> tuple[Any, ...]:
+        return Grid, self.shape, self.to_array().tobytes()
 
     def __repr__(self) -> str:
-        return f"Grid({_lines(self, self.area)})"
-
-
-def _lines(grid: Grid, area: Area) -> str:
-    rows: Iterable[str] = (
-        f"[{', '.join(repr(grid[y, x]) for x in range(area.width))}]" for y in range(area.height)
-    )
-    return f"[{', '.join(rows)}]"
+        return f"Grid({self._rows()!r})"

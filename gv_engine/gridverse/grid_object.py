@@ -21,7 +21,7 @@ Authors add types by subclassing; numbers with a default become columns:
 
 from __future__ import annotations
 
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias
 
 import components
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
@@ -37,27 +37,11 @@ from components.objects import (
     TELEPOD,
     WALL,
 )
-from gv_engine.gridverse.base_object import GridObject, class_of, index_of
+from gv_engine.gridverse.base_object import GridObject as GridObject
+from gv_engine.gridverse.base_object import class_of as class_of
+from gv_engine.gridverse.base_object import index_of as index_of
 from gv_engine.gridverse.declaration import Flag
-from gv_engine.language.objects import Color
-
-__all__ = [
-    "Beacon",
-    "Box",
-    "Color",
-    "Door",
-    "Exit",
-    "Floor",
-    "GridObject",
-    "Hidden",
-    "Key",
-    "MovingObstacle",
-    "NoneGridObject",
-    "Telepod",
-    "Wall",
-    "class_of",
-    "index_of",
-]
+from gv_engine.language.objects import Color as Color
 
 
 class NoneGridObject(GridObject, kind=NONE_GRID_OBJECT):
@@ -86,14 +70,10 @@ class Exit(GridObject, kind=EXIT):
 class UnlessOpen(Flag):
     """Whether a door is not open."""
 
-    @overload
-    def __get__(self, thing: None, owner: type) -> Flag: ...
-    @overload
-    def __get__(self, thing: GridObject, owner: type) -> bool: ...
-    def __get__(self, thing: GridObject | None, owner: type) -> Flag | bool:
-        return self if thing is None else bool(thing.part(components.Door).status != OPEN)
+    def of(self, thing: Any) -> bool:
+        return bool(thing.part(components.Door).status != OPEN)
 
-    def __set__(self, thing: GridObject, value: bool) -> None:
+    def __set__(self, thing: Any, value: bool) -> None:
         raise AttributeError(f"what blocks a {type(thing).__name__} is its status; change that")
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import components
 from components.appearance import FLOOR, Kind
-from gv_engine.gridverse.grid_object import Floor, GridObject, class_of
-from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.gridverse.base_object import GridObject, class_of, entity_fields
+from gv_engine.language.component import NOTHING, column_name
 from gv_engine.language.errors import RuleError
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType
 from gv_engine.worlds.layout import Layout, rounded
@@ -36,7 +36,7 @@ class Household:
     def thing(self, e: int) -> GridObject:
         """The object that is an entity; a Floor for NOTHING."""
         if e == NOTHING:
-            return Floor()
+            return class_of(FLOOR)()
         thing = self._things.get(e)
         # a rule may have removed that entity, and another one may have got its number
         if thing is None or thing.entity != e:
@@ -87,13 +87,12 @@ class Household:
             return
         thing = self.thing(e)
         thing._parts = self.parts(e)
-        for cls, part in thing._parts.items():
-            for field in fields_of(cls):
-                if field.is_entity and getattr(part, field.name) != NOTHING:
-                    held = self.thing(getattr(part, field.name))
-                    self.release(held.entity)
-                    thing._content[cls, field.name] = held
-                    setattr(part, field.name, NOTHING)
+        for cls, name in entity_fields(thing._parts):
+            held = self.thing(getattr(thing._parts[cls], name))
+            if held.is_housed:
+                self.release(held.entity)
+                thing._content[cls, name] = held
+                setattr(thing._parts[cls], name, NOTHING)
         self.world.remove(e)
         thing._household = None
         del self._things[e]

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.arrays import agent_from, item_from, rows_from
 from gv_engine.gridverse.grid import Grid
+from gv_engine.gridverse.values import Value
 
 
-class Observation:
+class Observation(Value):
     """A part of the grid as the agent sees it, itself looking up; Hidden where it sees nothing.
 
     Args:
@@ -62,23 +63,15 @@ class Observation:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` takes: uint8 but for `agent`, which is int64."""
         cells = self.grid.to_array() if self._cells is None else self._cells.copy()
-        return {
-            "grid": cells,
-            "agent": np.array([*self.agent.position, self.agent.orientation], np.int64),
-            "item": np.array(self.agent.grid_object.appearance, np.uint8),
-        }
+        return {"grid": cells, **self.agent.to_arrays()}
+
+    def copy(self) -> Observation:
+        """An observation like this one."""
+        return Observation(self.grid.copy(), self.agent.copy())
 
     def _key(self) -> tuple[Any, ...]:
         cells = self.to_arrays()["grid"]
-        return cells.shape, cells.tobytes(), *self.agent._key()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Observation):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+        return Observation, cells.shape, cells.tobytes(), self.agent
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Observation, (self.grid, self.agent)

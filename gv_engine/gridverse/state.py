@@ -13,11 +13,12 @@ from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Hidden
 from gv_engine.gridverse.household import household
+from gv_engine.gridverse.values import Value
 from gv_engine.language.component import NOTHING
 from gv_engine.worlds.world import ObjectWorld
 
 
-class State:
+class State(Value):
     """All that there is: a grid, and an agent in it.
 
     `state.world` is the `ObjectWorld` behind it, whose columns rules read. States are equal when
@@ -64,11 +65,6 @@ class State:
         """An independent state with the same future, its generator included."""
         return State.of(self.world.fork())
 
-    __copy__ = copy
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> State:
-        return self.copy()
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _thaw, (self.grid, self.agent.copy(), self.world.rng, self.world.steps)
 
@@ -97,28 +93,15 @@ class State:
 
         What is in a box within a box is not shown.
         """
-        arrays: dict[str, NDArray[Any]] = {
-            "grid": self.grid.to_array(),
-            "agent": _agent_array(self.agent),
-            "item": np.array(self.agent.grid_object.appearance, np.uint8),
-        }
-        content = np.zeros_like(arrays["grid"])
+        cells = self.grid.to_array()
+        content = np.zeros_like(cells)
         for position in self.grid.positions(Box):
             box: Any = self.grid[position]
             content[position] = box.content.appearance
-        return {**arrays, "content": content}
+        return {"grid": cells, **self.agent.to_arrays(), "content": content}
 
     def _key(self) -> tuple[Any, ...]:
-        agent = self.agent
-        return self.grid.to_array().tobytes(), self.grid.shape, *agent._key()
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+        return State, self.grid, self.agent
 
     def __repr__(self) -> str:
         return f"State({self.grid!r}, {self.agent!r})"
@@ -128,10 +111,6 @@ def _thaw(grid: Grid, agent: Agent, rng: np.random.Generator, steps: int) -> Sta
     state = State(grid, agent)
     state.world.rng, state.world.steps = rng, steps
     return state
-
-
-def _agent_array(agent: Agent) -> NDArray[np.int64]:
-    return np.array([*agent.position, agent.orientation], np.int64)
 
 
 def state_of(world: ObjectWorld) -> State:
