@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,6 +34,20 @@ def begins_at_once(mode: int, over: bool) -> bool:
     of the step.
     """
     return over and mode == SAME_STEP
+
+
+def clear(out: Any, i: int) -> None:
+    """Forget the last step of world i, which begins anew, in `StepArrays` or compiled ones."""
+    out.rewards[i] = out.returns[i] = 0.0
+    out.terminated[i] = out.truncated[i] = out.success[i] = False
+    out.lengths[i] = 0
+
+
+def tell(out: Any, i: int, w: Any) -> None:
+    """Write what came of a step of world i."""
+    out.rewards[i], out.returns[i], out.lengths[i] = w.reward, w.total, w.steps
+    out.terminated[i], out.truncated[i] = w.terminated != 0, w.truncated != 0
+    out.success[i] = w.success != 0
 
 
 Which = int | NDArray[np.int64]

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import KEEP, NEXT_STEP, Which, begins, begins_at_once, looking
+from gv_engine.batches.autoreset import (
+    KEEP,
+    NEXT_STEP,
+    Which,
+    begins,
+    begins_at_once,
+    clear,
+    looking,
+    tell,
+)
 from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.batches.worlds import Worlds
 from gv_engine.language.errors import RuleError
@@ -66,29 +75,27 @@ class ObjectBatch(Worlds):
         out, simulation = self.outputs, self.simulations[i]
         world = simulation.world
         if begins(action, mode, world.terminated or world.truncated):
-            simulation.reset()
-            out.rewards[i] = out.terms[i] = 0.0
-            out.terminated[i] = out.truncated[i] = out.success[i] = False
-            out.returns[i] = out.lengths[i] = 0
+            clear(out, i)
+            self._begin(i)
         elif action >= 0:
             simulation.step(self.scenario.actions[action])
-            out.rewards[i] = world.reward
+            tell(out, i, world)
             out.terms[i] = simulation.terms
-            out.terminated[i], out.truncated[i] = world.terminated, world.truncated
-            out.success[i] = world.success
-            out.returns[i], out.lengths[i] = world.total, world.steps
             if begins_at_once(mode, world.terminated or world.truncated):
-                simulation.observe(out.final_grid[i], out.final_item[i])
-                if self._masks:
-                    simulation.valid_actions(out.final_mask[i])
+                self._show(i, out.final_grid, out.final_item, out.final_mask, out.final_member)
                 out.final_terms[i] = out.terms[i]
-                out.final_member[i] = world.member
-                simulation.reset()
-                out.terms[i] = 0.0
-        simulation.observe(out.grid[i], out.item[i])
+                self._begin(i)
+        self._show(i, out.grid, out.item, out.mask, out.member)
+
+    def _begin(self, i: int) -> None:
+        self.simulations[i].reset()
+        self.outputs.terms[i] = 0.0
+
+    def _show(self, i: int, grid: Any, item: Any, mask: Any, member: Any) -> None:
+        self.simulations[i].observe(grid[i], item[i])
         if self._masks:
-            simulation.valid_actions(out.mask[i])
-        out.member[i] = world.member
+            self.simulations[i].valid_actions(mask[i])
+        member[i] = self.simulations[i].world.member
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         chosen = np.atleast_1d(worlds).tolist()

@@ -30,7 +30,7 @@ from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.policy import load_policy
-from gv_engine.rollouts.rollout import FinishedEpisode, num_actions, rollout
+from gv_engine.rollouts.rollout import FinishedEpisode, rollout
 
 _MOST_WORLDS = 256
 _HEEDS = 4.0
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     env = hooks.make_vector_env(
         scenario, num_envs, workers=options.threads, autoreset_mode="Disabled"
     )
-    policy = load_policy(options.policy, num_envs, num_actions(env))
+    policy = load_policy(options.policy, num_envs, env.num_actions)
     out: Path | None = options.out
     more = {"seed": options.seed, "policy": options.policy}
     with _undisturbed():

@@ -71,8 +71,8 @@ def autoreset_mode_of(given: AutoresetMode | str) -> AutoresetMode:
     Raises:
         ValueError: there is none of that name.
     """
-    modes = [mode.value for mode in AutoresetMode]
-    if given not in (*AutoresetMode, *modes):
-        names = ", ".join(map(repr, modes))
-        raise ValueError(f"autoreset_mode={given!r}: allowed are {names}")
-    return AutoresetMode(given)
+    try:
+        return AutoresetMode(given)
+    except ValueError:
+        names = ", ".join(repr(mode.value) for mode in AutoresetMode)
+        raise ValueError(f"autoreset_mode={given!r}: allowed are {names}") from None

@@ -37,6 +37,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         world: "compiled" or "object": what steps, in the end.
         num_actions: of the action space of one.
         called: what messages call a world.
+        recorded: names of the arrays in an observation that rollouts keep.
 
     Raises:
         ValueError: a number is too small, or there is no such mode.
@@ -46,6 +47,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     world: str
     num_actions: int
     called = "world"
+    recorded: tuple[str, ...]
 
     def __init__(
         self, num_envs: int, autoreset_mode: AutoresetMode | str, render_mode: str | None
@@ -71,6 +73,11 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
         """What all worlds show."""
         return batch_space(self.single_observation_space, self.num_envs)
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """What numbers in the data of rollouts stand for, as `rollout.json` says it."""
+        raise NotImplementedError
 
     def __repr__(self) -> str:
         worlds = f"{self.num_envs:,} {self.called}s"

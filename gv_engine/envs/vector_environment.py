@@ -63,8 +63,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
     """
 
     metadata = GridEnv.metadata
-    recorded = ("grid", "item")
-    """What rollouts keep of observations: not the agent's place in them, which never changes."""
+    recorded = ("grid", "item")  # not the agent's place, which never changes
 
     def __init__(
         self,
@@ -176,20 +175,15 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def _info(self) -> dict[str, Any]:
         out = self._batch.outputs
+        told = out.mask, out.terms, out.member, out.success
         if self._copy:
-            copies = out.mask.copy(), out.terms.copy(), out.member.copy(), out.success.copy()
-            return self._named(*copies, self._all)
+            return self._named(*map(np.copy, told), which=self._all)
         if self._shared_info is None:
-            self._shared_info = self._named(out.mask, out.terms, out.member, out.success, self._all)
+            self._shared_info = self._named(*told, which=self._all)
         return dict(self._shared_info)
 
     def _named(
-        self,
-        mask: NDArray[np.int8],
-        terms: NDArray[np.float64],
-        member: NDArray[np.int64],
-        success: NDArray[np.bool_],
-        which: NDArray[np.bool_],
+        self, mask: Any, terms: Any, member: Any, success: Any, *, which: NDArray[np.bool_]
     ) -> dict[str, Any]:
         names = self.scenario.reward_names
         info: dict[str, Any] = {
@@ -213,14 +207,14 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
             {"grid": grid, "agent_id_grid": centre, "item": item}
             for grid, centre, item in zip(grids, centres, items, strict=True)
         ]
-        own = (
-            np.where(ended[:, None], out.final_mask, 0),
-            np.where(ended[:, None], out.final_terms, 0.0),
-            np.where(ended, out.final_member, 0),
-            ended & out.success,
-        )
+        told = [
+            np.copy(array)
+            for array in (out.final_mask, out.final_terms, out.final_member, out.success)
+        ]
+        for array in told:
+            array[~ended] = 0
         info |= {"final_obs": final, "_final_obs": ended}
-        info |= {"final_info": self._named(*own, ended), "_final_info": ended}
+        info |= {"final_info": self._named(*told, which=ended), "_final_info": ended}
 
     def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
         """Worlds as rows of `scenario.layout.dtype`, independent of the environment.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import Callable
 from typing import Any, Protocol, get_type_hints
 
 import numpy as np
@@ -24,6 +22,7 @@ from gv_engine.language.system import (
     VISIBILITY,
     Parameter,
     Phase,
+    takes,
     unwrapped,
 )
 
@@ -162,17 +161,10 @@ def name_of(function: Any) -> str:
     return getattr(plain, "__name__", type(plain).__name__)
 
 
-@functools.lru_cache(maxsize=1024)
-def _takes_rng(function: Callable[..., Any]) -> bool:
-    return "rng" in inspect.signature(function).parameters
-
-
 def call(function: Any, first: tuple[Any, ...], arguments: dict[str, Any], rng: Any) -> Any:
     """Call a function of any kind, with the generator if it takes one."""
     try:
-        takes_rng = _takes_rng(function)
+        takes_rng = takes(function, "rng")
     except TypeError:  # partials of unhashable arguments
-        takes_rng = "rng" in inspect.signature(function).parameters
-    if takes_rng:
-        return function(*first, **arguments, rng=rng)
-    return function(*first, **arguments)
+        takes_rng = takes.__wrapped__(function, "rng")
+    return function(*first, **arguments, **({"rng": rng} if takes_rng else {}))

@@ -69,7 +69,11 @@ class _GridSpace:
         self.object_types: tuple[type[GridObject], ...] = tuple(class_of(kind) for kind in kinds)
         self.colors = tuple(Color(color) for color in sorted({NONE, *map(int, colors)}))
 
-    def fault(self, shown: Any) -> str:
+    def contains(self, shown: State | Observation) -> bool:
+        """Whether a state, or an observation, lies in the space."""
+        return not self.fault(shown)
+
+    def fault(self, shown: State | Observation) -> str:
         """A sentence on what the space lacks of it, such as an object type; empty if nothing."""
         arrays = shown.to_arrays()
         grid, item = arrays["grid"], arrays["item"]
@@ -99,16 +103,8 @@ def _unlisted(found: NDArray[Any], listed: Iterable[int], what: str, where: str)
 class StateSpace(_GridSpace):
     """States on grids of a shape with certain objects and colours."""
 
-    def contains(self, state: State) -> bool:
-        """Whether a state lies in the space."""
-        return not self.fault(state)
-
 
 class ObservationSpace(_GridSpace):
     """Observations of a shape with certain objects and colours, Hidden always among them."""
 
     _always = (HIDDEN,)
-
-    def contains(self, observation: Observation) -> bool:
-        """Whether an observation lies in the space."""
-        return not self.fault(observation)

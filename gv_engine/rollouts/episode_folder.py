@@ -36,11 +36,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.representations import Arrays
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.reading.array_files import ArrayError, read_head
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
-from gv_engine.rollouts.rollout import FinishedEpisode, VectorWorlds, num_actions, recorded_spaces
+from gv_engine.rollouts.rollout import FinishedEpisode, recorded_spaces
 
 _ABOUT = "rollout.json"
 _CHUNK = 2**14
@@ -118,7 +120,7 @@ class EpisodeFolder:
         OSError: the folder cannot be written, or is not empty.
     """
 
-    def __init__(self, path: Path, env: VectorWorlds, more: dict[str, Any]) -> None:
+    def __init__(self, path: Path, env: ScenarioVectorEnv[Arrays], more: dict[str, Any]) -> None:
         sweep(path)
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileExistsError(
@@ -134,7 +136,7 @@ class EpisodeFolder:
         terms = (len(scenario.reward_names),)
         seen = {name: (space.dtype, space.shape) for name, space in recorded_spaces(env).items()}
         of_steps = seen | {
-            "action": (np.min_scalar_type(num_actions(env) - 1), ()),
+            "action": (np.min_scalar_type(env.num_actions - 1), ()),
             "reward": (np.float64, ()),
             "reward_terms": (np.float64, terms),
             "terminated": (np.bool_, ()),
@@ -228,12 +230,8 @@ class EpisodeFolder:
             with self._writing():
                 self._tell(complete)
         finally:
-            for _, array in self._arrays():
+            for array in (*self._of_steps.values(), *self._of_episodes.values()):
                 array.close()
-
-    def _arrays(self) -> Iterator[tuple[str, GrowingArray]]:
-        yield from self._of_steps.items()
-        yield from self._of_episodes.items()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

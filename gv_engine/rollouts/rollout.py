@@ -8,49 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays
-from gv_engine.reading.families import AnyScenario
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rollouts.policy import Policy
 
 _SHORT = 64
 """Steps for which there is room at first."""
-
-
-class VectorWorlds(Protocol):
-    """A vector environment as rollouts need it, whatever the family of its worlds.
-
-    Attributes:
-        scenario: what is played.
-        num_envs: N.
-        single_observation_space, single_action_space: of one world.
-        recorded: the names of the arrays in an observation that are worth keeping.
-        labels: what numbers in the data stand for, as `rollout.json` says it.
-    """
-
-    @property
-    def scenario(self) -> AnyScenario: ...
-    @property
-    def num_envs(self) -> int: ...
-    @property
-    def single_observation_space(self) -> spaces.Space[Any]: ...
-    @property
-    def single_action_space(self) -> spaces.Space[Any]: ...
-    @property
-    def recorded(self) -> tuple[str, ...]: ...
-    @property
-    def labels(self) -> dict[str, list[str]]: ...
-
-    def reset(
-        self, *, seed: Any = None, options: dict[str, Any] | None = None
-    ) -> tuple[Arrays, dict[str, Any]]: ...
-
-    def step(self, actions: NDArray[np.int64]) -> tuple[Arrays, Any, Any, Any, dict[str, Any]]: ...
 
 
 class Steps(NamedTuple):
@@ -95,7 +64,7 @@ class FinishedEpisode:
 
 
 def rollout(
-    env: VectorWorlds, policy: Policy, episodes: int, seed: int, keep: bool = False
+    env: ScenarioVectorEnv[Arrays], policy: Policy, episodes: int, seed: int, keep: bool = False
 ) -> Iterator[FinishedEpisode]:
     """Play episodes, and yield them in order of their numbers.
 
@@ -172,7 +141,7 @@ def rollout(
 class _History:
     """The steps of the present episode of every world, in arrays that grow to the longest one."""
 
-    def __init__(self, env: VectorWorlds) -> None:
+    def __init__(self, env: ScenarioVectorEnv[Arrays]) -> None:
         n = env.num_envs
         self._worlds = np.arange(n)
         self._seen = {
@@ -213,14 +182,7 @@ def _longer(array: NDArray[Any]) -> NDArray[Any]:
     return np.concatenate([array, np.zeros_like(array)], 1)
 
 
-def num_actions(env: VectorWorlds) -> int:
-    """Number of actions in a world."""
-    space = env.single_action_space
-    assert isinstance(space, spaces.Discrete)
-    return int(space.n)
-
-
-def recorded_spaces(env: VectorWorlds) -> dict[str, spaces.Box]:
+def recorded_spaces(env: ScenarioVectorEnv[Arrays]) -> dict[str, spaces.Box]:
     """The spaces of the arrays that are worth keeping, by name."""
     space = env.single_observation_space
     assert isinstance(space, spaces.Dict)

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.batches.autoreset import BEGIN, BUSY, KEEP, RESTART, begins, begins_at_once
+from gv_engine.batches.autoreset import (
+    BEGIN,
+    BUSY,
+    KEEP,
+    RESTART,
+    begins,
+    begins_at_once,
+    clear,
+    tell,
+)
 from gv_engine.batches.compiled.addresses import Elements, batch_at
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, prefetch, prefetch_cell
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
@@ -56,7 +65,7 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
             w.error = 0
             if begins(action, mode, w.terminated != 0 or w.truncated != 0):
                 action = RESTART
-                _clear(b, i)
+                clear(b, i)
             # twice where a new episode begins at once: the end of one is shown, and a start
             shown = False
             while not shown:
@@ -72,7 +81,7 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
                     begin(w, p, b.terms[i].row)
                 elif action >= 0:
                     act(w, p, p.actions[action], b.terms[i].row)
-                    _tell(b, i, w)
+                    tell(b, i, w)
                     over = w.error == 0 and (w.terminated != 0 or w.truncated != 0)
                     shown = not begins_at_once(mode, over)
                 action = RESTART
@@ -98,26 +107,6 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
         return failed
 
     return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
-
-
-def _clear(b: Any, i: int) -> None:
-    """Forget the last step of a world that begins anew."""
-    b.rewards[i] = 0.0
-    b.terminated[i] = False
-    b.truncated[i] = False
-    b.success[i] = False
-    b.returns[i] = 0.0
-    b.lengths[i] = 0
-
-
-def _tell(b: Any, i: int, w: Any) -> None:
-    """Write what came of a step."""
-    b.rewards[i] = w.reward
-    b.terminated[i] = w.terminated != 0
-    b.truncated[i] = w.truncated != 0
-    b.success[i] = w.success != 0
-    b.returns[i] = w.total
-    b.lengths[i] = w.steps
 
 
 def _keep_apart(b: Any, i: int) -> None:

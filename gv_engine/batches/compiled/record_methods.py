@@ -81,12 +81,7 @@ def _method(
             return method
 
         choose.__signature__ = _bare(build)  # type: ignore[attr-defined]  # numba reads it
-        overload_method(
-            of,
-            name,
-            jit_options={"forceinline": True, "no_cfunc_wrapper": True},
-            **options,
-        )(choose)
+        overload_method(of, name, jit_options=INLINED, **options)(choose)
         return build
 
     return teach
