@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import DISABLED, RESTART
@@ -15,7 +16,6 @@ from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.envs.requests import at_least, known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
-from gv_engine.envs.spaces import action_space, with_room
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
@@ -24,7 +24,12 @@ from gv_engine.reading.trust import Consent
 class GridEnv(ScenarioEnv[Arrays]):
     """One world of a scenario.
 
-    Observations are those of `gv_engine.envs.spaces.observation_space`, fresh arrays at every step.
+    Observations are fresh arrays at every step, by default
+
+    - `grid` (h, w, 3) uint8: type, state and colour index of every cell of the view;
+    - `agent_id_grid` (h, w) uint8: 1 at the agent's cell;
+    - `item` (3,) uint8: the held object; NoneGridObject for an empty hand.
+
     Actions number the scenario's action space. `info` holds
 
     - `action_mask` (actions,) int8: 1 for every action that would do something now;
@@ -71,11 +76,11 @@ class GridEnv(ScenarioEnv[Arrays]):
         super().__init__(render_mode)
         self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
         self.num_actions = len(self.scenario.actions)
-        self.action_space = action_space(self.scenario)
+        self.action_space = Discrete(self.num_actions)
         self._representation = Representation.of_observation(
             self.scenario, observation_representation
         )
-        self.observation_space = with_room(self._representation)  # type: ignore[assignment]  # a Dict
+        self.observation_space = self._representation.roomy_space  # type: ignore[assignment]  # a Dict
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world, checked=checked)

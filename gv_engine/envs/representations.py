@@ -164,6 +164,18 @@ class Representation:
             found["agent"] = box((6,), [-1, -1, *one_hot], 1, np.float64)
         return spaces.Dict(found)
 
+    @property
+    def roomy_space(self) -> spaces.Dict:
+        """The space of environments, with room above where one number is all: Gymnasium takes that
+        for a mistake."""
+        return spaces.Dict(
+            {
+                name: spaces.Box(box.low, np.maximum(box.high, box.low + 1), dtype=box.dtype.type)
+                for name, box in self.space.items()
+                if isinstance(box, spaces.Box)
+            }
+        )
+
     def compile(self) -> None:
         """From now on compiled code makes the arrays; for environments of compiled worlds."""
         self._compiled = True

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,7 +19,6 @@ from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
-from gv_engine.envs.spaces import action_space, with_room
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
@@ -86,11 +86,11 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         num_envs = self.num_envs
         self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
         self.num_actions = len(self.scenario.actions)
-        self.single_action_space = action_space(self.scenario)
+        self.single_action_space = Discrete(self.num_actions)
         self._representation = Representation.of_observation(
             self.scenario, observation_representation
         )
-        self.single_observation_space = with_room(self._representation)
+        self.single_observation_space = self._representation.roomy_space
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
         if self._batch.compiles:
             self._representation.compile()
@@ -177,7 +177,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         out = self._batch.outputs
         told = out.mask, out.terms, out.member, out.success
         if self._copy:
-            return self._named(*map(np.copy, told), which=self._all)
+            return self._named(*(array.copy() for array in told), which=self._all)
         if self._shared_info is None:
             self._shared_info = self._named(*told, which=self._all)
         return dict(self._shared_info)
@@ -207,14 +207,12 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
             {"grid": grid, "agent_id_grid": centre, "item": item}
             for grid, centre, item in zip(grids, centres, items, strict=True)
         ]
-        told = [
-            np.copy(array)
-            for array in (out.final_mask, out.final_terms, out.final_member, out.success)
-        ]
-        for array in told:
+        told = out.final_mask, out.final_terms, out.final_member, out.success
+        own = [array.copy() for array in told]
+        for array in own:
             array[~ended] = 0
         info |= {"final_obs": final, "_final_obs": ended}
-        info |= {"final_info": self._named(*told, which=ended), "_final_info": ended}
+        info |= {"final_info": self._named(*own, which=ended), "_final_info": ended}
 
     def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
         """Worlds as rows of `scenario.layout.dtype`, independent of the environment.

@@ -114,12 +114,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             TypeError: a parameter is missing, or it takes none of that name.
         """
         function = self[name]
-        taken = inspect.signature(function).parameters
-        known = {
-            key: parameter
-            for position, (key, parameter) in enumerate(taken.items())
-            if position >= len(leading(self.phase)) and key != "rng"
-        }
+        taken = [*inspect.signature(function).parameters.values()][len(leading(self.phase)) :]
+        known = {parameter.name: parameter for parameter in taken if parameter.name != "rng"}
         for key in parameters:
             if key not in known:
                 there_are = nearest(key, known) if known else "it takes none"

@@ -95,7 +95,7 @@ def rollout(
         for i in np.flatnonzero(which).tolist():
             policy.begin(i, np.random.default_rng([seed, int(number[i])]))
         length[which] = total[which] = terms[which] = 0
-        seeds = (seed + number).tolist()
+        seeds: Any = (seed + number).tolist()  # a list is more than Gymnasium speaks of
         return env.reset(seed=seeds, options={"reset_mask": which})
 
     observation, info = begin(~idle)

@@ -11,7 +11,6 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import BOX, DOOR, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.representations import REPRESENTATIONS, Representation
-from gv_engine.envs.spaces import observation_space
 
 SPACE = {"objects": [FLOOR, WALL, DOOR, KEY], "colors": [4], "shape": (3, 5)}
 LEVEL = "keydoor-5x5"
@@ -136,7 +135,7 @@ def test_many_at_once():
 def test_gymnasiums_own_check(name, scenario):
     env = GridEnv(scenario, world="object", observation_representation=name)
     check_env(env, skip_render_check=True)
-    assert env.observation_space == observation_space(env.scenario, name)
+    assert env.observation_space == Representation.of_observation(env.scenario, name).roomy_space
 
 
 @pytest.mark.parametrize("world", ["object", "compiled"])
