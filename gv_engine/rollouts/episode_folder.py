@@ -42,7 +42,7 @@ from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.reading.array_files import ArrayError, read_head
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
-from gv_engine.rollouts.rollout import FinishedEpisode, recorded_spaces
+from gv_engine.rollouts.rollout import FinishedEpisode, rows_of_steps
 
 _ABOUT = "rollout.json"
 _CHUNK = 2**14
@@ -133,21 +133,13 @@ class EpisodeFolder:
         self._pending: list[FinishedEpisode] = []
         self._num_pending = 0
         scenario = env.scenario
-        terms = (len(scenario.reward_names),)
-        seen = {name: (space.dtype, space.shape) for name, space in recorded_spaces(env).items()}
-        of_steps = seen | {
-            "action": (np.min_scalar_type(env.num_actions - 1), ()),
-            "reward": (np.float64, ()),
-            "reward_terms": (np.float64, terms),
-            "terminated": (np.bool_, ()),
-            "truncated": (np.bool_, ()),
-        }
+        of_steps = rows_of_steps(env)
         of_episodes = {
             "episode_start": (np.int64, ()),
             "episode_seed": (np.int64, ()),
             "episode_member": (np.int64, ()),
             **({"episode_success": (np.bool_, ())} if scenario.tells_success else {}),
-            **{f"last_{name}": kind for name, kind in seen.items()},
+            **{f"last_{name}": of_steps[name] for name in env.recorded},
         }
         with self._writing():
             self._of_steps, self._of_episodes = (
@@ -194,29 +186,18 @@ class EpisodeFolder:
         self._tell(complete=False)
 
     def _write(self, episode: FinishedEpisode, start: int, number: int) -> None:
-        kept = episode.steps
-        assert kept is not None
-        ends = np.arange(episode.length) == episode.length - 1
-        steps: dict[str, Any] = {
-            **kept.seen,
-            "action": kept.action,
-            "reward": kept.reward,
-            "reward_terms": kept.terms,
-            "terminated": ends & episode.terminated,
-            "truncated": ends & episode.truncated,
-        }
+        assert episode.steps is not None
         once: dict[str, Any] = {
             "episode_start": start,
             "episode_seed": episode.seed,
             "episode_member": episode.member,
-            **{f"last_{name}": episode.last[name] for name in kept.seen},
+            "episode_success": episode.success,
+            **{f"last_{name}": row for name, row in episode.last.items()},
         }
-        for name, rows in steps.items():
-            self._of_steps[name].write(start, rows)
-        if episode.success is not None:
-            once["episode_success"] = episode.success
-        for name, row in once.items():
-            self._of_episodes[name].write(number, [row])
+        for name, array in self._of_steps.items():
+            array.write(start, episode.steps[name])
+        for name, array in self._of_episodes.items():
+            array.write(number, [once[name]])
 
     def close(self, complete: bool) -> None:
         """Write the rest, and whether that is all there should be.

@@ -6,12 +6,11 @@ Episode k of seed s is the same however many worlds there are: its world is that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays
@@ -20,19 +19,6 @@ from gv_engine.rollouts.policy import Policy
 
 _SHORT = 64
 """Steps for which there is room at first."""
-
-
-class Steps(NamedTuple):
-    """Observations, actions and rewards, step by step."""
-
-    seen: dict[str, NDArray[Any]]
-    """(T, …) by name: before each action."""
-    action: NDArray[np.int64]
-    """(T,) of the action space."""
-    reward: NDArray[np.float64]
-    """(T,)"""
-    terms: NDArray[np.float64]
-    """(T, F) the reward, function by function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +33,7 @@ class FinishedEpisode:
         terminated, truncated: how it ended.
         success: whether it ended well; None if the scenario does not say.
         last: the observation at the end.
-        steps: what happened, if that is kept.
+        steps: (T, …) by the names of `rows_of_steps`: what happened, if that is kept.
     """
 
     number: int
@@ -60,7 +46,7 @@ class FinishedEpisode:
     truncated: bool
     success: bool | None
     last: Arrays
-    steps: Steps | None
+    steps: Arrays | None
 
 
 def rollout(
@@ -102,12 +88,13 @@ def rollout(
     while not idle.all():
         action = policy.act(observation, info)
         if history:
-            history.look(length, observation, action)
+            history.keep(length, {**observation, "action": action})
         observation, reward, terminated, truncated, info = env.step(action)
         for column, name in enumerate(names):
             gained[:, column] = info["reward_terms"][name]
         if history:
-            history.gain(length, reward, gained)
+            flags = {"terminated": terminated, "truncated": truncated}
+            history.keep(length, {"reward": reward, "reward_terms": gained, **flags})
         length += 1
         total += reward
         terms += gained
@@ -142,49 +129,34 @@ class _History:
     """The steps of the present episode of every world, in arrays that grow to the longest one."""
 
     def __init__(self, env: ScenarioVectorEnv[Arrays]) -> None:
-        n = env.num_envs
-        self._worlds = np.arange(n)
-        self._seen = {
-            name: np.zeros((n, _SHORT, *space.shape), space.dtype)
-            for name, space in recorded_spaces(env).items()
+        self._worlds = np.arange(env.num_envs)
+        self._room = _SHORT
+        self._kept = {
+            name: np.zeros((env.num_envs, _SHORT, *shape), dtype)
+            for name, (dtype, shape) in rows_of_steps(env).items()
         }
-        self._action = np.zeros((n, _SHORT), np.int64)
-        self._reward = np.zeros((n, _SHORT))
-        self._terms = np.zeros((n, _SHORT, len(env.scenario.reward_names)))
 
-    def look(self, step: NDArray[np.int64], observation: Arrays, action: NDArray[np.int64]) -> None:
-        if step.max() >= self._action.shape[1]:
-            self._seen = {name: _longer(array) for name, array in self._seen.items()}
-            self._action, self._reward = _longer(self._action), _longer(self._reward)
-            self._terms = _longer(self._terms)
-        at = self._worlds, step
-        for name, array in self._seen.items():
-            array[at] = observation[name]
-        self._action[at] = action
+    def keep(self, step: NDArray[np.int64], told: Mapping[str, NDArray[Any]]) -> None:
+        """Keep, of what is told of a step in every world, that which has a name in the files."""
+        if step.max() >= self._room:
+            self._room *= 2
+            for name, array in self._kept.items():
+                self._kept[name] = np.concatenate([array, np.zeros_like(array)], 1)
+        for name in told.keys() & self._kept.keys():
+            self._kept[name][self._worlds, step] = told[name]
 
-    def gain(
-        self, step: NDArray[np.int64], reward: NDArray[np.float64], terms: NDArray[np.float64]
-    ) -> None:
-        self._reward[self._worlds, step] = reward
-        self._terms[self._worlds, step] = terms
-
-    def of(self, world: int, length: int) -> Steps:
-        return Steps(
-            {name: array[world, :length].copy() for name, array in self._seen.items()},
-            self._action[world, :length].copy(),
-            self._reward[world, :length].copy(),
-            self._terms[world, :length].copy(),
-        )
+    def of(self, world: int, length: int) -> Arrays:
+        return {name: array[world, :length].copy() for name, array in self._kept.items()}
 
 
-def _longer(array: NDArray[Any]) -> NDArray[Any]:
-    """With room for twice as many steps."""
-    return np.concatenate([array, np.zeros_like(array)], 1)
-
-
-def recorded_spaces(env: ScenarioVectorEnv[Arrays]) -> dict[str, spaces.Box]:
-    """The spaces of the arrays that are worth keeping, by name."""
-    space = env.single_observation_space
-    assert isinstance(space, spaces.Dict)
-    found = {name: space[name] for name in env.recorded}
-    return {name: box for name, box in found.items() if isinstance(box, spaces.Box)}
+def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    """Dtype and shape of a row of all that is kept of steps, by its name in files."""
+    seen: Any = env.single_observation_space
+    return {
+        **{name: (seen[name].dtype, seen[name].shape) for name in env.recorded},
+        "action": (np.min_scalar_type(env.num_actions - 1), ()),
+        "reward": (np.float64, ()),
+        "reward_terms": (np.float64, (len(env.scenario.reward_names),)),
+        "terminated": (np.bool_, ()),
+        "truncated": (np.bool_, ()),
+    }
