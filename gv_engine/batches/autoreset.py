@@ -45,9 +45,12 @@ def clear(out: Any, i: int) -> None:
 
 def tell(out: Any, i: int, w: Any) -> None:
     """Write what came of a step of world i."""
-    out.rewards[i], out.returns[i], out.lengths[i] = w.reward, w.total, w.steps
-    out.terminated[i], out.truncated[i] = w.terminated != 0, w.truncated != 0
+    out.rewards[i] = w.reward
+    out.terminated[i] = w.terminated != 0
+    out.truncated[i] = w.truncated != 0
     out.success[i] = w.success != 0
+    out.returns[i] = w.total
+    out.lengths[i] = w.steps
 
 
 Which = int | NDArray[np.int64]

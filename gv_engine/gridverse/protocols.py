@@ -89,23 +89,18 @@ _GIVEN = {name for phase in PROTOCOLS for name in leading(phase)}
 """Names that no parameter has which scenarios set."""
 
 
-def wanted(phase: Phase, name: str = "") -> str:
-    """The signature that functions of a phase have, for messages."""
-    parts = ", ".join((*leading(phase), "*", "rng=None"))
-    return f"{name}({parts})"
-
-
 def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     """The parameters of a function beyond those of its protocol.
 
     Raises:
         TypeError: it does not fit; the message says what is wrong and what is expected.
     """
-    name = name_of(function)
+    name, first = name_of(function), leading(phase)
+    wanted = f"{name}({', '.join((*first, '*', 'rng=None'))})"
 
     def refuse(fault: str) -> TypeError:
         return TypeError(
-            f"{name} is no {phase.label}: {fault}; expected {wanted(phase, name)}, where further "
+            f"{name} is no {phase.label}: {fault}; expected {wanted}, where further "
             f"parameters have defaults or are given by scenarios"
         )
 
@@ -116,12 +111,11 @@ def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     except (TypeError, ValueError) as error:
         raise refuse(str(error)) from None
     given = list(signature.parameters.values())
-    if next(iter(signature.parameters), "") == "w":
+    if given and given[0].name == "w":
         raise refuse(f"it takes a world w; decorate it with @system({phase.name})")
     for parameter in given:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise refuse(f"it takes {parameter}, and parameters are bound by name")
-    first = leading(phase)
     positional = [p for p in given if p.kind is not p.KEYWORD_ONLY]
     if len(positional) < len(first):
         missing = ", ".join(repr(each) for each in first[len(positional) :])
@@ -139,10 +133,9 @@ def further_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
             raise refuse(f"it takes {parameter.name!r} too, which nobody gives it")
         if parameter.name == "rng" and parameter.default is parameter.empty:
             raise refuse("'rng' needs the default None")
-    returned = _hints(function).get("return", Any)
-    if phase is TRANSITION and returned not in (Any, None, type(None)):
-        raise refuse("it says that it returns something, and transitions edit the state instead")
     hints = _hints(function)
+    if phase is TRANSITION and hints.get("return", Any) not in (Any, None, type(None)):
+        raise refuse("it says that it returns something, and transitions edit the state instead")
     return tuple(
         Parameter(p.name, hints.get(p.name, Any), p.default) for p in further if p.name != "rng"
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import BUSY, KEEP, NEXT_STEP, Which, looking
-from gv_engine.batches.compiled.threads import Threads
 from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.batches.worlds import Worlds
 from gv_engine.language.component import AGENT
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
 
 _LEAST = 512
 """Worlds that are done sooner than another thread wakes up."""
+
+
+@cache
+def _pool(size: int, process: int) -> ThreadPoolExecutor:
+    """Threads beside the one that steps; of another process, as none outlives a fork."""
+    return ThreadPoolExecutor(size, "gv-engine")
 
 
 class _Lane(NamedTuple):
@@ -123,7 +131,7 @@ class CompiledBatch(Worlds):
         self._errors: dict[int, Exception] = {}
         self._masks = masks
         self._mirror: Simulation | None = None
-        self._threads = Threads(num_threads)
+        self._num_threads = num_threads
         # two pieces for each thread, so that a quick one can help out
         self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
@@ -184,7 +192,16 @@ class CompiledBatch(Worlds):
                     failed += self._run(lane, start, stop, mode)
             return failed
 
-        return self._threads.run(work, min(self._threads.size, -(-num_worlds // chunk)))
+        size = min(self._num_threads, -(-num_worlds // chunk))
+        others = [
+            _pool(self._num_threads - 1, os.getpid()).submit(work, thread)
+            for thread in range(1, size)
+        ]
+        try:
+            failed = work(0)
+        finally:
+            wait(others)  # whatever happens here, nobody goes on writing behind our back
+        return failed + sum(other.result() for other in others)
 
     def _raise(self, acted: NDArray[np.int64]) -> None:
         failed = acted[self.rows["error"][acted] != 0].tolist()
@@ -225,7 +242,7 @@ class CompiledBatch(Worlds):
             self._mirror.render(show, shown)
 
     def __getstate__(self) -> tuple[Any, ...]:
-        kind = self._threads.size, self._masks, self.checked
+        kind = self._num_threads, self._masks, self.checked
         return self.scenario, self.rows, self.outputs, *kind
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
