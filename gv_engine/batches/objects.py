@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import (
-    KEEP,
-    NEXT_STEP,
-    Which,
-    begins,
-    begins_at_once,
-    clear,
-    looking,
-    tell,
-)
-from gv_engine.batches.step_arrays import StepArrays
+from gv_engine.batches.autoreset import KEEP, Which, begins, begins_at_once, clear, tell
 from gv_engine.batches.worlds import Worlds
 from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
 from gv_engine.reading.rule_files import in_words
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
-
-if TYPE_CHECKING:
-    from gv_engine.reading.scenario import Scenario
+from gv_engine.worlds.world import ObjectWorld
 
 
 class ObjectBatch(Worlds):
@@ -39,18 +27,8 @@ class ObjectBatch(Worlds):
 
     world = "object"
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        num_worlds: int,
-        num_threads: int = 1,
-        masks: bool = True,
-        checked: bool = False,
-    ) -> None:
-        self.scenario = scenario
-        self._masks = masks
-        self.outputs = StepArrays.of(scenario, num_worlds)
-        self.simulations = [Simulation(scenario) for _ in range(num_worlds)]
+    def make(self, num_worlds: int) -> None:
+        self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
 
     def __len__(self) -> int:
         return len(self.simulations)
@@ -93,7 +71,7 @@ class ObjectBatch(Worlds):
 
     def _show(self, i: int, grid: Any, item: Any, mask: Any, member: Any) -> None:
         self.simulations[i].observe(grid[i], item[i])
-        if self._masks:
+        if self.masks:
             self.simulations[i].valid_actions(mask[i])
         member[i] = self.simulations[i].world.member
 
@@ -104,30 +82,22 @@ class ObjectBatch(Worlds):
             rows[k] = self.simulations[i].world.snapshot()
         return rows.reshape(np.shape(worlds))
 
-    def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self.scenario.check(rows)
+    def put(self, worlds: Which, rows: NDArray[Any]) -> None:
+        for world, row in self._each(worlds, rows):
+            world.restore(row)
+
+    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
+        for world, row in self._each(worlds, rows):
+            world.rng = generator_from_row(row["rng"])
+
+    def _each(
+        self, worlds: Which, rows: NDArray[Any]
+    ) -> Iterator[tuple[ObjectWorld, NDArray[Any]]]:
         chosen = np.atleast_1d(worlds).tolist()
-        each = [
-            row.reshape(()) for row in np.split(np.broadcast_to(rows, len(chosen)), len(chosen))
-        ]
-        for i, row in zip(chosen, each, strict=True):
-            self.simulations[i].world.restore(row)
-        self.outputs.terms[worlds] = 0.0
-        self.step(looking(len(self), worlds), NEXT_STEP)
-        for i, row in zip(chosen, each, strict=True):
-            self.simulations[i].world.rng = generator_from_row(row["rng"])
-        self.outputs.success[worlds] = rows["success"]
+        each = np.broadcast_to(rows, len(chosen))
+        for k, i in enumerate(chosen):
+            yield self.simulations[i].world, each[k : k + 1].reshape(())
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
+        self.simulations[i].terms = self.outputs.terms[i].tolist()
         self.simulations[i].render(show, self.outputs.grid[i])
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.scenario, self.snapshot(np.arange(len(self))), self.outputs, self._masks
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        scenario, rows, outputs, masks = state
-        self.__init__(scenario, len(rows), masks=masks)  # type: ignore[misc]  # esper keeps worlds in a context
-        for i, simulation in enumerate(self.simulations):
-            simulation.world.restore(rows[i : i + 1].reshape(()))
-            simulation.terms = outputs.terms[i].tolist()
-        self.outputs.become(outputs)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART, Which
+from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, Which, looking
 from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.frame import Frame
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 class Worlds(Protocol):
     """N worlds of a scenario. A copy of them, or what comes out of a pickle, has the same future.
+
+    A backend says how they are made, stepped, put and read; what follows from that is here.
 
     Args:
         scenario: what they play.
@@ -46,6 +48,9 @@ class Worlds(Protocol):
     compiles: bool = False
     scenario: Scenario
     outputs: StepArrays
+    num_threads: int
+    masks: bool
+    checked: bool
 
     def __init__(
         self,
@@ -54,7 +59,14 @@ class Worlds(Protocol):
         num_threads: int = 1,
         masks: bool = True,
         checked: bool = False,
-    ) -> None: ...
+    ) -> None:
+        self.scenario = scenario
+        self.outputs = StepArrays.of(scenario, num_worlds)
+        self.num_threads, self.masks, self.checked = num_threads, masks, checked
+        self.make(num_worlds)
+
+    def make(self, num_worlds: int) -> None:
+        """Make the worlds; all attributes are there."""
 
     def __len__(self) -> int: ...
 
@@ -92,9 +104,31 @@ class Worlds(Protocol):
         Raises:
             ValueError: the rows have another layout.
         """
+        self.scenario.check(rows)
+        self.put(worlds, rows)
+        self.outputs.terms[worlds] = 0.0  # those of another member would stay
+        self.step(looking(len(self), worlds), NEXT_STEP)
+        self.put_generators(worlds, rows)  # looking may have drawn
+        self.outputs.success[worlds] = rows["success"]
+
+    def put(self, worlds: Which, rows: NDArray[Any]) -> None:
+        """For `restore`: make these worlds those of the rows, and show nothing."""
+
+    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
+        """For `restore`: let these worlds draw as the rows do."""
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         """Run the rendering systems on world i; `show` takes the finished frame."""
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        given = self.scenario, len(self), self.num_threads, self.masks, self.checked
+        return given, self.snapshot(np.arange(len(self))), self.outputs
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        given, rows, outputs = state
+        self.__init__(*given)  # type: ignore[misc]  # contexts and addresses are those of now
+        self.put(np.arange(len(rows)), rows)
+        self.outputs.become(outputs)
 
 
 BACKENDS = {

@@ -9,7 +9,6 @@ from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.batches.autoreset import KEEP, begins, begins_at_once
-from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.batches.worlds import BACKENDS, Worlds
 from gv_engine.worlds.rng import generator_to_row
 from gv_engine.worlds.simulation import Simulation
@@ -21,11 +20,9 @@ class RowBatch(Worlds):
 
     world = "rows"
 
-    def __init__(self, scenario, num_worlds, num_threads=1, masks=True, checked=False):
-        self.scenario, self.masks = scenario, masks
-        self.outputs = StepArrays.of(scenario, num_worlds)
-        self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
-        self.simulation = Simulation(scenario)
+    def make(self, num_worlds):
+        self.rows = np.repeat(self.scenario.layout.defaults()[None], num_worlds, axis=0)
+        self.simulation = Simulation(self.scenario)
 
     def __len__(self):
         return len(self.rows)
@@ -74,14 +71,11 @@ class RowBatch(Worlds):
     def snapshot(self, worlds):
         return self.rows[np.atleast_1d(worlds)].reshape(np.shape(worlds))
 
-    def restore(self, worlds, rows):
-        self.scenario.check(rows)
+    def put(self, worlds, rows):
         self.rows[worlds] = rows
-        self.outputs.terms[worlds] = 0.0
-        self.outputs.success[worlds] = rows["success"]
-        for i in np.atleast_1d(worlds).tolist():
-            self.enter(i)
-            self.show(i)
+
+    def put_generators(self, worlds, rows):
+        self.rows["rng"][worlds] = rows["rng"]
 
     def render(self, i, show):
         self.enter(i).render(show, self.outputs.grid[i])

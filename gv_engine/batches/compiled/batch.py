@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import BUSY, KEEP, NEXT_STEP, Which, looking
-from gv_engine.batches.step_arrays import StepArrays
+from gv_engine.batches.autoreset import BUSY, KEEP, Which
 from gv_engine.batches.worlds import Worlds
 from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
@@ -68,21 +67,13 @@ class CompiledBatch(Worlds):
     Results are the same for any number of threads; masks are a tenth of the work.
 
     Attributes:
-        checked: whether an index beyond its array is an error.
         rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
     """
 
     world = "compiled"
     compiles = True
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        num_worlds: int,
-        num_threads: int = 1,
-        masks: bool = True,
-        checked: bool = False,
-    ) -> None:
+    def make(self, num_worlds: int) -> None:
         from gv_engine.batches.compiled import (
             addresses,
             calls,
@@ -90,12 +81,11 @@ class CompiledBatch(Worlds):
         )
         from gv_engine.batches.compiled.intrinsics import mark
 
+        scenario, num_threads = self.scenario, self.num_threads
         compiler.check_compilable(scenario)
-        self.scenario = scenario
         self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
-        self.outputs = StepArrays.of(scenario, num_worlds)
         self._actions = np.zeros(num_worlds, np.int64)
         tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
 
@@ -105,11 +95,9 @@ class CompiledBatch(Worlds):
             return {**own, "actions": self._actions, **vars(self.outputs)}
 
         # a world is played by one member's rules after the other's
-        self.checked = checked or not all(
-            calls.runs_engine_rules_only(member) for member in scenario.members
-        )
+        self.checked |= not all(calls.runs_engine_rules_only(member) for member in scenario.members)
         for number, member in enumerate(scenario.members):
-            records = calls.parameters(scenario, number, masks, self.checked)
+            records = calls.parameters(scenario, number, self.masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
             elements = addresses.elements_of(arrays(member, records))
             program = compiler.compile_scenario(member, slots, elements)
@@ -129,9 +117,7 @@ class CompiledBatch(Worlds):
             # a program draws what its worlds play next, and leaves that to the member's program
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
-        self._masks = masks
         self._mirror: Simulation | None = None
-        self._num_threads = num_threads
         # two pieces for each thread, so that a quick one can help out
         self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
@@ -192,9 +178,9 @@ class CompiledBatch(Worlds):
                     failed += self._run(lane, start, stop, mode)
             return failed
 
-        size = min(self._num_threads, -(-num_worlds // chunk))
+        size = min(self.num_threads, -(-num_worlds // chunk))
         others = [
-            _pool(self._num_threads - 1, os.getpid()).submit(work, thread)
+            _pool(self.num_threads - 1, os.getpid()).submit(work, thread)
             for thread in range(1, size)
         ]
         try:
@@ -217,13 +203,11 @@ class CompiledBatch(Worlds):
         rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
         return rows.reshape(np.shape(worlds))
 
-    def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self.scenario.check(rows)
+    def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         self.rows[worlds] = rows
-        self.outputs.terms[worlds] = 0.0  # those of another member would stay
-        self.step(looking(len(self), worlds), NEXT_STEP)
-        self.rows["rng"][worlds] = rows["rng"]  # looking may have drawn
-        self.outputs.success[worlds] = rows["success"]
+
+    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
+        self.rows["rng"][worlds] = rows["rng"]
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         scenario, shown = self.scenario, self.outputs.grid[i]
@@ -240,13 +224,3 @@ class CompiledBatch(Worlds):
             self._mirror.world.restore(self.snapshot(i))
             self._mirror.terms = terms
             self._mirror.render(show, shown)
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        kind = self._num_threads, self._masks, self.checked
-        return self.scenario, self.rows, self.outputs, *kind
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        scenario, rows, outputs, *more = state
-        self.__init__(scenario, len(rows), *more)  # type: ignore[misc]  # its addresses are those of now
-        self.rows[:] = rows
-        self.outputs.become(outputs)
