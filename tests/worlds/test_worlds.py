@@ -21,6 +21,7 @@ from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.language.component import _WORLD_ATTRIBUTES, column_name
+from gv_engine.language.frame import Frame
 from gv_engine.worlds.world import ObjectWorld
 from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds
@@ -265,6 +266,19 @@ def test_one_world_that_fails_keeps_no_other_from_going_on():
         with pytest.raises(RuleError, match=r"^world 0: "):
             batch.step(np.array([7, 7, 2]), DISABLED)
         assert batch.snapshot(2)["position"]["x"][AGENT] == 1
+
+
+@pytest.mark.parametrize("kind", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+def test_a_restored_world_is_drawn_without_the_reward_of_another_step(kind):
+    batch = make_batch(scenario("^."), 1, kind)
+    batch.step(np.array([RESTART]), DISABLED)
+    row = batch.snapshot(0)
+    batch.step(np.array([0]), DISABLED)
+    drawn: list[Frame] = []
+    batch.render(0, drawn.append)
+    batch.restore(0, row)
+    batch.render(0, drawn.append)
+    assert [any(frame.terms.values()) for frame in drawn] == [True, False]
 
 
 # ---- the object world by hand ------------------------------------------------------------------
