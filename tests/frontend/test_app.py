@@ -63,7 +63,7 @@ def watching(desk: Desk, *actions: str) -> ReplayScreen:
         screen.take(action)
     screen.save_replay()
     (file,) = folders.replay_folder().iterdir()
-    desk.app.back_to(desk.app.screens[0])
+    desk.back_to_start()
     desk.app.watch(file)
     desk.look()
     assert isinstance(desk.app.top, ReplayScreen)
@@ -128,7 +128,7 @@ def test_arrows_walk_over_all_cards(desk: Desk):
 
 def test_what_was_played_comes_first(desk: Desk):
     playing(desk, "memory-5x5")
-    desk.app.back_to(desk.app.screens[0])
+    desk.back_to_start()
     desk.look()
     desk.press("Return")
     assert isinstance(desk.app.top, PlayScreen)
@@ -359,7 +359,7 @@ def test_view_is_remembered(desk: Desk):
     screen = playing(desk)
     desk.press("V")
     assert screen.stage.view == desk.app.settings.view == screen.stage.views[1]
-    desk.app.back_to(desk.app.screens[0])
+    desk.back_to_start()
     assert playing(desk).stage.view == screen.stage.view
 
 

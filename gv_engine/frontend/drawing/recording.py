@@ -6,19 +6,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gv_engine.frontend.drawing.onlooker import Onlooker
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.playing.drawings import sprite_folders, sprite_name
+from gv_engine.playing.episode import Playable
 from gv_engine.playing.picture_files import FORMATS, Picture
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.files import Draft
-
-if TYPE_CHECKING:
-    from gv_engine.playing.episode import Playable
 
 
 class Artist:

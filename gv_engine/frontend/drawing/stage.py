@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.reading.families import FAMILIES
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.controls.theme import Theme
 
 MAP_SHARE = 4  # a map over what it shows a part of takes this part of its shorter side
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gv_engine.frontend.window.viewer import Viewer
 from gv_engine.playing.drawings import sprite_folders, sprite_name
-
-if TYPE_CHECKING:
-    from gv_engine.playing.episode import Playable
+from gv_engine.playing.episode import Playable
 
 
 class Follower:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gv_engine.frontend.controls.folders import new_file, recording_folder
 from gv_engine.frontend.controls.settings import SPEEDS
@@ -12,12 +12,10 @@ from gv_engine.frontend.drawing.recording import Recorder, views_of
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
+from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.language.errors import GVEngineError, reason
 from gv_engine.playing.game import Game
 from gv_engine.playing.picture_files import FORMATS
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.replay import ReplayScreen
 
 CELLS = (16, 24, 32, 48, 64, 96)
 SECONDS_AT_ONCE = 0.03  # s of drawing between two looks at the keys
@@ -28,14 +26,15 @@ class ExportScreen(Menu):
     """Chooses how, and writes a little at a time, so that it can be watched and stopped.
 
     Args:
-        screen: whose replay it is.
+        app: that it belongs to.
+        game: what is exported.
     """
 
     title = "Export"
 
-    def __init__(self, screen: ReplayScreen) -> None:
-        super().__init__(screen.app)
-        self._screen = screen
+    def __init__(self, app: Host, game: Game) -> None:
+        super().__init__(app)
+        self._game = game
         self._suffix = ".mp4"
         self._view = "both"
         self._cell = 32
@@ -48,7 +47,7 @@ class ExportScreen(Menu):
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[MenuRow]:
-        views = views_of(self._screen.game.scenario)
+        views = views_of(self._game.scenario)
         suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
         return (
             MenuRow("Export", lambda _: self._begin()),
@@ -106,7 +105,7 @@ class ExportScreen(Menu):
 
     def _write(self) -> Generator[None]:
         """Write the file, a picture between two yields; closed before its end it leaves none."""
-        shown = self._screen.game
+        shown = self._game
         game = Game.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
         steps = range(game.length + 1)
         if self._suffix == ".png":

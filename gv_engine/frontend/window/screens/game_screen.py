@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.drawing.hud import ScreenParts, draw_panel, is_tight, place_parts
@@ -13,11 +12,8 @@ from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
 from gv_engine.frontend.drawing.widgets import Pen
-from gv_engine.frontend.window.screens.screen import Screen
+from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.game import Game
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
 
 LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
 
@@ -43,7 +39,7 @@ class GameScreen(Screen):
     own_groups: tuple[str, ...] = ()
     """Groups of bindings that the screen has besides those of looking around."""
 
-    def __init__(self, app: App, game: Game) -> None:
+    def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app)
         self.game = game
         self.frame = game.frame()

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gv_engine.frontend.controls.bindings import as_toml, keys_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
-from gv_engine.frontend.window.screens.screen import Screen
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.screen import Host, Screen
 
 
 class HelpScreen(Screen):
@@ -23,7 +18,7 @@ class HelpScreen(Screen):
 
     over = True
 
-    def __init__(self, app: App, about: tuple[str, ...]) -> None:
+    def __init__(self, app: Host, about: tuple[str, ...]) -> None:
         super().__init__(app)
         self._about = about
         self._scroll = 0

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, wrap
-from gv_engine.frontend.window.screens.screen import Screen
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.screen import Host, Screen
 
 
 class MenuRow(NamedTuple):
@@ -29,7 +26,7 @@ class Menu(Screen):
 
     over = True
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Host) -> None:
         super().__init__(app)
         self.chosen = 0
         self._first = 0

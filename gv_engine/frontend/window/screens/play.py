@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.controls.folders import new_file, recording_folder, replay_folder
@@ -19,14 +18,12 @@ from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.game_screen import GameScreen
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 from gv_engine.frontend.window.screens.prompt import Prompt
+from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.frontend.window.sounds import sound_of
 from gv_engine.language.errors import reason
 from gv_engine.playing.catalogue import kin
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, ReplayError
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
 
 END_HEIGHT = 7  # lines that the end is told in
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
@@ -36,7 +33,7 @@ STEPPING = ("undo", "redo", "first", "last")
 class PlayScreen(GameScreen):
     """Play. See `GameScreen` for the arguments."""
 
-    def __init__(self, app: App, game: Game) -> None:
+    def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app, game)
         self.own_groups = (self.stage.group, "play")
         self._recorder: Recorder | None = None

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gv_engine.frontend.controls.folders import replay_folder
 from gv_engine.frontend.controls.theme import Theme
@@ -22,12 +22,9 @@ from gv_engine.frontend.window.cards import (
     UnfinishedCard,
 )
 from gv_engine.frontend.window.clipboard import pasted
-from gv_engine.frontend.window.screens.screen import Screen
+from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.catalogue import built_in_entries, in_folder
 from gv_engine.playing.replay import SUFFIX
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
 
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
@@ -46,7 +43,7 @@ class Placed(NamedTuple):
 class StartScreen(Screen):
     """Cards of scenarios and replays, by group; typing leaves those that fit."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Host) -> None:
         super().__init__(app)
         self._query = ""
         self._chosen = 0
