@@ -129,7 +129,7 @@ def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
     for view in GRID_VIEWS:
         _, stage = a_stage(CROWD)
         stage.view = view
-        stage.inspecting = True
+        stage.side_panel = stage.side_panels[0]
         surface = pygame.Surface((1000, 1000), 0, 32)
         surface.fill("#ff00ff")
         rect = pygame.Rect((41, 53), size)

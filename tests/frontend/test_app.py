@@ -349,10 +349,41 @@ def test_a_click_opens_the_inspector(desk: Desk):
     before = desk.look().copy()
     x, y = screen._at.stage.center
     desk.click((x - screen._at.stage.w // 4, y))
-    assert screen.stage.inspecting
+    assert screen.stage.side_panel is not None
     assert (desk.look() != before).any()
     desk.press("Tab", "X", "PageDown", "Ctrl+Up", "I")
-    assert not screen.stage.inspecting
+    assert screen.stage.side_panel is None
+
+
+class Note:
+    """A side panel of a test's own."""
+
+    title = "Note"
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+        surface.fill("#12ab34", rect)
+
+    def event(self, event: pygame.event.Event) -> bool:
+        return False
+
+    def command(self, name: str) -> bool:
+        return False
+
+
+def test_side_panels_are_opened_in_turn(desk: Desk):
+    screen = playing(desk)
+    note = Note()
+    (inspector,) = screen.stage.side_panels
+    screen.stage.side_panels = (inspector, note)
+    opened = []
+    for _ in range(4):
+        desk.press("I")
+        opened.append(screen.stage.side_panel)
+        assert ((desk.look() == (0x12, 0xAB, 0x34)).all(2).any()) == (opened[-1] is note)
+    assert opened == [inspector, note, None, inspector]
+    desk.app.settings.theme = "light"  # for which the stage is built anew
+    desk.look()
+    assert [screen.stage.side_panel] == list(screen.stage.side_panels)
 
 
 def test_view_is_remembered(desk: Desk):

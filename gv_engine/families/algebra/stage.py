@@ -42,12 +42,12 @@ class TreeStage:
     taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
     glide = 0.35
-    inspector = None
+    side_panels = ()
+    side_panel = None
 
     def __init__(self, game: Any, theme: Theme) -> None:
         self.view = self.views[0]
         self.line = 16
-        self.inspecting = False
         self._game, self._theme = game, theme
         self._frame: ExpressionFrame = game.frame()
         self._cursor = TreeCursor(self._frame)

@@ -45,6 +45,8 @@ class GridInspector:
         chosen: y, x of the cell that is looked at; None: the agent's.
     """
 
+    title = "Inspector"
+
     def __init__(self, game: Any, theme: Theme) -> None:
         self.chosen: Cell | None = None
         self._game, self._theme = game, theme

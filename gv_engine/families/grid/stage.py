@@ -13,7 +13,7 @@ from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.camera import Camera, corner
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.stage import MAP_SHARE, Inspector
+from gv_engine.frontend.drawing.stage import MAP_SHARE, SidePanel
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.text import object_words
@@ -38,9 +38,9 @@ class GridStage:
     def __init__(self, game: Any, theme: Theme) -> None:
         self.view = self.views[0]
         self.line = 16
-        self.inspecting = False
         self._lens = GridInspector(game, theme)
-        self.inspector: Inspector | None = self._lens
+        self.side_panels: Sequence[SidePanel] = (self._lens,)
+        self.side_panel: SidePanel | None = None
         self._theme, self._names = theme, game.names
         self.taught: Sequence[str] = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
@@ -98,7 +98,7 @@ class GridStage:
         moving = self._motion if progress < 1 else None
         center = frame.agent[:2] if moving is None else between(moving.agent, frame.agent, progress)
         start = corner((height, width), room, center, cell)
-        lit = self._lens.lit if self.inspecting else None
+        lit = self._lens.lit if self.side_panel is self._lens else None
         lit = frame.seen if lit is None else lit
         self._state.draw(surface, rect, start, cell, frame.grid, lit, frame.agent, moving, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
@@ -132,7 +132,7 @@ class GridStage:
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline the cell that is pointed at, in both views, and the one that is inspected."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
-        chosen = self._lens.chosen if self.inspecting else None
+        chosen = self._lens.chosen if self.side_panel is self._lens else None
         for cell, thick in ((pointed, 1), (chosen, 2)):
             if cell is None:
                 continue
@@ -226,9 +226,10 @@ class GridStage:
         return name if name in ACTIONS else ""
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """A left click chooses the cell that the inspector shows."""
+        """A left click chooses the cell that the inspector shows, and opens it."""
         if button == 1 and (cell := self._cell_at(position)) is not None:
             self._lens.choose(cell)
+            self.side_panel = self._lens
         return ""
 
     def hover(self, position: tuple[int, int] | None) -> bool:

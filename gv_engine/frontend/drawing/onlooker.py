@@ -71,7 +71,7 @@ class Onlooker:
             stage.draw(surface, surface.get_rect(), 1)
             return
         surface.fill(self._theme.background)
-        at = place_parts(surface.get_rect(), line, inspecting=False, controls=0, hints=0)
+        at = place_parts(surface.get_rect(), line, beside=False, controls=0, hints=0)
         pen = Pen(surface, self._theme, line)
         pen.text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)

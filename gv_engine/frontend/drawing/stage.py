@@ -61,8 +61,14 @@ class Scene(Protocol):
         """A note for the player."""
 
 
-class Inspector(Protocol):
-    """A panel beside the stage that shows what the world is made of."""
+class SidePanel(Protocol):
+    """Tells more of a game beside the stage, such as what its world is made of.
+
+    Attributes:
+        title: what its button says.
+    """
+
+    title: str
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
         """Draw the panel; `line` is the height of a line of text in pixels."""
@@ -83,8 +89,8 @@ class Stage(Protocol):
         view: one of them, set by the screen.
         line: height of a line of text in pixels, set by the screen before it draws.
         group: the bindings' group whose commands this family of worlds has, such as "grid".
-        inspector: its panel; None if there is none. `inspecting` says whether it is open, so that
-            the stage may mark what it is about.
+        side_panels: what can be opened beside it, one at a time.
+        side_panel: the one that is open, so that the stage may mark what it is about.
         holds: whether its players can hold something.
         glide: seconds that a movement takes.
         taught: commands of its group to tell the player at the bottom, the most needed first.
@@ -94,8 +100,8 @@ class Stage(Protocol):
     view: str
     line: int
     group: str
-    inspector: Inspector | None
-    inspecting: bool
+    side_panels: Sequence[SidePanel]
+    side_panel: SidePanel | None
     holds: bool
     glide: float
     taught: Sequence[str]
