@@ -40,8 +40,8 @@ class Text:
 
 
 RENDER_MODES = {
-    "human": "gv_engine.frontend.window.follower:Follower",
-    "rgb_array": "gv_engine.frontend.drawing.pixels:Pixels",
+    "human": "gv_engine.frontend.window.viewer:follower",
+    "rgb_array": "gv_engine.frontend.drawing.recording:Pixels",
     "ansi": "gv_engine.envs.pictures:Text",
 }
 """Where the `RenderMode` of each render mode is; nothing that steps a world imports one."""

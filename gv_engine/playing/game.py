@@ -11,7 +11,7 @@ import numpy as np
 
 from gv_engine import __version__
 from gv_engine.language.errors import RuleError, ScenarioError, Stopped, StoppedError
-from gv_engine.playing.drawings import sprite_folders, sprite_name
+from gv_engine.playing.drawings import sprite_folders
 from gv_engine.playing.episode import Episode, Playable
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
@@ -54,8 +54,6 @@ class Game:
         message: what the frame says to the player.
         difference: where a replay that is watched went another way, None if it did not.
     """
-
-    names = staticmethod(sprite_name)
 
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         self.position = 0

@@ -146,13 +146,13 @@ def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
 @pytest.mark.parametrize("view", GRID_VIEWS)
 def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):
     game, stage = a_stage(CROWD)
-    views = Views(SpriteSheet(), game.names, view, cell)
+    views = Views(SpriteSheet(), view, cell)
     pictures, kept = [], []
     for _ in range(8):
         walked(game, stage, 1)
         pictures.append(views.draw(game.frame()))
         kept.append(pictures[-1].copy())
-        fresh = Views(SpriteSheet(), game.names, view, cell).draw(game.frame())
+        fresh = Views(SpriteSheet(), view, cell).draw(game.frame())
         assert np.array_equal(pictures[-1], fresh)
     assert np.array_equal(pictures, kept)  # none is drawn over later
 

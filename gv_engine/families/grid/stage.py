@@ -16,6 +16,7 @@ from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.stage import MAP_SHARE, SidePanel
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
+from gv_engine.playing.drawings import sprite_name
 from gv_engine.reading.text import object_words
 
 SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
@@ -41,13 +42,13 @@ class GridStage:
         self._lens = GridInspector(game, theme)
         self.side_panels: Sequence[SidePanel] = (self._lens,)
         self.side_panel: SidePanel | None = None
-        self._theme, self._names = theme, game.names
+        self._theme = theme
         self.taught: Sequence[str] = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
-        self._state = Board(self._sheet, game.names)
-        self._seen = Board(self._sheet, game.names)
+        self._state = Board(self._sheet)
+        self._seen = Board(self._sheet)
         self._camera = Camera()
-        self._minimap = Minimap(self._sheet, game.names, theme)
+        self._minimap = Minimap(self._sheet, theme)
         self._has_minimap = True
         self._frame: Frame = game.frame()
         self._motion: Motion | None = None
@@ -194,7 +195,7 @@ class GridStage:
         kind, state, color = self._frame.item
         if not kind:
             return ""
-        sprite = self._sheet.get(self._names(kind, state), color, max(1, min(rect.size)))
+        sprite = self._sheet.get(sprite_name(kind, state), color, max(1, min(rect.size)))
         surface.blit(sprite, sprite.get_rect(center=rect.center))
         return object_words(kind, state, color)
 
@@ -204,9 +205,7 @@ class GridStage:
         cell = min(rect.h // height, rect.w // width)
         board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
         whole = board.get_rect()
-        Board(self._sheet, self._names).draw(
-            board, whole, (0, 0), max(1, cell), frame.grid, None, frame.agent
-        )
+        Board(self._sheet).draw(board, whole, (0, 0), max(1, cell), frame.grid, None, frame.agent)
         if not cell:  # more cells than pixels
             scale = min(rect.h / height, rect.w / width)
             size = max(1, int(width * scale)), max(1, int(height * scale))

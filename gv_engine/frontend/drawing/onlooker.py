@@ -9,7 +9,6 @@ from typing import Any
 
 from gv_engine.frontend.controls.theme import DARK, Theme
 from gv_engine.frontend.drawing.hud import draw_panel, place_parts
-from gv_engine.frontend.drawing.mosaic import SpriteNames
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
 from gv_engine.frontend.drawing.widgets import Pen, line_height
@@ -25,7 +24,6 @@ class Onlooker:
 
     Args:
         title: of the game.
-        names: which sprite shows a type in a state.
         sprite_folders: of the game's own sprites.
         theme: the colours.
         alone: a view of the stage, which is then all that is drawn.
@@ -34,12 +32,11 @@ class Onlooker:
     def __init__(
         self,
         title: str,
-        names: SpriteNames,
         sprite_folders: Iterable[Path] = (),
         theme: Theme = DARK,
         alone: str = "",
     ) -> None:
-        self.title, self.names, self.sprite_folders = title, names, tuple(sprite_folders)
+        self.title, self.sprite_folders = title, tuple(sprite_folders)
         self._theme, self._alone = theme, alone
         self._frame: Any = None
         self._stage: Stage | None = None
