@@ -13,8 +13,8 @@ from gv_engine import RuleError, Scenario
 from gv_engine.commands.new import write_starter
 from gv_engine.frontend.controls import folders
 from gv_engine.frontend.controls.bindings import Bindings, keys_file
+from gv_engine.frontend.controls.folders import unfinished_file
 from gv_engine.frontend.controls.settings import Settings, settings_file
-from gv_engine.frontend.controls.unfinished import unfinished_file
 from gv_engine.frontend.drawing.hud import place_parts
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, line_height, wrap

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.frontend.controls.unfinished import unfinished_file
+from gv_engine.frontend.controls.folders import unfinished_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window import viewer as window
 from gv_engine.language.frame import Frame

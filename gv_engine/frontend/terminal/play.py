@@ -17,7 +17,7 @@ from gv_engine.frontend.terminal.keys import Keys
 from gv_engine.frontend.terminal.picture import terminal_picture
 from gv_engine.frontend.terminal.tty import Tty
 from gv_engine.language.errors import GVEngineError, reason
-from gv_engine.playing.catalogue import kin, load_playable
+from gv_engine.playing.catalogue import load_playable, next_of_kin
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
@@ -189,12 +189,7 @@ class TerminalGame:
         self._view = views[(views.index(self._view) + 1) % len(views)]
 
     def _kin(self) -> None:
-        name = self.game.scenario.name
-        others = kin(name)
-        if len(others) < 2:
-            self._note = "This level has no other size or difficulty"
-            return
-        other = others[(others.index(name) + 1) % len(others)]
+        other = next_of_kin(self.game.scenario.name)
         self.game = Game(load_playable(other), self.game.seed)
         self._picture = terminal_picture(self.game, self._theme)
 

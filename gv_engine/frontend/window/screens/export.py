@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from typing import Any
 
 from gv_engine.frontend.controls.folders import new_file, recording_folder
 from gv_engine.frontend.controls.settings import SPEEDS
@@ -51,22 +50,12 @@ class ExportScreen(Menu):
         suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
         return (
             MenuRow("Export", lambda _: self._begin()),
-            self._choice("As", "_suffix", suffixes),
-            self._choice("View", "_view", {view: view for view in views}),
-            self._choice("Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
-            self._choice("Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
+            self.choice(self, "As", "_suffix", suffixes),
+            self.choice(self, "View", "_view", {view: view for view in views}),
+            self.choice(self, "Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
+            self.choice(self, "Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
             MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )
-
-    def _choice(self, label: str, name: str, values: dict[Any, str]) -> MenuRow:
-        keys = list(values)
-
-        def act(step: int) -> None:
-            number = keys.index(getattr(self, name))
-            setattr(self, name, keys[(number + step) % len(keys)])
-            self.app.stale = True
-
-        return MenuRow(label, act, values[getattr(self, name)])
 
     def command(self, name: str) -> None:
         if self._writing is None:

@@ -80,11 +80,8 @@ class HelpScreen(Screen):
                 left = pygame.Rect(slot.x, slot.y, slot.w // 2 - line // 2, high)
                 pen.text(left, keys, "accent")
                 pen.text(pygame.Rect(slot.x + slot.w // 2, slot.y, slot.w // 2, high), says)
-        if self._page < rows:
-            span = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, 0)
-            span.h = body.h * self._page // rows
-            span.y += body.h * self._scroll // rows
-            pen.card(span, "outline")
+        groove = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
+        pen.scrolled(groove, self._scroll, self._page, rows)
 
     def _make_file(self) -> None:
         file = keys_file()

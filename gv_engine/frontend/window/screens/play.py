@@ -10,8 +10,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from gv_engine.frontend.controls.bindings import GROUPS
-from gv_engine.frontend.controls.folders import new_file, recording_folder, replay_folder
-from gv_engine.frontend.controls.unfinished import forget_unfinished, keep_unfinished
+from gv_engine.frontend.controls.folders import (
+    keep_unfinished,
+    new_file,
+    recording_folder,
+    replay_folder,
+)
 from gv_engine.frontend.drawing.recording import Recorder
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
@@ -21,7 +25,7 @@ from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.frontend.window.sounds import sound_of
 from gv_engine.language.errors import reason
-from gv_engine.playing.catalogue import kin
+from gv_engine.playing.catalogue import next_of_kin
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, ReplayError
 
@@ -87,11 +91,7 @@ class PlayScreen(GameScreen):
         self._end_recording()
         self.app.played(self.game)
         try:
-            replay = self.game.replay()
-            if replay.steps and not replay.outcome:
-                keep_unfinished(replay)
-            else:
-                forget_unfinished()
+            keep_unfinished(self.game.replay())
         except ReplayError:  # it began with a snapshot
             pass
         except OSError as error:
@@ -139,13 +139,9 @@ class PlayScreen(GameScreen):
 
     def _kin(self) -> None:
         """Play the same in another size or difficulty, with the same seed."""
-        name = self.game.scenario.name
-        others = kin(name)
-        if len(others) < 2:
-            self.app.say("This level has no other size or difficulty")
-            return
+        other = next_of_kin(self.game.scenario.name)
         self.app.pop()
-        self.app.play(others[(others.index(name) + 1) % len(others)], self.game.seed)
+        self.app.play(other, self.game.seed)
 
     def _enter_seed(self) -> None:
         def accept(text: str) -> None:
@@ -302,6 +298,11 @@ _COMMANDS = {
     "menu": PlayScreen._menu,
 }
 
+IN_MENU = (
+    *("again", "next_level", "kin", "enter_seed"),
+    *("save_replay", "record", "picture", "real_time"),
+)
+
 
 class PauseMenu(Menu):
     """The menu in the middle of a game."""
@@ -317,22 +318,13 @@ class PauseMenu(Menu):
         return str(getattr(self._screen.game.scenario, "description", ""))
 
     def rows(self) -> Sequence[MenuRow]:
-        own = (
-            ("Same level again", "again"),
-            ("Next level", "next_level"),
-            ("Another size or difficulty", "kin"),
-            ("Enter a seed", "enter_seed"),
-            ("Save a replay", "save_replay"),
-            ("Begin or end a recording", "record"),
-            ("Save a picture", "picture"),
-            ("Let time run or wait", "real_time"),
-        )
+        says = {command.name: command.says.capitalize() for command in GROUPS["play"]}
         label = self.app.bindings.label
         return (
             MenuRow("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
             *(
-                MenuRow(says, partial(self._do, name), key=label("play", name))
-                for says, name in own
+                MenuRow(says[name], partial(self._do, name), key=label("play", name))
+                for name in IN_MENU
             ),
             MenuRow("Keys", lambda _: self._screen.command("help"), key=label("window", "help")),
             MenuRow(

@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from gv_engine.frontend.controls.folders import replay_folder
+from gv_engine.frontend.controls.folders import replay_folder, unfinished_file
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.controls.unfinished import unfinished_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.cards import (
@@ -216,11 +215,8 @@ class StartScreen(Screen):
         if not self._placed:
             nothing = f"Nothing fits {self._query!r}. Type a name, a word or the path of a file."
             pen.lines(self._room.inflate(-2 * line, -2 * line), nothing, "muted")
-        if height > self._room.h:
-            span = pygame.Rect(pen.area.right - line // 3, 0, line // 4, 0)
-            span.h = max(line, self._room.h * self._room.h // height)
-            span.y = self._room.y + int(self._scroll) * self._room.h // height
-            pen.card(span, "outline")
+        groove = pygame.Rect(pen.area.right - line // 3, self._room.y, line // 4, self._room.h)
+        pen.scrolled(groove, int(self._scroll), self._room.h, height)
         keys = self.app.bindings
         hints = (
             "Type to search",
