@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gv_engine.families.algebra.advice import Advice
@@ -17,7 +17,6 @@ from gv_engine.frontend.drawing.widgets import Pixel, wrap
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 from gv_engine.reading.text import signed
 
-EXPRESSION_VIEWS = ("both", "tree", "expression")
 ROOMY = 14  # lines of text: a lower stage is short of room
 ZOOM = 1.25
 NEARLY = 1.15  # a tree that could fit if letters were smaller by this much does
@@ -37,8 +36,6 @@ class TreeStage:
         theme: its colours.
     """
 
-    views: Sequence[str] = EXPRESSION_VIEWS
-    group = "algebra"
     taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
     glide = 0.35
@@ -46,7 +43,7 @@ class TreeStage:
     side_panel = None
 
     def __init__(self, game: Any, theme: Theme) -> None:
-        self.view = self.views[0]
+        self.view = "both"
         self.line = 16
         self._game, self._theme = game, theme
         self._frame: ExpressionFrame = game.frame()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.appearance import HIDDEN
-from gv_engine.families.grid.arrangement import GRID_VIEWS, LEAST_MAP, Place, place_views
+from gv_engine.families.grid.arrangement import LEAST_MAP, Place, place_views
 from gv_engine.families.grid.board import Board, between
 from gv_engine.families.grid.inspector import GridInspector
 from gv_engine.families.grid.minimap import Minimap
@@ -30,14 +30,12 @@ class GridStage:
         theme: its colours, and the palette of the objects.
     """
 
-    views: Sequence[str] = GRID_VIEWS
-    group = "grid"
     holds = True
     glide = 0.12
     busy = False
 
     def __init__(self, game: Any, theme: Theme) -> None:
-        self.view = self.views[0]
+        self.view = "both"
         self.line = 16
         self._lens = GridInspector(game, theme)
         self.side_panels: Sequence[SidePanel] = (self._lens,)

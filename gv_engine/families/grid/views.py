@@ -18,7 +18,7 @@ class Views:
 
     Args:
         sheet: the sprites.
-        view: one of `VIEWS`.
+        view: both, state or observation.
         cell: pixels of a cell's side.
     """
 

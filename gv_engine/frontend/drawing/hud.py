@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.stage import Scene, Stage
+from gv_engine.frontend.drawing.stage import Stage
 from gv_engine.frontend.drawing.widgets import Pen, wrap
+from gv_engine.language.frame import Scene
 from gv_engine.reading.text import signed
 
 Rect = pygame.Rect

@@ -1,12 +1,13 @@
 """The stage: where the play screen draws a world. Each family of worlds brings its own.
 
 The screens know a *game* (`gv_engine.playing.game.Game`, which knows nothing of windows) and its
-*stage*. Whatever a frame holds beyond `Scene` is between the game's family and its stage.
+*stage*. Whatever a frame holds beyond `gv_engine.language.frame.Scene` is between the game's family
+and its stage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
@@ -15,50 +16,6 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.reading.families import FAMILIES
 
 MAP_SHARE = 4  # a map over what it shows a part of takes this part of its shorter side
-
-
-class Scene(Protocol):
-    """What the screens read of a frame, of any family; see `gv_engine.language.frame.Frame`."""
-
-    @property
-    def action(self) -> str:
-        """The last one, empty at the beginning."""
-
-    @property
-    def reward(self) -> float:
-        """Of the last step."""
-
-    @property
-    def terms(self) -> Mapping[str, float]:
-        """The reward of the last step, function by function."""
-
-    @property
-    def total(self) -> float:
-        """The sum of the rewards of the episode so far."""
-
-    @property
-    def steps(self) -> int:
-        """Of the episode so far."""
-
-    @property
-    def max_steps(self) -> int | None:
-        """After which the episode is cut off."""
-
-    @property
-    def outcome(self) -> str:
-        """Empty, `terminated` or `truncated`."""
-
-    @property
-    def success(self) -> bool:
-        """Whether it ended well."""
-
-    @property
-    def ending(self) -> str:
-        """How it ended, for the player; empty while it goes on."""
-
-    @property
-    def message(self) -> str:
-        """A note for the player."""
 
 
 class SidePanel(Protocol):
@@ -85,21 +42,17 @@ class Stage(Protocol):
     """Draws one game and translates what the player does on the drawing.
 
     Attributes:
-        views: names of the ways to look at the game, the usual one first, such as "both".
-        view: one of them, set by the screen.
+        view: a way to look at the game, one of the family's `views`, set by the screen.
         line: height of a line of text in pixels, set by the screen before it draws.
-        group: the bindings' group whose commands this family of worlds has, such as "grid".
         side_panels: what can be opened beside it, one at a time.
         side_panel: the one that is open, so that the stage may mark what it is about.
         holds: whether its players can hold something.
         glide: seconds that a movement takes.
-        taught: commands of its group to tell the player at the bottom, the most needed first.
+        taught: commands of its family to tell the player at the bottom, the most needed first.
     """
 
-    views: Sequence[str]
     view: str
     line: int
-    group: str
     side_panels: Sequence[SidePanel]
     side_panel: SidePanel | None
     holds: bool
@@ -147,7 +100,7 @@ class Stage(Protocol):
         """Draw the world alone, as large as fits, in the middle of the rectangle."""
 
     def command(self, name: str) -> str:
-        """Take a command of the bindings' group `self.group` or `view`.
+        """Take a command of the bindings' group of its family, or of `view`.
 
         Returns:
             The action that the game is to take for it; empty if it is the stage's own affair.

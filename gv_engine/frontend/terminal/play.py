@@ -21,6 +21,7 @@ from gv_engine.playing.catalogue import load_playable, next_of_kin
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
+from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.text import signed
 
 _PANEL = 30
@@ -89,9 +90,10 @@ class TerminalGame:
         self._speed = settings.speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
         self._picture = terminal_picture(game, self._theme)
-        self._groups = (self._picture.group, "play", "view", "window")
-        views = self._picture.views
-        self._view = settings.view if settings.view in views else views[0]
+        self._family = FAMILIES[game.frame().family]
+        self._groups = (self._family.title, "play", "view", "window")
+        self._views = tuple(self._family.views)
+        self._view = settings.view if settings.view in self._views else self._views[0]
         self._note = ""
         self._typed: str | None = None
         self._leaving = False
@@ -185,8 +187,7 @@ class TerminalGame:
         self._note = f"Saved {file}"
 
     def _change_view(self) -> None:
-        views = self._picture.views
-        self._view = views[(views.index(self._view) + 1) % len(views)]
+        self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
 
     def _kin(self) -> None:
         other = next_of_kin(self.game.scenario.name)
@@ -293,7 +294,7 @@ class TerminalGame:
         found: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for command in GROUPS[group]:
-                own = group == self._picture.group and self._picture.knows(command.name)
+                own = group == self._family.title and self._picture.knows(command.name)
                 does = command.name in _COMMANDS or own
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]

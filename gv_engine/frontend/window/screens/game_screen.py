@@ -14,6 +14,7 @@ from gv_engine.frontend.drawing.stage import SidePanel, Stage, make_stage
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.game import Game
+from gv_engine.reading.families import FAMILIES
 
 LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
 
@@ -29,6 +30,7 @@ class GameScreen(Screen):
         game: what is shown.
         stage: which draws it.
         frame: the one that is shown now.
+        family: that its worlds are of.
     """
 
     controls = 1.0
@@ -43,6 +45,7 @@ class GameScreen(Screen):
         super().__init__(app)
         self.game = game
         self.frame = game.frame()
+        self.family = FAMILIES[self.frame.family]
         self._theme = app.theme
         self.stage: Stage = make_stage(game, self._theme)
         self.stage.begin(None, self.frame)
@@ -76,7 +79,7 @@ class GameScreen(Screen):
 
     def command(self, name: str) -> None:
         if name == "view":
-            views = self.stage.views
+            views = tuple(self.family.views)
             self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
             self.app.settings.view = self.stage.view
             self.app.say(f"View: {self.stage.view}", stays=1.5)
@@ -211,7 +214,7 @@ class GameScreen(Screen):
         return any(command.name == name for command in GROUPS["inspector"])
 
     def _choose_view(self, view: str) -> None:
-        if view in self.stage.views:
+        if view in self.family.views:
             self.stage.view = view
             self.app.stale = True
 

@@ -39,7 +39,7 @@ class PlayScreen(GameScreen):
 
     def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app, game)
-        self.own_groups = (self.stage.group, "play")
+        self.own_groups = (self.family.title, "play")
         self._recorder: Recorder | None = None
         self._runs = False
         self._beat = 0.0
@@ -62,7 +62,7 @@ class PlayScreen(GameScreen):
         return due
 
     def command(self, name: str) -> None:
-        if any(command.name == name for command in GROUPS[self.stage.group]):
+        if any(command.name == name for command in GROUPS[self.family.title]):
             self.take(self.stage.command(name))
         elif name in STEPPING:
             self._go(name)
@@ -222,8 +222,8 @@ class PlayScreen(GameScreen):
         return (*super().facts(), *([runs] if self._runs else []), *([records] if records else []))
 
     def hints(self) -> Sequence[str]:
-        says = {command.name: command.says for command in GROUPS[self.stage.group]}
-        moves = [self.hint(self.stage.group, name, says[name]) for name in self.stage.taught]
+        says = {command.name: command.says for command in GROUPS[self.family.title]}
+        moves = [self.hint(self.family.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
         return (*moves[:5], undo, *moves[5:], self.hint("view", "help", "all keys"))
 
