@@ -12,7 +12,7 @@ from gv_engine.families.algebra.writing import Writing
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.stage import MAP_SHARE
+from gv_engine.frontend.drawing.stage import MAP_SHARE, Stage
 from gv_engine.frontend.drawing.widgets import Pixel, wrap
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 from gv_engine.reading.text import signed
@@ -28,8 +28,8 @@ def text_width(text: str, line: int) -> int:
     return font(line).size(text)[0]
 
 
-class TreeStage:
-    """Draws a game of algebra; see `gv_engine.frontend.drawing.stage.Stage`.
+class TreeStage(Stage):
+    """Draws a game of algebra.
 
     Args:
         game: what is played.
@@ -39,8 +39,6 @@ class TreeStage:
     taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
     glide = 0.35
-    side_panels = ()
-    side_panel = None
 
     def __init__(self, game: Any, theme: Theme) -> None:
         self.view = "both"
@@ -63,7 +61,6 @@ class TreeStage:
         self._from: Mapping[int, Pixel] = {}
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
-        """Take the frame that is shown from now on; returns whether something moves."""
         moves = previous is not None and previous.nodes != frame.nodes and bool(self._drawn)
         self._from = dict(self._drawn) if moves else {}
         staying = {node.identity for node in frame.nodes}
@@ -406,7 +403,6 @@ class TreeStage:
         return ""
 
     def hover(self, position: Pixel | None) -> bool:
-        """The mouse is here, or has left."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before

@@ -1,6 +1,6 @@
 """The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from components.appearance import HIDDEN
@@ -13,7 +13,7 @@ from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.camera import Camera, corner
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.stage import MAP_SHARE, SidePanel
+from gv_engine.frontend.drawing.stage import MAP_SHARE, Stage
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.drawings import sprite_name
@@ -22,8 +22,8 @@ from gv_engine.reading.text import object_words
 SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
 
 
-class GridStage:
-    """Draws a game of grids; `gv_engine.frontend.drawing.stage.Stage` says what it promises.
+class GridStage(Stage):
+    """Draws a game of grids.
 
     Args:
         game: what is played.
@@ -32,16 +32,14 @@ class GridStage:
 
     holds = True
     glide = 0.12
-    busy = False
 
     def __init__(self, game: Any, theme: Theme) -> None:
         self.view = "both"
         self.line = 16
         self._lens = GridInspector(game, theme)
-        self.side_panels: Sequence[SidePanel] = (self._lens,)
-        self.side_panel: SidePanel | None = None
+        self.side_panels = (self._lens,)
         self._theme = theme
-        self.taught: Sequence[str] = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
+        self.taught = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
         self._state = Board(self._sheet)
         self._seen = Board(self._sheet)
@@ -54,7 +52,6 @@ class GridStage:
         self._places: Mapping[str, Place] = {}
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
-        """Take the frame that is shown from now on; returns whether something moves."""
         self._motion = None if previous is None else motion(previous, frame)
         self._frame = frame
         self._mouse = None  # who plays with keys wants to see the cell, not its name
@@ -64,7 +61,6 @@ class GridStage:
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the views into the rectangle."""
         frame, theme = self._frame, self._theme
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
@@ -180,16 +176,7 @@ class GridStage:
             return self._seen.place(*cell), text
         return None
 
-    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Grids have no more to tell than the rewards."""
-        return False
-
-    def facts(self) -> Sequence[str]:
-        """None."""
-        return ()
-
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
-        """Draw the held object; returns its name, empty if nothing is held."""
         kind, state, color = self._frame.item
         if not kind:
             return ""
@@ -230,7 +217,6 @@ class GridStage:
         return ""
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        """The mouse is here, or has left."""
         before = self._mouse and self._hint(self._mouse)
         self._mouse = position
         return (position and self._hint(position)) != before

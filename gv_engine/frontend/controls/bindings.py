@@ -231,9 +231,9 @@ class Bindings:
         """The keys of a command."""
         return self._keys[group, name]
 
-    def label(self, group: str, name: str, pad: bool = False) -> str:
-        """The first key of a command as people call it; empty if it has none."""
-        fitting = [key for key in self.keys(group, name) if (key in PAD) == pad]
+    def label(self, group: str, name: str) -> str:
+        """The first key of a command on the keyboard as people call it; empty if it has none."""
+        fitting = [key for key in self.keys(group, name) if key not in PAD]
         return key_label(fitting[0]) if fitting else ""
 
     def help(self, groups: Iterable[str]) -> Iterator[tuple[str, str]]:

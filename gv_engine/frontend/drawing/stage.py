@@ -53,8 +53,8 @@ class Stage(Protocol):
 
     view: str
     line: int
-    side_panels: Sequence[SidePanel]
-    side_panel: SidePanel | None
+    side_panels: Sequence[SidePanel] = ()
+    side_panel: SidePanel | None = None
     holds: bool
     glide: float
     taught: Sequence[str]
@@ -62,6 +62,7 @@ class Stage(Protocol):
     @property
     def busy(self) -> bool:
         """Whether something is worked out meanwhile that will be drawn."""
+        return False
 
     def __init__(self, game: Any, theme: Theme) -> None: ...
 
@@ -92,9 +93,11 @@ class Stage(Protocol):
     def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
         """Draw how it came to this into a part of the panel; False if this family has no more to
         tell than the rewards."""
+        return False
 
     def facts(self) -> Sequence[str]:
         """Facts for the panel, in a few words each."""
+        return ()
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the world alone, as large as fits, in the middle of the rectangle."""

@@ -101,17 +101,12 @@ class ExportScreen(Menu):
             steps = range(shown.position, shown.position + 1)
         self._all = len(steps)
         file = new_file(recording_folder(), game, self._suffix)
-        recorder = Recorder(file, game.scenario, self._view, self._cell, self._speed)
-        try:
+        with Recorder(file, game.scenario, self._view, self._cell, self._speed) as recorder:
             for step in steps:
                 game.seek(step)
                 recorder.add(game.frame())
                 self._done += 1
                 yield
-            recorder.close()
-        except BaseException:
-            recorder.discard()
-            raise
         self.app.say(f"Saved {file}")
 
     def draw(self, pen: Pen, now: float) -> None:
