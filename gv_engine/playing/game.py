@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -210,6 +210,15 @@ class Game:
         """Go forward again through steps that were undone."""
         self.seek(self.position + steps)
 
+    def go_on(self) -> None:
+        """Begin the next episode if this one is over.
+
+        Raises:
+            RuleError: a rule failed, and the game is as it was before.
+        """
+        if self._episode.outcome:
+            self.reset()
+
     def reset(self, seed: int | None = None) -> None:
         """Begin the next episode: that of this seed, or of the one after the present seed.
 
@@ -379,6 +388,18 @@ class Game:
         episode = self._episode
         present = Played(self.seed, episode.steps, episode.total, episode.ending)
         return [present] if episode.steps else []
+
+
+GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
+    "undo": Game.undo,
+    "redo": Game.redo,
+    "first": lambda game: game.seek(0),
+    "last": lambda game: game.seek(game.length),
+    "again": Game.again,
+    "next_level": Game.reset,
+    "go_on": Game.go_on,
+}
+"""What keys do with a game alone, by the names of their commands."""
 
 
 def _distance(age: int) -> int:

@@ -18,7 +18,7 @@ from gv_engine.frontend.terminal.picture import terminal_picture
 from gv_engine.frontend.terminal.tty import Tty
 from gv_engine.language.errors import GVEngineError, reason
 from gv_engine.playing.catalogue import load_playable, next_of_kin
-from gv_engine.playing.game import Game
+from gv_engine.playing.game import GAME_COMMANDS, Game
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
 from gv_engine.reading.families import FAMILIES
@@ -122,6 +122,8 @@ class TerminalGame:
             self.left = True
         elif helping:
             return
+        elif name in GAME_COMMANDS:
+            self._try(lambda: GAME_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
         elif action := self._picture.command(name) if name else "":
@@ -162,16 +164,6 @@ class TerminalGame:
         if self.game.changed():
             self._note = self.game.reload()
             self.stale = True
-
-    def _first(self) -> None:
-        self.game.seek(0)
-
-    def _last(self) -> None:
-        self.game.seek(self.game.length)
-
-    def _go_on(self) -> None:
-        if self.game.frame().outcome:
-            self.game.reset()
 
     def _enter_seed(self) -> None:
         self._typed = ""
@@ -295,7 +287,7 @@ class TerminalGame:
         for group in self._groups:
             for command in GROUPS[group]:
                 own = group == self._family.title and self._picture.knows(command.name)
-                does = command.name in _COMMANDS or own
+                does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]
                 if does and keys:
@@ -320,13 +312,6 @@ class TerminalGame:
 
 
 _COMMANDS: dict[str, Callable[[TerminalGame], None]] = {
-    "undo": lambda screen: screen.game.undo(),
-    "redo": lambda screen: screen.game.redo(),
-    "first": TerminalGame._first,
-    "last": TerminalGame._last,
-    "again": lambda screen: screen.game.again(),
-    "next_level": lambda screen: screen.game.reset(),
-    "go_on": TerminalGame._go_on,
     "kin": TerminalGame._kin,
     "enter_seed": TerminalGame._enter_seed,
     "real_time": TerminalGame._real_time,

@@ -55,12 +55,11 @@ class Card:
             self.wrong = reason(error)
 
     def read(self, app: Host, theme: Theme, side: int) -> None:
-        """See `make`.
+        """See `make`; there may be nothing to read.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
         """
-        raise NotImplementedError
 
     def open(self, app: Host) -> None:
         """Open what it offers.
@@ -140,9 +139,6 @@ class MissingCard(Card):
     def rank(self, words: Sequence[str]) -> int | None:
         return 2 if all(word in self._names for word in words) else None
 
-    def read(self, app: Host, theme: Theme, side: int) -> None:
-        """There is nothing to read."""
-
     def open(self, app: Host) -> None:
         raise GVEngineError(self.text)
 
@@ -191,15 +187,12 @@ class UnfinishedCard(ReplayCard):
 
 
 class FileCard(Card):
-    """Opens a file or folder that was typed or dropped."""
+    """Opens a file or folder that was typed or dropped; nothing of it is read before."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(file.name)
         self._file = file
         self.text = str(file)
-
-    def read(self, app: Host, theme: Theme, side: int) -> None:
-        """Nothing of the file is read until it is opened."""
 
     def open(self, app: Host) -> None:
         if self._file.suffix == SUFFIX:

@@ -26,12 +26,11 @@ from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.frontend.window.sounds import sound_of
 from gv_engine.language.errors import reason
 from gv_engine.playing.catalogue import next_of_kin
-from gv_engine.playing.game import Game
+from gv_engine.playing.game import GAME_COMMANDS, Game
 from gv_engine.playing.replay import SUFFIX, ReplayError
 
 END_HEIGHT = 7  # lines that the end is told in
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
-STEPPING = ("undo", "redo", "first", "last")
 
 
 class PlayScreen(GameScreen):
@@ -64,8 +63,9 @@ class PlayScreen(GameScreen):
     def command(self, name: str) -> None:
         if any(command.name == name for command in GROUPS[self.family.title]):
             self.take(self.stage.command(name))
-        elif name in STEPPING:
-            self._go(name)
+        elif name in GAME_COMMANDS:
+            GAME_COMMANDS[name](self.game)
+            self.show(glide=False)
         elif action := _COMMANDS.get(name):
             action(self)
         else:
@@ -97,16 +97,6 @@ class PlayScreen(GameScreen):
         except OSError as error:
             print(f"gv-engine: the game is not kept: {reason(error)}", file=sys.stderr)
 
-    def _go(self, name: str) -> None:
-        game = self.game
-        to = {
-            "undo": game.position - 1,
-            "redo": game.position + 1,
-            "first": 0,
-            "last": game.length,
-        }[name]
-        self.seek(max(0, min(game.length, to)))
-
     def _reload(self) -> None:
         before = self.game.scenario
         said = self.game.reload()
@@ -116,18 +106,6 @@ class PlayScreen(GameScreen):
         self._restage()
         self.show(glide=False)
         self.app.say(said, stays=20 if "\n" in said else 6)
-
-    def _again(self) -> None:
-        self.game.again()
-        self.show(glide=False)
-
-    def _next(self) -> None:
-        self.game.reset()
-        self.show(glide=False)
-
-    def _go_on(self) -> None:
-        if self.frame.outcome:
-            self._next()
 
     def _real_time(self) -> None:
         if not self.game.wait:
@@ -286,9 +264,6 @@ class PlayScreen(GameScreen):
 
 
 _COMMANDS = {
-    "again": PlayScreen._again,
-    "next_level": PlayScreen._next,
-    "go_on": PlayScreen._go_on,
     "real_time": PlayScreen._real_time,
     "kin": PlayScreen._kin,
     "enter_seed": PlayScreen._enter_seed,
