@@ -62,6 +62,11 @@ class Desk:
             self.app.draw_on(self.surface, time.monotonic())
         return pygame.surfarray.array3d(self.surface).swapaxes(0, 1)
 
+    def back_to_start(self) -> None:
+        """Close all screens above the first one."""
+        while len(self.app.screens) > 1:
+            self.app.pop()
+
     def wait(self, seconds: float) -> None:
         """Let time pass for the screen on top."""
         self.now += seconds

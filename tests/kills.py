@@ -64,7 +64,7 @@ for _ in range(40):
 game.replay().save(pathlib.Path("a.gvreplay"))
 desk = Desk()
 desk.app.watch(pathlib.Path("a.gvreplay"), None)
-screen = export.ExportScreen(desk.app.top)
+screen = export.ExportScreen(desk.app, desk.app.top.game)
 desk.app.push(screen)
 screen._suffix, screen._cell = "{suffix}", 16
 screen._begin()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gv_engine.commands.arguments import UsageError, at_most, positive
 from gv_engine.language.errors import nearest
+from gv_engine.playing.episode import Playable
 from gv_engine.playing.picture_files import FORMATS
-
-if TYPE_CHECKING:
-    from gv_engine.playing.episode import Playable
 
 
 def add_pictures(parser: Any) -> None:

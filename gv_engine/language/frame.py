@@ -10,8 +10,34 @@ from numpy.typing import NDArray
 from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scene:
+    """How a game stands, of whatever family: a part of every frame."""
+
+    action: str = ""
+    """The last one, such as MOVE_FORWARD or `Commutative Swap at 3`; empty at the beginning."""
+    reward: float = 0.0
+    """Of the last step."""
+    terms: Mapping[str, float] = field(default_factory=dict)
+    """The reward of the last step, function by function."""
+    total: float = 0.0
+    """The return: the rewards of the episode so far."""
+    steps: int = 0
+    """Of the episode so far."""
+    max_steps: int | None = None
+    """After which the episode is cut off."""
+    outcome: str = ""
+    """Empty, `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
+    success: bool = False
+    """Whether it ended well."""
+    ending: str = ""
+    """How it ended, for the player; empty while it goes on."""
+    message: str = ""
+    """A note for the player."""
+
+
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(Scene):
     """All that one picture shows, as arrays and plain values."""
 
     family: ClassVar[str] = "grid"
@@ -29,24 +55,6 @@ class Frame:
     """(h, w, 3) like grid; type 1, Hidden, is not seen."""
     observer: tuple[int, int]
     """y, x of the agent in the observation, looking up; outside of it, no agent is drawn."""
-    action: str = ""
-    """The last one, such as MOVE_FORWARD."""
-    reward: float = 0.0
-    """Of the last step."""
-    terms: Mapping[str, float] = field(default_factory=dict)
-    """The reward of the last step, function by function."""
-    total: float = 0.0
-    """The return: the rewards of the episode so far."""
-    steps: int = 0
-    max_steps: int | None = None
-    outcome: str = ""
-    """Empty, `terminated` or `truncated`."""
-    success: bool = False
-    """Whether it ended well."""
-    ending: str = ""
-    """How it ended, for the player."""
-    message: str = ""
-    """A note for the player."""
 
     def in_view(self, y: int, x: int) -> tuple[int, int] | None:
         """The cell of the observation that shows a cell of the grid; None if none does."""

@@ -137,6 +137,18 @@ def kin(name: str) -> list[str]:
     return [other for other in known if _SIZE.sub("", other) == kind] if name in known else []
 
 
+def next_of_kin(name: str) -> str:
+    """The one of its `kin` that comes after a scenario.
+
+    Raises:
+        ScenarioError: it has no other.
+    """
+    others = kin(name)
+    if len(others) < 2:
+        raise ScenarioError(["This level has no other size or difficulty"])
+    return others[(others.index(name) + 1) % len(others)]
+
+
 def _group(name: str, families: Iterable[str]) -> str:
     """The shortest family that the name belongs to: memory-four-rooms is a kind of memory."""
     own = _SIZE.sub("", name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from gv_engine import __version__
 from gv_engine.language.errors import RuleError, ScenarioError, Stopped, StoppedError
-from gv_engine.playing.drawings import sprite_folders, sprite_name
+from gv_engine.playing.drawings import sprite_folders
 from gv_engine.playing.episode import Episode, Playable
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
@@ -54,8 +54,6 @@ class Game:
         message: what the frame says to the player.
         difference: where a replay that is watched went another way, None if it did not.
     """
-
-    names = staticmethod(sprite_name)
 
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         self.position = 0
@@ -211,6 +209,15 @@ class Game:
     def redo(self, steps: int = 1) -> None:
         """Go forward again through steps that were undone."""
         self.seek(self.position + steps)
+
+    def go_on(self) -> None:
+        """Begin the next episode if this one is over.
+
+        Raises:
+            RuleError: a rule failed, and the game is as it was before.
+        """
+        if self._episode.outcome:
+            self.reset()
 
     def reset(self, seed: int | None = None) -> None:
         """Begin the next episode: that of this seed, or of the one after the present seed.
@@ -381,6 +388,18 @@ class Game:
         episode = self._episode
         present = Played(self.seed, episode.steps, episode.total, episode.ending)
         return [present] if episode.steps else []
+
+
+GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
+    "undo": Game.undo,
+    "redo": Game.redo,
+    "first": lambda game: game.seek(0),
+    "last": lambda game: game.seek(game.length),
+    "again": Game.again,
+    "next_level": Game.reset,
+    "go_on": Game.go_on,
+}
+"""What keys do with a game alone, by the names of their commands."""
 
 
 def _distance(age: int) -> int:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import dropwhile, takewhile
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 from gv_engine.language.errors import Stopped
@@ -101,12 +101,7 @@ class Guard:
                 self._put_off_the_end()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._thread.ident is not None:
             self._over.set()
             self._thread.join()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
 from gv_engine import Scenario
-from gv_engine.families.grid.arrangement import GRID_VIEWS, place_views
+from gv_engine.families.grid.arrangement import place_views
 from gv_engine.families.grid.board import SMALLEST_AGENT
 from gv_engine.families.grid.motion import motion
 from gv_engine.families.grid.stage import GridStage
@@ -21,6 +21,7 @@ from gv_engine.frontend.drawing.stage import Stage, make_stage
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
+from gv_engine.reading.families import FAMILIES
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]
 
@@ -91,7 +92,7 @@ def test_it_is_the_stage_of_grids():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("view", GRID_VIEWS)
+@pytest.mark.parametrize("view", FAMILIES["grid"].views)
 def test_what_is_drawn_bit_by_bit_is_what_is_drawn_at_once(size: tuple[int, int], view: str):
     game, stage = a_stage(CROWD)
     stage.view = view
@@ -126,10 +127,10 @@ def a_copy(game: Game) -> GridStage:
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
-    for view in GRID_VIEWS:
+    for view in FAMILIES["grid"].views:
         _, stage = a_stage(CROWD)
         stage.view = view
-        stage.inspecting = True
+        stage.side_panel = stage.side_panels[0]
         surface = pygame.Surface((1000, 1000), 0, 32)
         surface.fill("#ff00ff")
         rect = pygame.Rect((41, 53), size)
@@ -143,16 +144,16 @@ def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cell", [2, 8, 20])
-@pytest.mark.parametrize("view", GRID_VIEWS)
+@pytest.mark.parametrize("view", FAMILIES["grid"].views)
 def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):
     game, stage = a_stage(CROWD)
-    views = Views(SpriteSheet(), game.names, view, cell)
+    views = Views(SpriteSheet(), view, cell)
     pictures, kept = [], []
     for _ in range(8):
         walked(game, stage, 1)
         pictures.append(views.draw(game.frame()))
         kept.append(pictures[-1].copy())
-        fresh = Views(SpriteSheet(), game.names, view, cell).draw(game.frame())
+        fresh = Views(SpriteSheet(), view, cell).draw(game.frame())
         assert np.array_equal(pictures[-1], fresh)
     assert np.array_equal(pictures, kept)  # none is drawn over later
 
@@ -251,7 +252,7 @@ def test_the_minimap_shows_where_the_camera_is_and_goes_when_all_is_seen():
 @pytest.mark.parametrize("grid", [(1, 1), (4, 4), (9, 9), (3, 9), (64, 64), (1, 300)], ids=str)
 def test_views_are_apart_and_inside(size: tuple[int, int], grid: tuple[int, int]):
     whole = pygame.Rect(10, 20, *size)
-    for view, seen in product(GRID_VIEWS, ((7, 7), (41, 3))):
+    for view, seen in product(FAMILIES["grid"].views, ((7, 7), (41, 3))):
         places = place_views(view, tuple(whole), 12, grid, seen, 15)
         assert set(places) - {"map"} == ({"state", "observation"} if view == "both" else {view})
         if min(size) < 40:  # no room, no promise but that it is drawn

@@ -13,8 +13,8 @@ from gv_engine import RuleError, Scenario
 from gv_engine.commands.new import write_starter
 from gv_engine.frontend.controls import folders
 from gv_engine.frontend.controls.bindings import Bindings, keys_file
+from gv_engine.frontend.controls.folders import unfinished_file
 from gv_engine.frontend.controls.settings import Settings, settings_file
-from gv_engine.frontend.controls.unfinished import unfinished_file
 from gv_engine.frontend.drawing.hud import place_parts
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, line_height, wrap
@@ -63,7 +63,7 @@ def watching(desk: Desk, *actions: str) -> ReplayScreen:
         screen.take(action)
     screen.save_replay()
     (file,) = folders.replay_folder().iterdir()
-    desk.app.back_to(desk.app.screens[0])
+    desk.back_to_start()
     desk.app.watch(file)
     desk.look()
     assert isinstance(desk.app.top, ReplayScreen)
@@ -128,7 +128,7 @@ def test_arrows_walk_over_all_cards(desk: Desk):
 
 def test_what_was_played_comes_first(desk: Desk):
     playing(desk, "memory-5x5")
-    desk.app.back_to(desk.app.screens[0])
+    desk.back_to_start()
     desk.look()
     desk.press("Return")
     assert isinstance(desk.app.top, PlayScreen)
@@ -349,17 +349,48 @@ def test_a_click_opens_the_inspector(desk: Desk):
     before = desk.look().copy()
     x, y = screen._at.stage.center
     desk.click((x - screen._at.stage.w // 4, y))
-    assert screen.stage.inspecting
+    assert screen.stage.side_panel is not None
     assert (desk.look() != before).any()
     desk.press("Tab", "X", "PageDown", "Ctrl+Up", "I")
-    assert not screen.stage.inspecting
+    assert screen.stage.side_panel is None
+
+
+class Note:
+    """A side panel of a test's own."""
+
+    title = "Note"
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+        surface.fill("#12ab34", rect)
+
+    def event(self, event: pygame.event.Event) -> bool:
+        return False
+
+    def command(self, name: str) -> bool:
+        return False
+
+
+def test_side_panels_are_opened_in_turn(desk: Desk):
+    screen = playing(desk)
+    note = Note()
+    (inspector,) = screen.stage.side_panels
+    screen.stage.side_panels = (inspector, note)
+    opened = []
+    for _ in range(4):
+        desk.press("I")
+        opened.append(screen.stage.side_panel)
+        assert ((desk.look() == (0x12, 0xAB, 0x34)).all(2).any()) == (opened[-1] is note)
+    assert opened == [inspector, note, None, inspector]
+    desk.app.settings.theme = "light"  # for which the stage is built anew
+    desk.look()
+    assert [screen.stage.side_panel] == list(screen.stage.side_panels)
 
 
 def test_view_is_remembered(desk: Desk):
     screen = playing(desk)
     desk.press("V")
-    assert screen.stage.view == desk.app.settings.view == screen.stage.views[1]
-    desk.app.back_to(desk.app.screens[0])
+    assert screen.stage.view == desk.app.settings.view == list(screen.family.views)[1]
+    desk.back_to_start()
     assert playing(desk).stage.view == screen.stage.view
 
 

@@ -19,13 +19,7 @@ from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.widgets import line_height
 from gv_engine.language.frame import Frame
 
-PLAIN = {1: "hidden", 2: "floor", 3: "wall", 4: "exit", 6: "key", 7: "moving_obstacle"}
 SHEET = SpriteSheet()
-
-
-def names(kind: int, state: int) -> str:
-    doors = ("door_open", "door_closed", "door_locked")
-    return doors[state] if kind == 5 else PLAIN.get(kind, "unknown")
 
 
 def a_frame(height: int = 9, width: int = 9, view: tuple[int, int] = (7, 7)) -> Frame:
@@ -73,7 +67,7 @@ def draw_grid(
     """The whole grid."""
     height, width, _ = grid.shape
     surface = pygame.Surface((width * cell, height * cell), 0, 32)
-    Board(SHEET, names).draw(surface, surface.get_rect(), (0, 0), cell, grid, seen, agent)
+    Board(SHEET).draw(surface, surface.get_rect(), (0, 0), cell, grid, seen, agent)
     return surface
 
 
@@ -115,7 +109,7 @@ def test_the_agent_is_drawn_in_its_cell_and_nowhere_if_outside(cell: int):
 
 def test_views_side_by_side():
     frame = a_frame(5, 6, (7, 3))
-    picture = Views(SHEET, names, cell=16).draw(frame)
+    picture = Views(SHEET, cell=16).draw(frame)
     assert picture.dtype == np.uint8
     assert picture.shape == (7 * 16, (6 + 3) * 16 + 8, 3)
     view = draw_grid(frame.observation, 16, agent=(6, 1, 0))
@@ -135,8 +129,8 @@ def test_pictures_need_no_display():
         "grid = np.full((3, 3, 3), 2, np.uint8)\n"
         "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
         "surface = pygame.Surface((400, 300))\n"
-        "Onlooker('', lambda kind, state: 'floor').draw(surface, frame)\n"
-        "Views(SpriteSheet(), lambda kind, state: 'floor').draw(frame)\n"
+        "Onlooker('').draw(surface, frame)\n"
+        "Views(SpriteSheet()).draw(frame)\n"
         "print(pygame.display.get_init())\n"
     )
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
@@ -153,7 +147,7 @@ def test_pictures_need_no_display():
 def picture(frame: Frame, size: tuple[int, int] = (1000, 640)) -> NDArray[np.int64]:
     """(height, width, 3)"""
     surface = pygame.Surface(size, 0, 32)
-    Onlooker("Key and door", names).draw(surface, frame)
+    Onlooker("Key and door").draw(surface, frame)
     return pixels(surface)
 
 
@@ -218,7 +212,7 @@ def test_the_two_endings_differ():
 def test_small_pictures_are_shrunk_ones():
     width, height = MIN_SIZE
     whole = pygame.Surface(MIN_SIZE, 0, 32)
-    Onlooker("Key and door", names).draw(whole, a_frame())
+    Onlooker("Key and door").draw(whole, a_frame())
     half = pygame.transform.smoothscale(whole, (width // 2, height // 2))
     assert np.array_equal(picture(a_frame(), half.get_size()), pixels(half))
 
@@ -234,7 +228,7 @@ def test_pictures_after_pygame_has_quit():
 
 
 def test_an_onlooker_draws_frame_after_frame():
-    onlooker, surface = Onlooker("Key and door", names), pygame.Surface((500, 400), 0, 32)
+    onlooker, surface = Onlooker("Key and door"), pygame.Surface((500, 400), 0, 32)
     for size in ((9, 9), (20, 30), (4, 4)):
         onlooker.draw(surface, a_frame(*size))
         assert np.array_equal(pixels(surface), picture(a_frame(*size), (500, 400)))

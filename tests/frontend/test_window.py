@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.frontend.controls.unfinished import unfinished_file
+from gv_engine.frontend.controls.folders import unfinished_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window import viewer as window
 from gv_engine.language.frame import Frame
@@ -21,12 +21,6 @@ from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
 
 pytestmark = pytest.mark.window
-
-NAMES = {1: "hidden", 2: "floor", 3: "wall", 4: "exit"}
-
-
-def names(kind: int, state: int) -> str:
-    return NAMES.get(kind, "unknown")
 
 
 def corridor(steps: int = 0) -> Frame:
@@ -163,7 +157,7 @@ def run_without_screen(code: str, **extra: str) -> subprocess.CompletedProcess[s
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen without DISPLAY")
 @pytest.mark.parametrize("extra", [{}, {"DISPLAY": ":987"}], ids=["unset", "nobody there"])
 def test_no_screen_is_an_error_that_names_the_headless_ways(extra: dict[str, str]):
-    code = "try: window.Viewer('', names)\nexcept window.NoDisplay as error: print(error)"
+    code = "try: window.Viewer('')\nexcept window.NoDisplay as error: print(error)"
     done = run_without_screen(code, **extra)
     assert "gv-engine play --terminal" in done.stdout, done.stderr
     assert "gv-engine record" in done.stdout
@@ -171,7 +165,7 @@ def test_no_screen_is_an_error_that_names_the_headless_ways(extra: dict[str, str
 
 def test_a_driver_chosen_by_the_user_is_taken():
     code = """
-viewer = window.Viewer("Watched", names, fps=1000)
+viewer = window.Viewer("Watched")
 for steps in range(3):
     viewer.show(corridor(steps))
 print(pygame.display.get_surface().get_size(), pygame.display.get_caption()[0])
@@ -208,7 +202,7 @@ app.run(first)
 
 
 def test_viewer_on_a_screen(screen: Screen):
-    code = "viewer = window.Viewer('Watched', names)\nviewer.show(corridor())\ninput()"
+    code = "viewer = window.Viewer('Watched')\nviewer.show(corridor())\ninput()"
     with subprocess.Popen(
         python(code),
         env=environment_without_screen(DISPLAY=screen.display),

@@ -7,6 +7,7 @@ import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.language.geometry import ACTIONS
+from gv_engine.playing.drawings import sprite_name
 from gv_engine.playing.game import Game, Played
 from gv_engine.playing.replay import ReplayError
 
@@ -18,7 +19,7 @@ def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:
 def test_it_is_called_and_drawn_like_its_scenario():
     made = game()
     assert made.title == "keydoor-5x5"
-    assert made.names(5, 2) == "door_locked"
+    assert sprite_name(5, 2) == "door_locked"
     assert made.sprite_folders[0].name == "scenarios"
 
 

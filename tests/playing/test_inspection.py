@@ -197,7 +197,7 @@ def test_every_cell_of_every_scenario_can_be_looked_at(name: str):
 def a_panel(name: str = "keydoor-9x9") -> tuple[Game, GridStage]:
     game = Game(Scenario.load(name), 1)
     stage = GridStage(game, THEMES["light"])
-    stage.inspecting = True
+    stage.side_panel = stage.side_panels[0]
     stage.begin(None, game.frame())
     return game, stage
 

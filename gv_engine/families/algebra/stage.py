@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gv_engine.families.algebra.advice import Advice
@@ -12,12 +12,11 @@ from gv_engine.families.algebra.writing import Writing
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.stage import MAP_SHARE
+from gv_engine.frontend.drawing.stage import MAP_SHARE, Stage
 from gv_engine.frontend.drawing.widgets import Pixel, wrap
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 from gv_engine.reading.text import signed
 
-EXPRESSION_VIEWS = ("both", "tree", "expression")
 ROOMY = 14  # lines of text: a lower stage is short of room
 ZOOM = 1.25
 NEARLY = 1.15  # a tree that could fit if letters were smaller by this much does
@@ -29,25 +28,21 @@ def text_width(text: str, line: int) -> int:
     return font(line).size(text)[0]
 
 
-class TreeStage:
-    """Draws a game of algebra; see `gv_engine.frontend.drawing.stage.Stage`.
+class TreeStage(Stage):
+    """Draws a game of algebra.
 
     Args:
         game: what is played.
         theme: its colours.
     """
 
-    views: Sequence[str] = EXPRESSION_VIEWS
-    group = "algebra"
     taught = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
     glide = 0.35
-    inspector = None
 
     def __init__(self, game: Any, theme: Theme) -> None:
-        self.view = self.views[0]
+        self.view = "both"
         self.line = 16
-        self.inspecting = False
         self._game, self._theme = game, theme
         self._frame: ExpressionFrame = game.frame()
         self._cursor = TreeCursor(self._frame)
@@ -66,7 +61,6 @@ class TreeStage:
         self._from: Mapping[int, Pixel] = {}
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
-        """Take the frame that is shown from now on; returns whether something moves."""
         moves = previous is not None and previous.nodes != frame.nodes and bool(self._drawn)
         self._from = dict(self._drawn) if moves else {}
         staying = {node.identity for node in frame.nodes}
@@ -409,7 +403,6 @@ class TreeStage:
         return ""
 
     def hover(self, position: Pixel | None) -> bool:
-        """The mouse is here, or has left."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before

@@ -22,9 +22,6 @@ class TreePicture:
         theme: the colours.
     """
 
-    group = "algebra"
-    views = ("both", "tree", "expression")
-
     def __init__(self, game: Any, theme: Theme) -> None:
         self._game, self._theme = game, theme
         self._cursor = TreeCursor(game.frame())

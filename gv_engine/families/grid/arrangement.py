@@ -7,8 +7,6 @@ from typing import NamedTuple
 from gv_engine.frontend.drawing.camera import usual
 from gv_engine.frontend.drawing.sprites import pygame
 
-GRID_VIEWS = ("both", "state", "observation")
-
 SHARES = tuple(part / 40 for part in range(8, 37))  # of the room, tried for the state
 SMALLER = 0.6  # than is well readable may cells of the observation be, so that all of a state shows
 LARGER = 1.5  # than the cells of a state in parts, those of the observation may well be
@@ -37,7 +35,7 @@ def place_views(
     """Place the views: next to or above one another, whichever shows more.
 
     Args:
-        view: one of `GRID_VIEWS`.
+        view: both, state or observation.
         rect: left, top, width and height of the room, in pixels.
         line: height of a line of text, in pixels.
         grid: of the state.

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.families.grid.motion import Cell, Motion, Thing
 from gv_engine.frontend.drawing.camera import Point
-from gv_engine.frontend.drawing.mosaic import Codes, Mosaic, SpriteNames, Tiles, codes
+from gv_engine.frontend.drawing.mosaic import Codes, Mosaic, Tiles, codes
 from gv_engine.frontend.drawing.sprites import ANGLES, SpriteSheet, pygame
+from gv_engine.playing.drawings import sprite_name
 
 SMALLEST_AGENT = 8  # pixels: it must be found on a map of two pixels a cell
 
@@ -20,13 +21,12 @@ class Board:
 
     Args:
         sheet: the sprites.
-        names: which of them shows a type in a state.
     """
 
-    def __init__(self, sheet: SpriteSheet, names: SpriteNames) -> None:
-        self._sheet, self._names = sheet, names
+    def __init__(self, sheet: SpriteSheet) -> None:
+        self._sheet = sheet
         self._ground = pygame.Surface((0, 0))
-        self._mosaic = Mosaic(Tiles(sheet, names, 1), (0, 0))
+        self._mosaic = Mosaic(Tiles(sheet, 1), (0, 0))
         self._origin = 0, 0  # the cell in the corner of the ground
         self._corner = 0, 0  # pixels of the surface, of the grid's cell 0, 0
         self._clip = pygame.Rect(0, 0, 0, 0)
@@ -88,7 +88,7 @@ class Board:
         rows, columns = min(height, ceil(rect.h / cell) + 1), min(width, ceil(rect.w / cell) + 1)
         y, x = min(start[0] // cell, height - rows), min(start[1] // cell, width - columns)
         if self._mosaic.tiles.cell != cell:
-            self._mosaic = Mosaic(Tiles(self._sheet, self._names, cell), (0, 0))
+            self._mosaic = Mosaic(Tiles(self._sheet, cell), (0, 0))
         if self._mosaic.shown.shape != (rows, columns):
             self._mosaic = Mosaic(self._mosaic.tiles, (rows, columns))
             self._ground = pygame.Surface((columns * cell, rows * cell), 0, 32)
@@ -119,7 +119,7 @@ class Board:
     ) -> None:
         rect = self.place(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24)
-        sprite = self._sheet.get(self._names(*thing[:2]), thing[2], rect.w, lit=lit)
+        sprite = self._sheet.get(sprite_name(*thing[:2]), thing[2], rect.w, lit=lit)
         if alpha < 1:
             sprite = sprite.copy()
             sprite.set_alpha(int(255 * alpha))

@@ -12,12 +12,8 @@ from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.frame import Frame
-from gv_engine.playing.inspection import (
-    Entity,
-    Inspection,
-    Sight,
-    visibility_functions,
-)
+from gv_engine.playing.inspection import Entity, Inspection, Sight, visibility_functions
+from gv_engine.reading.scenario import Scenario
 
 AS_SHOWN = "as the agent saw it"
 SEEN, NOT_SEEN = "#", "."  # drawn as a large and a small square
@@ -45,6 +41,8 @@ class GridInspector:
         chosen: y, x of the cell that is looked at; None: the agent's.
     """
 
+    title = "Inspector"
+
     def __init__(self, game: Any, theme: Theme) -> None:
         self.chosen: Cell | None = None
         self._game, self._theme = game, theme
@@ -62,14 +60,16 @@ class GridInspector:
         self._line = 16
         self._room = 1  # lines
         self._buttons: list[tuple[pygame.Rect, str]] = []
-        self._inspection: Inspection | None = None
-        self._frame: Frame | None = None
+        self._scenario: Scenario | None = None
+        self._looking: Inspection
+        self._shown: Frame
+        self._is_stale = True
         self._rows: list[PageLine] = []
         self._seen: Sight | None = None
 
     def begin(self) -> None:
         """Forget the frame: another one is shown."""
-        self._frame = None
+        self._is_stale = True
 
     # ---- what is shown -------------------------------------------------------------------
 
@@ -82,20 +82,21 @@ class GridInspector:
         return None if self._seen is None or self._seen.problem else self._seen.on_grid
 
     def _refresh(self) -> None:
-        if self._frame is not None:
+        if not self._is_stale:
             return
-        self._frame = self._game.frame()
-        if self._inspection is None or self._inspection.scenario is not self._game.scenario:
-            self._inspection = Inspection(self._game.scenario)
-        self._inspection.look(self._game.row())
-        height, width = self._frame.grid.shape[:2]
+        self._is_stale, self._shown = False, self._game.frame()
+        if self._scenario is not self._game.scenario:
+            self._scenario = self._game.scenario
+            self._looking = Inspection(self._scenario)
+        self._looking.look(self._game.row())
+        height, width = self._shown.grid.shape[:2]
         if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
             self.chosen = None
         if self._function not in self._choices("Sight"):
             self._function = AS_SHOWN
         self._seen = None
         if self._page == "Sight" and self._function != AS_SHOWN:
-            self._seen = self._inspection.sight(self._function)
+            self._seen = self._looking.sight(self._function)
         self._rows = list(self._pages[self._page]())
 
     def _choices(self, page: str) -> tuple[str, ...]:
@@ -105,16 +106,6 @@ class GridInspector:
         if page == "Sight":
             return (AS_SHOWN, *visibility_functions())
         return ()
-
-    @property
-    def _looking(self) -> Inspection:
-        assert self._inspection is not None
-        return self._inspection
-
-    @property
-    def _shown(self) -> Frame:
-        assert self._frame is not None
-        return self._frame
 
     def _cell(self) -> Iterator[PageLine]:
         y, x = self.chosen or self._shown.agent[:2]
@@ -292,7 +283,7 @@ class GridInspector:
             self._representation = name
         else:
             self._function = name
-        self._frame = None
+        self._is_stale = True
         return True
 
     def _scroll(self, lines: int) -> bool:

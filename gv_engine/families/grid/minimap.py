@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.mosaic import Mosaic, SpriteNames, Tiles, codes
+from gv_engine.frontend.drawing.mosaic import Mosaic, Tiles, codes
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 
 EDGE = 2  # pixels of the frame: a dark and a light line
@@ -16,14 +16,13 @@ class Minimap:
 
     Args:
         sheet: the sprites.
-        names: which of them shows a type in a state.
         theme: for its frame.
     """
 
-    def __init__(self, sheet: SpriteSheet, names: SpriteNames, theme: Theme) -> None:
-        self._sheet, self._names, self._theme = sheet, names, theme
+    def __init__(self, sheet: SpriteSheet, theme: Theme) -> None:
+        self._sheet, self._theme = sheet, theme
         self._ground = pygame.Surface((0, 0))
-        self._mosaic = Mosaic(Tiles(sheet, names, 1), (0, 0))
+        self._mosaic = Mosaic(Tiles(sheet, 1), (0, 0))
 
     def draw(
         self,
@@ -50,7 +49,7 @@ class Minimap:
         scale = min((room.h - 2 * EDGE) / height, (room.w - 2 * EDGE) / width)
         cell = max(1, int(scale))
         if self._mosaic.tiles.cell != cell or self._mosaic.shown.shape != (height, width):
-            self._mosaic = Mosaic(Tiles(self._sheet, self._names, cell), (height, width))
+            self._mosaic = Mosaic(Tiles(self._sheet, cell), (height, width))
             self._ground = pygame.Surface((width * cell, height * cell), 0, 32)
         self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, codes(grid, lit))
         picture, scale = self._ground, min(scale, cell)

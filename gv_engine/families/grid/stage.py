@@ -1,10 +1,10 @@
 """The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from components.appearance import HIDDEN
-from gv_engine.families.grid.arrangement import GRID_VIEWS, LEAST_MAP, Place, place_views
+from gv_engine.families.grid.arrangement import LEAST_MAP, Place, place_views
 from gv_engine.families.grid.board import Board, between
 from gv_engine.families.grid.inspector import GridInspector
 from gv_engine.families.grid.minimap import Minimap
@@ -13,41 +13,38 @@ from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.camera import Camera, corner
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.frontend.drawing.stage import MAP_SHARE, Inspector
+from gv_engine.frontend.drawing.stage import MAP_SHARE, Stage
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
+from gv_engine.playing.drawings import sprite_name
 from gv_engine.reading.text import object_words
 
 SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
 
 
-class GridStage:
-    """Draws a game of grids; `gv_engine.frontend.drawing.stage.Stage` says what it promises.
+class GridStage(Stage):
+    """Draws a game of grids.
 
     Args:
         game: what is played.
         theme: its colours, and the palette of the objects.
     """
 
-    views: Sequence[str] = GRID_VIEWS
-    group = "grid"
     holds = True
     glide = 0.12
-    busy = False
 
     def __init__(self, game: Any, theme: Theme) -> None:
-        self.view = self.views[0]
+        self.view = "both"
         self.line = 16
-        self.inspecting = False
         self._lens = GridInspector(game, theme)
-        self.inspector: Inspector | None = self._lens
-        self._theme, self._names = theme, game.names
-        self.taught: Sequence[str] = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
+        self.side_panels = (self._lens,)
+        self._theme = theme
+        self.taught = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
-        self._state = Board(self._sheet, game.names)
-        self._seen = Board(self._sheet, game.names)
+        self._state = Board(self._sheet)
+        self._seen = Board(self._sheet)
         self._camera = Camera()
-        self._minimap = Minimap(self._sheet, game.names, theme)
+        self._minimap = Minimap(self._sheet, theme)
         self._has_minimap = True
         self._frame: Frame = game.frame()
         self._motion: Motion | None = None
@@ -55,7 +52,6 @@ class GridStage:
         self._places: Mapping[str, Place] = {}
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
-        """Take the frame that is shown from now on; returns whether something moves."""
         self._motion = None if previous is None else motion(previous, frame)
         self._frame = frame
         self._mouse = None  # who plays with keys wants to see the cell, not its name
@@ -65,7 +61,6 @@ class GridStage:
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the views into the rectangle."""
         frame, theme = self._frame, self._theme
         before = surface.get_clip()
         surface.set_clip(rect.clip(before))
@@ -98,7 +93,7 @@ class GridStage:
         moving = self._motion if progress < 1 else None
         center = frame.agent[:2] if moving is None else between(moving.agent, frame.agent, progress)
         start = corner((height, width), room, center, cell)
-        lit = self._lens.lit if self.inspecting else None
+        lit = self._lens.lit if self.side_panel is self._lens else None
         lit = frame.seen if lit is None else lit
         self._state.draw(surface, rect, start, cell, frame.grid, lit, frame.agent, moving, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
@@ -132,7 +127,7 @@ class GridStage:
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline the cell that is pointed at, in both views, and the one that is inspected."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
-        chosen = self._lens.chosen if self.inspecting else None
+        chosen = self._lens.chosen if self.side_panel is self._lens else None
         for cell, thick in ((pointed, 1), (chosen, 2)):
             if cell is None:
                 continue
@@ -181,20 +176,11 @@ class GridStage:
             return self._seen.place(*cell), text
         return None
 
-    def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Grids have no more to tell than the rewards."""
-        return False
-
-    def facts(self) -> Sequence[str]:
-        """None."""
-        return ()
-
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
-        """Draw the held object; returns its name, empty if nothing is held."""
         kind, state, color = self._frame.item
         if not kind:
             return ""
-        sprite = self._sheet.get(self._names(kind, state), color, max(1, min(rect.size)))
+        sprite = self._sheet.get(sprite_name(kind, state), color, max(1, min(rect.size)))
         surface.blit(sprite, sprite.get_rect(center=rect.center))
         return object_words(kind, state, color)
 
@@ -204,9 +190,7 @@ class GridStage:
         cell = min(rect.h // height, rect.w // width)
         board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
         whole = board.get_rect()
-        Board(self._sheet, self._names).draw(
-            board, whole, (0, 0), max(1, cell), frame.grid, None, frame.agent
-        )
+        Board(self._sheet).draw(board, whole, (0, 0), max(1, cell), frame.grid, None, frame.agent)
         if not cell:  # more cells than pixels
             scale = min(rect.h / height, rect.w / width)
             size = max(1, int(width * scale)), max(1, int(height * scale))
@@ -226,13 +210,13 @@ class GridStage:
         return name if name in ACTIONS else ""
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """A left click chooses the cell that the inspector shows."""
+        """A left click chooses the cell that the inspector shows, and opens it."""
         if button == 1 and (cell := self._cell_at(position)) is not None:
             self._lens.choose(cell)
+            self.side_panel = self._lens
         return ""
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        """The mouse is here, or has left."""
         before = self._mouse and self._hint(self._mouse)
         self._mouse = position
         return (position and self._hint(position)) != before

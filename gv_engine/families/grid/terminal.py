@@ -35,9 +35,6 @@ class GridPicture:
         theme: the colours.
     """
 
-    group = "grid"
-    views = ("both", "state", "observation")
-
     def __init__(self, game: Any, theme: Theme) -> None:
         self._game, self._theme = game, theme
 

@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 from gv_engine.families.grid.board import SMALLEST_AGENT
 from gv_engine.frontend.controls.theme import DARK
-from gv_engine.frontend.drawing.mosaic import Mosaic, SpriteNames, Tiles, codes
+from gv_engine.frontend.drawing.mosaic import Mosaic, Tiles, codes
 from gv_engine.frontend.drawing.recording import DrawFrame
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.language.frame import Frame
-from gv_engine.playing.drawings import sprite_folders, sprite_name
+from gv_engine.playing.drawings import sprite_folders
 from gv_engine.playing.episode import Playable
 
 
@@ -18,16 +18,13 @@ class Views:
 
     Args:
         sheet: the sprites.
-        names: which of them shows a type in a state.
-        view: one of `VIEWS`.
+        view: both, state or observation.
         cell: pixels of a cell's side.
     """
 
-    def __init__(
-        self, sheet: SpriteSheet, names: SpriteNames, view: str = "both", cell: int = 32
-    ) -> None:
+    def __init__(self, sheet: SpriteSheet, view: str = "both", cell: int = 32) -> None:
         self._sheet, self._view, self._cell = sheet, view, cell
-        self._tiles = Tiles(sheet, names, cell, rgb=True)
+        self._tiles = Tiles(sheet, cell, rgb=True)
         self._shapes: list[tuple[int, int]] = []
         self._mosaics: list[Mosaic] = []
         self._picture: NDArray[np.uint8] = np.zeros((0, 0, 3), np.uint8)
@@ -79,4 +76,4 @@ class Views:
 
 def draws(scenario: Playable, view: str, cell: int) -> DrawFrame:
     """Draws a view of a grid, as large as it is; see `gv_engine.frontend.drawing.recording`."""
-    return Views(SpriteSheet(sprite_folders(scenario)), sprite_name, view, cell).draw
+    return Views(SpriteSheet(sprite_folders(scenario)), view, cell).draw

@@ -32,7 +32,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("go_on", "go on when the level is over", ("Return", "Pad Start")),
         Command("kin", "another size or difficulty", ("L",)),
         Command("enter_seed", "enter a seed", ("G",)),
-        Command("real_time", "time runs, or waits for you", ("T",)),
+        Command("real_time", "let time run or wait", ("T",)),
         Command("save_replay", "save a replay", ("Ctrl+S", "F5")),
         Command("record", "begin or end a recording", ("Ctrl+R", "F9")),
         Command("picture", "save a picture", ("F12",)),
@@ -194,16 +194,9 @@ class Bindings:
             are the usual ones; the file is left as it is.
         """
         file = file or keys_file()
+        changes, text, wrong = read_toml(file, "keys")
         try:
-            changes, text = read_toml(file)
-        except FileNotFoundError:
-            return cls(), ""
-        except OSError as error:
-            return cls(), f"{error}. The usual keys are used"
-        except ValueError as error:
-            return cls(), f"{file}: {error}. The usual keys are used"
-        try:
-            return cls(changes), ""
+            return cls(changes), wrong
         except BindingsError as error:
             why = shortened(str(error), 300)
             line = _line_of(error.at, text)
@@ -238,9 +231,9 @@ class Bindings:
         """The keys of a command."""
         return self._keys[group, name]
 
-    def label(self, group: str, name: str, pad: bool = False) -> str:
-        """The first key of a command as people call it; empty if it has none."""
-        fitting = [key for key in self.keys(group, name) if (key in PAD) == pad]
+    def label(self, group: str, name: str) -> str:
+        """The first key of a command on the keyboard as people call it; empty if it has none."""
+        fitting = [key for key in self.keys(group, name) if key not in PAD]
         return key_label(fitting[0]) if fitting else ""
 
     def help(self, groups: Iterable[str]) -> Iterator[tuple[str, str]]:

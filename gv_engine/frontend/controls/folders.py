@@ -12,6 +12,7 @@ import platformdirs
 
 from gv_engine.language.errors import shortened
 from gv_engine.playing.game import Game
+from gv_engine.playing.replay import SUFFIX, Replay
 from gv_engine.reading.files import read_bytes
 
 NAME = "gv-engine"
@@ -34,23 +35,46 @@ def recording_folder() -> Path:
     return Path(platformdirs.user_data_dir(NAME, appauthor=False)) / "recordings"
 
 
-def read_toml(file: Path) -> tuple[dict[str, Any], str]:
-    """What a file of the player's says, and its text.
+def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
+    """What a file of the player's settings or keys says.
+
+    Returns:
+        Its content and its text, empty if there is none; and why it cannot be used, empty if it can
+        or is not there.
+    """
+    try:
+        text = read_bytes(file, LARGEST_SETTINGS, "settings and keys").decode()
+        return tomllib.loads(text), text, ""
+    except FileNotFoundError:
+        return {}, "", ""
+    except OSError as error:
+        why = str(error)
+    except UnicodeDecodeError:
+        why = f"{file}: it is not a text in UTF-8"
+    except RecursionError:
+        why = f"{file}: it is not TOML: nested too deep"
+    except ValueError as error:  # numbers of too many digits are no TOMLDecodeError
+        why = f"{file}: it is not TOML: {shortened(str(error), 200)}"
+    return {}, "", f"{why}. The usual {what} are used"
+
+
+def unfinished_file() -> Path:
+    """The game that was left in the middle, as a replay to go on with the next time."""
+    return replay_folder().parent / f"unfinished{SUFFIX}"
+
+
+def keep_unfinished(replay: Replay) -> None:
+    """Keep a game in place of the one kept before; of one that is over, or not begun, keep none.
 
     Raises:
-        OSError: it cannot be read, or is no file.
-        ValueError: it is no TOML, and why.
+        OSError: it cannot be written.
     """
-    data = read_bytes(file, LARGEST_SETTINGS, "settings and keys")
-    try:
-        text = data.decode()
-        return tomllib.loads(text), text
-    except UnicodeDecodeError:
-        raise ValueError("it is not a text in UTF-8") from None
-    except RecursionError:
-        raise ValueError("it is not TOML: nested too deep") from None
-    except ValueError as error:  # numbers of too many digits are no TOMLDecodeError
-        raise ValueError(f"it is not TOML: {shortened(str(error), 200)}") from None
+    file = unfinished_file()
+    if replay.steps and not replay.outcome:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replay.save(file)
+    else:
+        file.unlink(missing_ok=True)
 
 
 def new_file(folder: Path, game: Game, suffix: str) -> Path:

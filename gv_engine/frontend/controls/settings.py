@@ -56,7 +56,9 @@ class Settings:
             beside itself, with `.bad` after its name.
         """
         file = file or settings_file()
-        made, wrong = cls._read(file)
+        found, _, broken = read_toml(file, "settings")
+        made, unfit = cls._of(found, file)
+        wrong = broken or unfit
         if wrong:  # the next save would put an end to what the player wrote
             aside = file.with_name(f"{file.name}.bad")
             with suppress(OSError):
@@ -66,24 +68,14 @@ class Settings:
         return made, wrong
 
     @classmethod
-    def _read(cls, file: Path) -> tuple[Settings, str]:
-        try:
-            found, _ = read_toml(file)
-        except FileNotFoundError:
-            return cls(), ""
-        except OSError as error:
-            return cls(), f"{error}. The usual settings are used"
-        except ValueError as error:
-            return cls(), f"{file}: {error}. The usual settings are used"
-        return cls._of(found, file)
-
-    @classmethod
     def _of(cls, found: Mapping[str, Any], file: Path) -> tuple[Settings, str]:
         made = cls()
         wrong: list[str] = []
         for known in fields(cls):
-            value = found.get(known.name, getattr(made, known.name))
-            if _CHECKS[known.name](value):
+            usual = getattr(made, known.name)
+            value = found.get(known.name, usual)
+            kinds = (float, int) if known.name == "scale" else (type(usual),)
+            if type(value) in kinds and _CHECKS.get(known.name, lambda _: True)(value):
                 setattr(made, known.name, value)
             else:
                 wrong.append(shortened(f"{known.name} = {value!r}", 100))
@@ -127,41 +119,23 @@ def forced_scale() -> float | None:
     return number if _is_scale(number) else None
 
 
-def _is_scale(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and 0.5 <= value <= 4
+def _is_scale(value: float) -> bool:
+    return 0.5 <= value <= 4
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_switch(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_size(value: Any) -> bool:
-    return value == [] or (
-        isinstance(value, list)
-        and len(value) == 2
-        and all(isinstance(side, int) and 100 <= side <= 20_000 for side in value)
+def _is_size(value: list[Any]) -> bool:
+    return not value or (
+        len(value) == 2 and all(isinstance(side, int) and 100 <= side <= 20_000 for side in value)
     )
 
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
 _CHECKS: dict[str, Callable[[Any], bool]] = {
-    "theme": lambda value: value in list(THEMES),
-    "palette": lambda value: value in list(PALETTES),
-    "view": _is_text,
-    "animation": _is_switch,
+    "theme": THEMES.__contains__,
+    "palette": PALETTES.__contains__,
     "scale": lambda value: value == 0 or _is_scale(value),
     "window": _is_size,
-    "full_screen": _is_switch,
-    "sound": _is_switch,
-    "speed": lambda value: value in SPEEDS and not isinstance(value, bool),
-    "recording": lambda value: value in (".mp4", ".gif"),
-    "recent": _are_texts,
+    "speed": SPEEDS.__contains__,
+    "recording": (".mp4", ".gif").__contains__,
+    "recent": lambda value: all(isinstance(item, str) for item in value),
 }
+"""What a value has to be besides being of the usual kind."""

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.stage import Scene, Stage
+from gv_engine.frontend.drawing.stage import Stage
 from gv_engine.frontend.drawing.widgets import Pen, wrap
+from gv_engine.language.frame import Scene
 from gv_engine.reading.text import signed
 
 Rect = pygame.Rect
@@ -21,7 +22,7 @@ class ScreenParts(NamedTuple):
     header: Rect
     stage: Rect
     panel: Rect
-    inspector: Rect
+    side: Rect
     controls: Rect
     hints: Rect
 
@@ -31,15 +32,13 @@ def is_tight(area: Rect, line: int) -> bool:
     return area.h < 28 * line
 
 
-def place_parts(
-    area: Rect, line: int, inspecting: bool, controls: float, hints: int
-) -> ScreenParts:
+def place_parts(area: Rect, line: int, beside: bool, controls: float, hints: int) -> ScreenParts:
     """Place the parts of the picture.
 
     Args:
         area: of the whole window.
         line: height of a line of text, in pixels.
-        inspecting: whether the inspector has a place.
+        beside: whether a side panel has a place.
         controls: height of what is below the stage, in lines.
         hints: lines of text at the bottom.
     """
@@ -50,25 +49,25 @@ def place_parts(
     body = Rect(inner.x, header.bottom + gap // 2, inner.w, 0)
     body.h = foot.y - gap // 2 - body.y
     flat, roomy = area.w >= WIDE_WINDOW * area.h, area.w >= 44 * line
-    wide = (flat or roomy) if inspecting else (flat and roomy)
+    wide = (flat or roomy) if beside else (flat and roomy)
     lens = Rect(body.right, body.bottom, 0, 0)
     if wide:
-        share = max(22 * line, body.w * 2 // 5) if inspecting else max(14 * line, body.w // 4)
-        width = min(share, 40 * line if inspecting else 22 * line, body.w * 3 // 5)
+        share = max(22 * line, body.w * 2 // 5) if beside else max(14 * line, body.w // 4)
+        width = min(share, 40 * line if beside else 22 * line, body.w * 3 // 5)
         side = Rect(body.right - width, body.y, width, body.h)
         body.w -= width + gap
-        if inspecting:
+        if beside:
             lens, panel = side, Rect(body.x, 0, body.w, (2 if body.w >= 24 * line else 4) * line)
         else:
             panel = side
     else:
         panel = Rect(body.x, 0, body.w, (5.25 if is_tight(area, line) else 8) * line)
-        if inspecting:
+        if beside:
             panel.h = 2 * line
             lens = Rect(body.x, 0, body.w, body.h // 2)
             lens.bottom = body.bottom
             body.h -= lens.h + gap
-    if inspecting or not wide:
+    if beside or not wide:
         panel.bottom = body.bottom
         body.h -= panel.h + gap
     bar = Rect(body.x, 0, body.w, int(controls * line))

@@ -5,16 +5,13 @@
 ['0x1000002', '0x1000003']
 """
 
-from collections.abc import Callable
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-
-SpriteNames = Callable[[int, int], str]
-"""From an object's type and state to the name of its sprite."""
+from gv_engine.playing.drawings import sprite_name
 
 Codes = NDArray[np.uint32]
 """(H, W) what a cell shows: from the lowest byte on type, state, colour, and whether it is lit."""
@@ -40,16 +37,13 @@ class Tiles:
 
     Args:
         sheet: the sprites.
-        names: which of them shows a type in a state.
         cell: pixels of a cell's side.
         rgb: whether they are (cell, cell, 3) uint8; else (cell, cell) uint32 for surfaces.
     """
 
-    def __init__(
-        self, sheet: SpriteSheet, names: SpriteNames, cell: int, rgb: bool = False
-    ) -> None:
+    def __init__(self, sheet: SpriteSheet, cell: int, rgb: bool = False) -> None:
         self.cell = cell
-        self._sheet, self._names, self._rgb = sheet, names, rgb
+        self._sheet, self._rgb = sheet, rgb
         self._places: dict[int, int] = {}
         self._pictures: list[CellPixels] = []
         self._stack: CellPixels = np.empty(0, np.uint8)
@@ -68,7 +62,7 @@ class Tiles:
 
     def _picture(self, code: int) -> CellPixels:
         kind, state, color, lit = code.to_bytes(4, "little")
-        tile = self._sheet.tile(self._names(kind, state), color, self.cell, bool(lit))
+        tile = self._sheet.tile(sprite_name(kind, state), color, self.cell, bool(lit))
         take = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
         return np.ascontiguousarray(take(tile).swapaxes(0, 1))
 

@@ -7,9 +7,8 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from gv_engine.frontend.controls.theme import DARK, Theme
+from gv_engine.frontend.controls.theme import DARK
 from gv_engine.frontend.drawing.hud import draw_panel, place_parts
-from gv_engine.frontend.drawing.mosaic import SpriteNames
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
 from gv_engine.frontend.drawing.widgets import Pen, line_height
@@ -25,22 +24,18 @@ class Onlooker:
 
     Args:
         title: of the game.
-        names: which sprite shows a type in a state.
         sprite_folders: of the game's own sprites.
-        theme: the colours.
         alone: a view of the stage, which is then all that is drawn.
     """
 
     def __init__(
         self,
         title: str,
-        names: SpriteNames,
         sprite_folders: Iterable[Path] = (),
-        theme: Theme = DARK,
         alone: str = "",
     ) -> None:
-        self.title, self.names, self.sprite_folders = title, names, tuple(sprite_folders)
-        self._theme, self._alone = theme, alone
+        self.title, self.sprite_folders = title, tuple(sprite_folders)
+        self._alone = alone
         self._frame: Any = None
         self._stage: Stage | None = None
 
@@ -52,7 +47,7 @@ class Onlooker:
         """Draw all that a frame shows, whatever the size of the surface."""
         self._frame = frame
         if self._stage is None:
-            self._stage = make_stage(self, self._theme)
+            self._stage = make_stage(self, DARK)
         width, height = surface.get_size()
         zoom = max(MIN_SIZE[0] / width, MIN_SIZE[1] / height)
         if zoom <= 1:
@@ -70,9 +65,9 @@ class Onlooker:
             stage.view = self._alone
             stage.draw(surface, surface.get_rect(), 1)
             return
-        surface.fill(self._theme.background)
-        at = place_parts(surface.get_rect(), line, inspecting=False, controls=0, hints=0)
-        pen = Pen(surface, self._theme, line)
+        surface.fill(DARK.background)
+        at = place_parts(surface.get_rect(), line, beside=False, controls=0, hints=0)
+        pen = Pen(surface, DARK, line)
         pen.text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
         draw_panel(pen, at.panel, frame, stage, [frame.ending] if frame.ending else [])

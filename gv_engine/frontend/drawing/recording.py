@@ -6,54 +6,31 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gv_engine.frontend.drawing.onlooker import Onlooker
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.playing.drawings import sprite_folders, sprite_name
+from gv_engine.playing.drawings import sprite_folders
+from gv_engine.playing.episode import Playable
 from gv_engine.playing.picture_files import FORMATS, Picture
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.files import Draft
 
-if TYPE_CHECKING:
-    from gv_engine.playing.episode import Playable
-
-
-class Artist:
-    """Draws frames of one scenario as arrays.
-
-    Args:
-        scenario: whose frames they are.
-        view: one of `views_of(scenario)`.
-        cell: pixels of a cell's side.
-    """
-
-    def __init__(self, scenario: Playable, view: str, cell: int) -> None:
-        self._draw = views_of(scenario)[view](scenario, view, cell)
-
-    def draw(self, frame: Any) -> Picture:
-        """A picture with an even number of rows and columns, as videos want them."""
-        picture = self._draw(frame)
-        height, width, _ = picture.shape
-        return np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-
+CELL = 32  # pixels of a cell's side in what environments render
 
 DrawFrame = Callable[[Any], Picture]
 Drawing = Callable[["Playable", str, int], DrawFrame]
 
 
 def _window(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario)), cell)
+    return from_stage(scenario, "", cell)
 
 
 def from_stage(scenario: Playable, view: str, cell: int) -> DrawFrame:
     """Draws a view as the stage of the family does, in a picture of 25 × 16 cells."""
-    return _drawn(Onlooker(scenario.name, sprite_name, sprite_folders(scenario), alone=view), cell)
-
-
-def _drawn(onlooker: Onlooker, cell: int) -> DrawFrame:
+    onlooker = Onlooker(scenario.name, sprite_folders(scenario), alone=view)
     width, height = cell * 25, cell * 16
     surface = pygame.Surface((width, height), 0, 32)
 
@@ -69,6 +46,23 @@ def views_of(scenario: Playable) -> Mapping[str, Drawing]:
     """The views of a scenario by name, the usual one first, that of a player last."""
     own = FAMILIES[scenario.identity.family].views
     return {**{view: resolve_name(place) for view, place in own.items()}, "window": _window}
+
+
+class Pixels:
+    """Render mode `rgb_array`: (H, W, 3) uint8, drawn without a display."""
+
+    result: Any = None
+
+    def __init__(self, scenario: Playable) -> None:
+        view, drawing = next(iter(views_of(scenario).items()))
+        self._draw = drawing(scenario, view, CELL)
+
+    def show(self, frame: Any) -> None:
+        """Draw a frame."""
+        self.result = self._draw(frame)
+
+    def close(self) -> None:
+        """Nothing to let go of."""
 
 
 class Recorder:
@@ -99,7 +93,7 @@ class Recorder:
             raise ValueError(f"{path}: the name must end with {', '.join(FORMATS)}")
         self.path = path
         self.shown = 0
-        self._artist = Artist(scenario, view, cell)
+        self._draw = views_of(scenario)[view](scenario, view, cell)
         self._last: Picture | None = None
         self._held = int(fps) if kind.moves else 0
         self._draft = Draft(path)
@@ -111,7 +105,10 @@ class Recorder:
         Raises:
             OSError: it cannot be written; nothing is left of the file.
         """
-        picture = self._artist.draw(frame)
+        picture = self._draw(frame)
+        height, width, _ = picture.shape
+        # videos want an even number of rows and columns
+        picture = np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
         if self._last is not None:
             picture = _fitted(picture, self._last)
         self._last = picture

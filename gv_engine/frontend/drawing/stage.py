@@ -1,70 +1,31 @@
 """The stage: where the play screen draws a world. Each family of worlds brings its own.
 
 The screens know a *game* (`gv_engine.playing.game.Game`, which knows nothing of windows) and its
-*stage*. Whatever a frame holds beyond `Scene` is between the game's family and its stage.
+*stage*. Whatever a frame holds beyond `gv_engine.language.frame.Scene` is between the game's family
+and its stage.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.reading.families import FAMILIES
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.controls.theme import Theme
 
 MAP_SHARE = 4  # a map over what it shows a part of takes this part of its shorter side
 
 
-class Scene(Protocol):
-    """What the screens read of a frame, of any family; see `gv_engine.language.frame.Frame`."""
+class SidePanel(Protocol):
+    """Tells more of a game beside the stage, such as what its world is made of.
 
-    @property
-    def action(self) -> str:
-        """The last one, empty at the beginning."""
+    Attributes:
+        title: what its button says.
+    """
 
-    @property
-    def reward(self) -> float:
-        """Of the last step."""
-
-    @property
-    def terms(self) -> Mapping[str, float]:
-        """The reward of the last step, function by function."""
-
-    @property
-    def total(self) -> float:
-        """The sum of the rewards of the episode so far."""
-
-    @property
-    def steps(self) -> int:
-        """Of the episode so far."""
-
-    @property
-    def max_steps(self) -> int | None:
-        """After which the episode is cut off."""
-
-    @property
-    def outcome(self) -> str:
-        """Empty, `terminated` or `truncated`."""
-
-    @property
-    def success(self) -> bool:
-        """Whether it ended well."""
-
-    @property
-    def ending(self) -> str:
-        """How it ended, for the player; empty while it goes on."""
-
-    @property
-    def message(self) -> str:
-        """A note for the player."""
-
-
-class Inspector(Protocol):
-    """A panel beside the stage that shows what the world is made of."""
+    title: str
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
         """Draw the panel; `line` is the height of a line of text in pixels."""
@@ -81,23 +42,19 @@ class Stage(Protocol):
     """Draws one game and translates what the player does on the drawing.
 
     Attributes:
-        views: names of the ways to look at the game, the usual one first, such as "both".
-        view: one of them, set by the screen.
+        view: a way to look at the game, one of the family's `views`, set by the screen.
         line: height of a line of text in pixels, set by the screen before it draws.
-        group: the bindings' group whose commands this family of worlds has, such as "grid".
-        inspector: its panel; None if there is none. `inspecting` says whether it is open, so that
-            the stage may mark what it is about.
+        side_panels: what can be opened beside it, one at a time.
+        side_panel: the one that is open, so that the stage may mark what it is about.
         holds: whether its players can hold something.
         glide: seconds that a movement takes.
-        taught: commands of its group to tell the player at the bottom, the most needed first.
+        taught: commands of its family to tell the player at the bottom, the most needed first.
     """
 
-    views: Sequence[str]
     view: str
     line: int
-    group: str
-    inspector: Inspector | None
-    inspecting: bool
+    side_panels: Sequence[SidePanel] = ()
+    side_panel: SidePanel | None = None
     holds: bool
     glide: float
     taught: Sequence[str]
@@ -105,6 +62,7 @@ class Stage(Protocol):
     @property
     def busy(self) -> bool:
         """Whether something is worked out meanwhile that will be drawn."""
+        return False
 
     def __init__(self, game: Any, theme: Theme) -> None: ...
 
@@ -135,15 +93,17 @@ class Stage(Protocol):
     def draw_story(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
         """Draw how it came to this into a part of the panel; False if this family has no more to
         tell than the rewards."""
+        return False
 
     def facts(self) -> Sequence[str]:
         """Facts for the panel, in a few words each."""
+        return ()
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the world alone, as large as fits, in the middle of the rectangle."""
 
     def command(self, name: str) -> str:
-        """Take a command of the bindings' group `self.group` or `view`.
+        """Take a command of the bindings' group of its family, or of `view`.
 
         Returns:
             The action that the game is to take for it; empty if it is the stage's own affair.

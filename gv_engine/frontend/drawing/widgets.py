@@ -225,6 +225,14 @@ class Pen:
                 drag=True,
             )
 
+    def scrolled(self, groove: pygame.Rect, first: int, shown: int, count: int) -> None:
+        """Show in a groove which part of a list is to be seen; nothing if that is all of it."""
+        if shown < count:
+            part = groove.copy()
+            part.h = max(self.line, groove.h * shown // count)
+            part.y += groove.h * first // count
+            self.card(part, "outline")
+
     def pointed(self, event: pygame.event.Event) -> bool:
         """Take a mouse event; True if it was about something that can be pressed."""
         if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:

@@ -12,17 +12,7 @@ from gv_engine.reading.families import FAMILIES
 
 
 class TerminalPicture(Protocol):
-    """Draws frames of one family in letters, and knows its keys.
-
-    Attributes:
-        group: of bindings, whose commands it knows.
-        views: ways to look at a frame, the usual one first.
-    """
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def views(self) -> tuple[str, ...]: ...
+    """Draws frames of one family in letters, and knows its keys."""
 
     def draw(self, frame: Any, view: str, width: int, height: int) -> list[Text]:
         """The lines of a view, one at least, in a room of so many characters."""

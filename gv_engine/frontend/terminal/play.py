@@ -17,10 +17,11 @@ from gv_engine.frontend.terminal.keys import Keys
 from gv_engine.frontend.terminal.picture import terminal_picture
 from gv_engine.frontend.terminal.tty import Tty
 from gv_engine.language.errors import GVEngineError, reason
-from gv_engine.playing.catalogue import kin, load_playable
-from gv_engine.playing.game import Game
+from gv_engine.playing.catalogue import load_playable, next_of_kin
+from gv_engine.playing.game import GAME_COMMANDS, Game
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
+from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.text import signed
 
 _PANEL = 30
@@ -89,9 +90,10 @@ class TerminalGame:
         self._speed = settings.speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
         self._picture = terminal_picture(game, self._theme)
-        self._groups = (self._picture.group, "play", "view", "window")
-        views = self._picture.views
-        self._view = settings.view if settings.view in views else views[0]
+        self._family = FAMILIES[game.frame().family]
+        self._groups = (self._family.title, "play", "view", "window")
+        self._views = tuple(self._family.views)
+        self._view = settings.view if settings.view in self._views else self._views[0]
         self._note = ""
         self._typed: str | None = None
         self._leaving = False
@@ -120,6 +122,8 @@ class TerminalGame:
             self.left = True
         elif helping:
             return
+        elif name in GAME_COMMANDS:
+            self._try(lambda: GAME_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
         elif action := self._picture.command(name) if name else "":
@@ -161,16 +165,6 @@ class TerminalGame:
             self._note = self.game.reload()
             self.stale = True
 
-    def _first(self) -> None:
-        self.game.seek(0)
-
-    def _last(self) -> None:
-        self.game.seek(self.game.length)
-
-    def _go_on(self) -> None:
-        if self.game.frame().outcome:
-            self.game.reset()
-
     def _enter_seed(self) -> None:
         self._typed = ""
 
@@ -185,16 +179,10 @@ class TerminalGame:
         self._note = f"Saved {file}"
 
     def _change_view(self) -> None:
-        views = self._picture.views
-        self._view = views[(views.index(self._view) + 1) % len(views)]
+        self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
 
     def _kin(self) -> None:
-        name = self.game.scenario.name
-        others = kin(name)
-        if len(others) < 2:
-            self._note = "This level has no other size or difficulty"
-            return
-        other = others[(others.index(name) + 1) % len(others)]
+        other = next_of_kin(self.game.scenario.name)
         self.game = Game(load_playable(other), self.game.seed)
         self._picture = terminal_picture(self.game, self._theme)
 
@@ -298,8 +286,8 @@ class TerminalGame:
         found: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for command in GROUPS[group]:
-                own = group == self._picture.group and self._picture.knows(command.name)
-                does = command.name in _COMMANDS or own
+                own = group == self._family.title and self._picture.knows(command.name)
+                does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]
                 if does and keys:
@@ -324,13 +312,6 @@ class TerminalGame:
 
 
 _COMMANDS: dict[str, Callable[[TerminalGame], None]] = {
-    "undo": lambda screen: screen.game.undo(),
-    "redo": lambda screen: screen.game.redo(),
-    "first": TerminalGame._first,
-    "last": TerminalGame._last,
-    "again": lambda screen: screen.game.again(),
-    "next_level": lambda screen: screen.game.reset(),
-    "go_on": TerminalGame._go_on,
     "kin": TerminalGame._kin,
     "enter_seed": TerminalGame._enter_seed,
     "real_time": TerminalGame._real_time,

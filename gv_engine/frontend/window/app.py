@@ -23,9 +23,11 @@ from gv_engine.frontend.drawing.widgets import Pen, Pixel, line_height
 from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.keyboard import Keyboard
 from gv_engine.frontend.window.question import Question
+from gv_engine.frontend.window.screens.help import HelpScreen
 from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.replay import ReplayScreen
-from gv_engine.frontend.window.screens.screen import Screen
+from gv_engine.frontend.window.screens.screen import NOTE_STAYS, Host, Screen
+from gv_engine.frontend.window.screens.settings import SettingsScreen
 from gv_engine.frontend.window.viewer import open_window
 from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
 from gv_engine.playing.catalogue import load_playable, look_at, says, source_of
@@ -41,7 +43,6 @@ FRAME = 1 / 60  # s: no two pictures follow each other faster
 # SDL waits by looking every millisecond, which costs more of a core than is nice
 NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
 AWAKE = 1.0  # s after something happened
-NOTE_STAYS = 6.0  # s
 HELD = 0.6  # s: who presses the key for full screen twice in less is holding it
 MOUSE = (
     pygame.MOUSEBUTTONDOWN,
@@ -52,14 +53,11 @@ MOUSE = (
 )
 
 
-class App:
-    """The app: what all screens share.
+class App(Host):
+    """The app: it knows all screens, and they know it as their host.
 
     Attributes:
-        settings: the player's; `remember` writes them.
-        bindings: which key does what.
         screens: the stack; the last one has the keys.
-        stale: whether the picture has to be drawn anew.
         told: the games that were played, for a word at the end.
         consent: which Python scenarios may run, as for `load_scenario`.
     """
@@ -94,7 +92,6 @@ class App:
 
     @property
     def theme(self) -> Theme:
-        """The colours that the settings ask for."""
         return THEMES[self.settings.theme]._replace(palette=self.settings.palette)
 
     @property
@@ -108,42 +105,31 @@ class App:
         return self.screens[-1]
 
     def push(self, screen: Screen) -> None:
-        """Put a screen upon the others."""
         self.screens.append(screen)
         self._keyboard.forget_text()
         self.stale = True
 
     def pop(self) -> None:
-        """Close the screen on top; without screens the app ends."""
         self.screens.pop().closed()
         self._keyboard.forget_text()
         self.stale = True
         if self.screens:
             self.top.uncovered()
 
-    def back_to(self, screen: Screen) -> None:
-        """Close all screens above this one."""
-        while self.screens and self.top is not screen:
-            self.pop()
-
     def quit(self) -> None:
-        """Close all screens, and so the app."""
         while self.screens:
             self.screens.pop().closed()
 
     def say(self, note: str, stays: float = NOTE_STAYS) -> None:
-        """Show a note for some seconds, over whatever there is."""
         self._note, self._note_until = note, time.monotonic() + stays
         self.stale = True
 
     def sound(self, name: str) -> None:
-        """Play a sound if the player wants any; where there is none, say so and be silent."""
         if self.settings.sound and (why := sounds.play_sound(name)):
             self.settings.sound = False
             self.say(why)
 
     def remember(self) -> None:
-        """Write the settings; where that does not go, say so once, and play goes on."""
         try:
             self.settings.save()
         except OSError as error:
@@ -155,16 +141,13 @@ class App:
 
     # ---- what is opened --------------------------------------------------------------
 
+    def tell_keys(self, groups: tuple[str, ...]) -> None:
+        self.push(HelpScreen(self, groups))
+
+    def choose_settings(self) -> None:
+        self.push(SettingsScreen(self))
+
     def play(self, source: str, seed: int | None = None) -> None:
-        """Play a scenario.
-
-        Args:
-            source: its name or file.
-            seed: of the first level; drawn by chance if None.
-
-        Raises:
-            GVEngineError: it cannot be played; the message says why.
-        """
         self.begin(Game(load_playable(source, **self.consent), seed))
 
     def begin(self, game: Game) -> None:
@@ -176,24 +159,10 @@ class App:
         self.remember()
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
-        """Watch a replay.
-
-        Args:
-            file: of the replay.
-            scenario: that it may have been played in, besides the built-in and recent ones.
-
-        Raises:
-            GVEngineError, OSError: it cannot be watched; the message says why.
-        """
         replay = Replay.load(file)
         self.push(ReplayScreen(self, replay, self._played_again(replay, file, scenario)))
 
     def go_on(self, file: Path) -> None:
-        """Go on with the game of a replay, at its end: whoever does, names its scenario.
-
-        Raises:
-            GVEngineError, OSError: it cannot be played; the message says why.
-        """
         replay = Replay.load(file)
         named = self.recent_file(replay)
         scenario = load_playable(named, **self.consent) if named else None
@@ -202,21 +171,14 @@ class App:
         self.begin(game)
 
     def take_over(self, replayed: Game) -> None:
-        """Play on from where a replay is, in a game of its own.
-
-        Raises:
-            GVEngineError: it cannot be played; the message says why.
-        """
         game = Game.of(replayed.replay(), replayed.scenario)
         game.seek(replayed.position)
         self.begin(game)
 
     def played(self, game: Game) -> None:
-        """Keep in mind how a game went."""
         self.told.append(game)
 
     def recent_file(self, replay: Replay) -> str:
-        """The file, among those that were played, that says what a replay was of; maybe empty."""
         found = (file for file in self.settings.recent if says(file, replay.scenario.text))
         return next(found, "")
 
@@ -243,7 +205,6 @@ class App:
     # ---- the loop --------------------------------------------------------------------
 
     def toggle_full_screen(self) -> None:
-        """Fill the screen, or no longer."""
         now = time.monotonic()
         pause, self._toggled = now - self._toggled, now
         if pause > HELD:  # the new window does not know that the key is still held

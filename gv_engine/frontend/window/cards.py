@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import make_stage
 from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
 from gv_engine.playing.catalogue import Entry
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
 from gv_engine.reading.text import signed
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
 
 
 class Card:
@@ -47,7 +44,7 @@ class Card:
         """Whether thumbnail and text are there."""
         return self._made_for == theme
 
-    def make(self, app: App, theme: Theme, side: int) -> None:
+    def make(self, app: Host, theme: Theme, side: int) -> None:
         """Make thumbnail and text, the former of `side` pixels."""
         self._made_for = theme
         try:
@@ -57,15 +54,14 @@ class Card:
         except (GVEngineError, OSError, ValueError) as error:  # ValueError: an unreadable drawing
             self.wrong = reason(error)
 
-    def read(self, app: App, theme: Theme, side: int) -> None:
-        """See `make`.
+    def read(self, app: Host, theme: Theme, side: int) -> None:
+        """See `make`; there may be nothing to read.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
         """
-        raise NotImplementedError
 
-    def open(self, app: App) -> None:
+    def open(self, app: Host) -> None:
         """Open what it offers.
 
         Raises:
@@ -111,7 +107,7 @@ class ScenarioCard(Card):
         """The card of a file."""
         return cls(Entry(source, "Files"))
 
-    def read(self, app: App, theme: Theme, side: int) -> None:
+    def read(self, app: Host, theme: Theme, side: int) -> None:
         try:
             scenario = self.entry.scenario
         except TrustError:
@@ -124,7 +120,7 @@ class ScenarioCard(Card):
         stage = make_stage(Game(scenario, seed=0), theme)
         stage.draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
-    def open(self, app: App) -> None:
+    def open(self, app: Host) -> None:
         app.play(self.entry.source)
 
 
@@ -143,10 +139,7 @@ class MissingCard(Card):
     def rank(self, words: Sequence[str]) -> int | None:
         return 2 if all(word in self._names for word in words) else None
 
-    def read(self, app: App, theme: Theme, side: int) -> None:
-        """There is nothing to read."""
-
-    def open(self, app: App) -> None:
+    def open(self, app: Host) -> None:
         raise GVEngineError(self.text)
 
 
@@ -157,18 +150,18 @@ class ReplayCard(Card):
         super().__init__(file.stem)
         self.file = file
 
-    def read(self, app: App, theme: Theme, side: int) -> None:
+    def read(self, app: Host, theme: Theme, side: int) -> None:
         replay = Replay.load(self.file)
         self.text = self.about(replay, app)
 
-    def about(self, replay: Replay, app: App) -> str:
+    def about(self, replay: Replay, app: Host) -> str:
         """A line about it."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
             f"return {signed(replay.total)}"
         )
 
-    def open(self, app: App) -> None:
+    def open(self, app: Host) -> None:
         app.watch(self.file)
 
     def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
@@ -185,26 +178,23 @@ class UnfinishedCard(ReplayCard):
         super().__init__(file)
         self.title = "Go on playing"
 
-    def about(self, replay: Replay, app: App) -> str:
+    def about(self, replay: Replay, app: Host) -> str:
         file = app.recent_file(replay)
         return " ".join(filter(None, (super().about(replay, app), file and f"in {file}")))
 
-    def open(self, app: App) -> None:
+    def open(self, app: Host) -> None:
         app.go_on(self.file)
 
 
 class FileCard(Card):
-    """Opens a file or folder that was typed or dropped."""
+    """Opens a file or folder that was typed or dropped; nothing of it is read before."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(file.name)
         self._file = file
         self.text = str(file)
 
-    def read(self, app: App, theme: Theme, side: int) -> None:
-        """Nothing of the file is read until it is opened."""
-
-    def open(self, app: App) -> None:
+    def open(self, app: Host) -> None:
         if self._file.suffix == SUFFIX:
             app.watch(self._file)
         else:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.stage import Scene
+from gv_engine.language.frame import Scene
 
 RATE = 22_050  # samples a second
 LOUD = 0.25  # of what is possible

@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from gv_engine.frontend.drawing.mosaic import SpriteNames
 from gv_engine.frontend.drawing.onlooker import Onlooker
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.language.frame import Frame
+from gv_engine.playing.drawings import sprite_folders
+from gv_engine.playing.episode import Playable
 
 UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL takes them, without a word, where there is no screen
 
@@ -24,9 +25,7 @@ class Viewer:
 
     Args:
         title: of the window.
-        names: which sprite shows a type in a state.
         sprite_folders: of the game's own sprites.
-        fps: `show` waits so that there are no more than so many frames a second; None: no wait.
 
     Attributes:
         closed: whether the window has been closed; `show` does nothing from then on.
@@ -35,20 +34,19 @@ class Viewer:
         NoDisplay: there is no screen.
     """
 
+    result = None
+
     def __init__(
         self,
         title: str,
-        names: SpriteNames,
         sprite_folders: Iterable[Path] = (),
-        fps: float | None = None,
     ) -> None:
         self.closed = False
-        self._title, self._fps = title, fps
-        self._clock = pygame.time.Clock()
-        self._onlooker = Onlooker(title, names, sprite_folders)
+        self._title = title
+        self._onlooker = Onlooker(title, sprite_folders)
         open_window(title)
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Any) -> None:
         """Draw a frame and take note of what happened to the window since the last one.
 
         Raises:
@@ -64,13 +62,16 @@ class Viewer:
                 return
         self._onlooker.draw(pygame.display.get_surface(), frame)
         pygame.display.flip()
-        if self._fps is not None:
-            self._clock.tick(self._fps)
 
     def close(self) -> None:
         """Close the window."""
         self.closed = True
         pygame.display.quit()
+
+
+def follower(scenario: Playable) -> Viewer:
+    """Render mode `human`: the window that follows an environment."""
+    return Viewer(scenario.name, sprite_folders(scenario))
 
 
 def is_open() -> bool:

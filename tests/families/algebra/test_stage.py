@@ -9,7 +9,7 @@ import pytest
 from gv_engine.commands import main
 from gv_engine.families.algebra.advice import Advice
 from gv_engine.families.algebra.cursor import TreeCursor
-from gv_engine.families.algebra.stage import EXPRESSION_VIEWS, TreeStage, text_width
+from gv_engine.families.algebra.stage import TreeStage, text_width
 from gv_engine.families.algebra.tree_layout import LEAST, TreeLayout, fit, lay_out
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings
@@ -21,7 +21,7 @@ from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.playing.catalogue import kin, load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
-from gv_engine.reading.families import built_in_names
+from gv_engine.reading.families import FAMILIES, built_in_names
 from tests.desk import Desk, home
 
 WORLDS = [name for name in built_in_names() if name.startswith("mathy-")]
@@ -234,7 +234,7 @@ def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
 # ---- pictures ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", EXPRESSION_VIEWS)
+@pytest.mark.parametrize("view", FAMILIES["mathy"].views)
 @pytest.mark.parametrize("size", [(1, 1), (5, 300), (300, 5), (60, 60), (320, 110), (1900, 1000)])
 def test_any_room_is_kept_to(view: str, size: tuple[int, int]):
     game = game_of("mathy-poly-simplify-hard", 3)

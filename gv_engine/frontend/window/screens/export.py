@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Any
 
 from gv_engine.frontend.controls.folders import new_file, recording_folder
 from gv_engine.frontend.controls.settings import SPEEDS
@@ -12,12 +11,10 @@ from gv_engine.frontend.drawing.recording import Recorder, views_of
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
+from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.language.errors import GVEngineError, reason
 from gv_engine.playing.game import Game
 from gv_engine.playing.picture_files import FORMATS
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.replay import ReplayScreen
 
 CELLS = (16, 24, 32, 48, 64, 96)
 SECONDS_AT_ONCE = 0.03  # s of drawing between two looks at the keys
@@ -28,14 +25,15 @@ class ExportScreen(Menu):
     """Chooses how, and writes a little at a time, so that it can be watched and stopped.
 
     Args:
-        screen: whose replay it is.
+        app: that it belongs to.
+        game: what is exported.
     """
 
     title = "Export"
 
-    def __init__(self, screen: ReplayScreen) -> None:
-        super().__init__(screen.app)
-        self._screen = screen
+    def __init__(self, app: Host, game: Game) -> None:
+        super().__init__(app)
+        self._game = game
         self._suffix = ".mp4"
         self._view = "both"
         self._cell = 32
@@ -48,26 +46,16 @@ class ExportScreen(Menu):
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[MenuRow]:
-        views = views_of(self._screen.game.scenario)
+        views = views_of(self._game.scenario)
         suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
         return (
             MenuRow("Export", lambda _: self._begin()),
-            self._choice("As", "_suffix", suffixes),
-            self._choice("View", "_view", {view: view for view in views}),
-            self._choice("Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
-            self._choice("Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
+            self.choice(self, "As", "_suffix", suffixes),
+            self.choice(self, "View", "_view", {view: view for view in views}),
+            self.choice(self, "Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
+            self.choice(self, "Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
             MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )
-
-    def _choice(self, label: str, name: str, values: dict[Any, str]) -> MenuRow:
-        keys = list(values)
-
-        def act(step: int) -> None:
-            number = keys.index(getattr(self, name))
-            setattr(self, name, keys[(number + step) % len(keys)])
-            self.app.stale = True
-
-        return MenuRow(label, act, values[getattr(self, name)])
 
     def command(self, name: str) -> None:
         if self._writing is None:
@@ -106,24 +94,19 @@ class ExportScreen(Menu):
 
     def _write(self) -> Generator[None]:
         """Write the file, a picture between two yields; closed before its end it leaves none."""
-        shown = self._screen.game
+        shown = self._game
         game = Game.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
         steps = range(game.length + 1)
         if self._suffix == ".png":
             steps = range(shown.position, shown.position + 1)
         self._all = len(steps)
         file = new_file(recording_folder(), game, self._suffix)
-        recorder = Recorder(file, game.scenario, self._view, self._cell, self._speed)
-        try:
+        with Recorder(file, game.scenario, self._view, self._cell, self._speed) as recorder:
             for step in steps:
                 game.seek(step)
                 recorder.add(game.frame())
                 self._done += 1
                 yield
-            recorder.close()
-        except BaseException:
-            recorder.discard()
-            raise
         self.app.say(f"Saved {file}")
 
     def draw(self, pen: Pen, now: float) -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.drawing.hud import ScreenParts, draw_panel, is_tight, place_parts
 from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.stage import Stage, make_stage
+from gv_engine.frontend.drawing.stage import SidePanel, Stage, make_stage
 from gv_engine.frontend.drawing.widgets import Pen
-from gv_engine.frontend.window.screens.screen import Screen
+from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.game import Game
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
+from gv_engine.reading.families import FAMILIES
 
 LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
 
@@ -33,6 +30,7 @@ class GameScreen(Screen):
         game: what is shown.
         stage: which draws it.
         frame: the one that is shown now.
+        family: that its worlds are of.
     """
 
     controls = 1.0
@@ -43,10 +41,11 @@ class GameScreen(Screen):
     own_groups: tuple[str, ...] = ()
     """Groups of bindings that the screen has besides those of looking around."""
 
-    def __init__(self, app: App, game: Game) -> None:
+    def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app)
         self.game = game
         self.frame = game.frame()
+        self.family = FAMILIES[self.frame.family]
         self._theme = app.theme
         self.stage: Stage = make_stage(game, self._theme)
         self.stage.begin(None, self.frame)
@@ -58,7 +57,7 @@ class GameScreen(Screen):
 
     @property
     def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
-        lens = ("inspector",) if self.stage.inspecting else ()
+        lens = ("inspector",) if self.stage.side_panel else ()
         return (*self.own_groups, *lens, "view", "window")
 
     def show(self, glide: bool = True) -> None:
@@ -80,32 +79,31 @@ class GameScreen(Screen):
 
     def command(self, name: str) -> None:
         if name == "view":
-            views = self.stage.views
+            views = tuple(self.family.views)
             self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
             self.app.settings.view = self.stage.view
             self.app.say(f"View: {self.stage.view}", stays=1.5)
         elif name == "inspect":
-            self.stage.inspecting = self.stage.inspector is not None and not self.stage.inspecting
+            self.stage.side_panel = self._next_panel()
         elif name in ("help", "settings"):
             super().command(name)
-        elif self.stage.inspecting and self.stage.inspector and self._inspects(name):
-            self.stage.inspector.command(name)
+        elif self.stage.side_panel and self._inspects(name):
+            self.stage.side_panel.command(name)
         else:
             self.stage.command(name)
 
     def pointed(self, event: pygame.event.Event) -> None:
         if self._at is None:
             return
-        lens, inspector = self._at.inspector, self.stage.inspector
+        lens, panel = self._at.side, self.stage.side_panel
         place = event.pos if hasattr(event, "pos") else self._mouse
         self._mouse = place
         changed = False
-        if inspector is not None and self.stage.inspecting and lens.collidepoint(place):
-            changed = inspector.event(event)
+        if panel is not None and lens.collidepoint(place):
+            changed = panel.event(event)
         elif event.type == pygame.MOUSEBUTTONDOWN and self._at.stage.collidepoint(place):
             if event.button <= 3:
                 self.take(self.stage.click(place, event.button))
-                self.stage.inspecting |= getattr(inspector, "chosen", None) is not None
                 changed = True
         elif event.type == pygame.MOUSEWHEEL and self._at.stage.collidepoint(place):
             changed = self.stage.wheel(place, event.y)
@@ -123,7 +121,9 @@ class GameScreen(Screen):
         tight = is_tight(pen.area, pen.line)
         hints = self._fitting_hints(pen, 2)
         controls = self.tight_controls if tight else self.controls
-        at = self._at = place_parts(pen.area, pen.line, self.stage.inspecting, controls, len(hints))
+        panel = self.stage.side_panel
+        at = place_parts(pen.area, pen.line, panel is not None, controls, len(hints))
+        self._at = at
         self.stage.line = pen.line
         room = at.stage.copy()
         room.h -= self.reserved(pen, room)
@@ -134,8 +134,8 @@ class GameScreen(Screen):
             pen.lines(at.stage, str(error), "loss")
         self._draw_header(pen, at.header)
         told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts())
-        if self.stage.inspecting and self.stage.inspector:
-            self.stage.inspector.draw(pen.surface, at.inspector, pen.line)
+        if panel is not None:
+            panel.draw(pen.surface, at.side, pen.line)
         self.draw_controls(pen, at.controls)
         said = self.trouble or ("" if told else self.frame.message)
         if said:
@@ -167,8 +167,14 @@ class GameScreen(Screen):
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Label, group and command of the buttons at the top, those that matter most first."""
-        lens = (("Inspector", "view", "inspect"),) if self.stage.inspector else ()
-        return (("Keys", "view", "help"), ("View", "view", "view"), *lens)
+        panel = self._next_panel() or self.stage.side_panel
+        panels = ((panel.title, "view", "inspect"),) if panel else ()
+        return (("Keys", "view", "help"), ("View", "view", "view"), *panels)
+
+    def _next_panel(self) -> SidePanel | None:
+        """The side panel that is opened next; None after the last one."""
+        order = (None, *self.stage.side_panels)
+        return order[(order.index(self.stage.side_panel) + 1) % len(order)]
 
     def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:
         """Draw what is below the stage: by itself the way through the episode."""
@@ -208,15 +214,16 @@ class GameScreen(Screen):
         return any(command.name == name for command in GROUPS["inspector"])
 
     def _choose_view(self, view: str) -> None:
-        if view in self.stage.views:
+        if view in self.family.views:
             self.stage.view = view
             self.app.stale = True
 
     def _restage(self) -> None:
         """Another theme: the stage is built anew."""
-        view, inspecting = self.stage.view, self.stage.inspecting
-        self._theme = self.app.theme
+        before, self._theme = self.stage, self.app.theme
         self.stage = make_stage(self.game, self._theme)
         self.stage.begin(None, self.frame)
-        self.stage.inspecting = inspecting
-        self._choose_view(view)
+        if before.side_panel is not None:
+            number = before.side_panels.index(before.side_panel)
+            self.stage.side_panel = self.stage.side_panels[number]
+        self._choose_view(before.view)

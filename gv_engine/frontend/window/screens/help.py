@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gv_engine.frontend.controls.bindings import as_toml, keys_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
-from gv_engine.frontend.window.screens.screen import Screen
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.screen import Host, Screen
 
 
 class HelpScreen(Screen):
@@ -23,7 +18,7 @@ class HelpScreen(Screen):
 
     over = True
 
-    def __init__(self, app: App, about: tuple[str, ...]) -> None:
+    def __init__(self, app: Host, about: tuple[str, ...]) -> None:
         super().__init__(app)
         self._about = about
         self._scroll = 0
@@ -85,11 +80,8 @@ class HelpScreen(Screen):
                 left = pygame.Rect(slot.x, slot.y, slot.w // 2 - line // 2, high)
                 pen.text(left, keys, "accent")
                 pen.text(pygame.Rect(slot.x + slot.w // 2, slot.y, slot.w // 2, high), says)
-        if self._page < rows:
-            span = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, 0)
-            span.h = body.h * self._page // rows
-            span.y += body.h * self._scroll // rows
-            pen.card(span, "outline")
+        groove = pygame.Rect(card.right - line * 3 // 4, body.y, line // 4, body.h)
+        pen.scrolled(groove, self._scroll, self._page, rows)
 
     def _make_file(self) -> None:
         file = keys_file()

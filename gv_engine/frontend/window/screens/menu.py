@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, wrap
-from gv_engine.frontend.window.screens.screen import Screen
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.screen import Host, Screen
 
 
 class MenuRow(NamedTuple):
@@ -29,7 +26,7 @@ class Menu(Screen):
 
     over = True
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Host) -> None:
         super().__init__(app)
         self.chosen = 0
         self._first = 0
@@ -48,6 +45,25 @@ class Menu(Screen):
     def rows(self) -> Sequence[MenuRow]:
         """The rows as they are now."""
         raise NotImplementedError
+
+    def choice(self, of: object, label: str, name: str, values: Mapping[Any, str]) -> MenuRow:
+        """A row that gives an attribute of something the value after or before its own.
+
+        Args:
+            of: whose attribute it is.
+            label: of the row.
+            name: of the attribute.
+            values: in their order, and how the row calls them.
+        """
+        keys = list(values)
+        now = getattr(of, name)
+        number = keys.index(now) if now in keys else 0
+
+        def act(step: int) -> None:
+            setattr(of, name, keys[(number + step) % len(keys)])
+            self.app.stale = True
+
+        return MenuRow(label, act, values[keys[number]])
 
     def command(self, name: str) -> None:
         rows = self.rows()
@@ -99,11 +115,9 @@ class Menu(Screen):
             number = self._first + place
             slot = pygame.Rect(inner.x, card.y + above + place * high, inner.w, high - line // 4)
             self._draw_row(pen, slot, rows[number], number)
-        if self._page < len(rows):
-            span = pygame.Rect(card.right - line * 3 // 4, card.y + above, line // 4, 0)
-            span.h = self._page * high * self._page // len(rows)
-            span.y += self._page * high * self._first // len(rows)
-            pen.card(span, "outline")
+        groove = pygame.Rect(card.right - line * 3 // 4, card.y + above, line // 4, 0)
+        groove.h = self._page * high
+        pen.scrolled(groove, self._first, self._page, len(rows))
 
     def _draw_row(self, pen: Pen, slot: pygame.Rect, row: MenuRow, number: int) -> None:
         def press(step: int = 1) -> None:

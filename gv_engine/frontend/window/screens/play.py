@@ -8,37 +8,37 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.bindings import GROUPS
-from gv_engine.frontend.controls.folders import new_file, recording_folder, replay_folder
-from gv_engine.frontend.controls.unfinished import forget_unfinished, keep_unfinished
+from gv_engine.frontend.controls.folders import (
+    keep_unfinished,
+    new_file,
+    recording_folder,
+    replay_folder,
+)
 from gv_engine.frontend.drawing.recording import Recorder
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.game_screen import GameScreen
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 from gv_engine.frontend.window.screens.prompt import Prompt
+from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.frontend.window.sounds import sound_of
 from gv_engine.language.errors import reason
-from gv_engine.playing.catalogue import kin
-from gv_engine.playing.game import Game
+from gv_engine.playing.catalogue import next_of_kin
+from gv_engine.playing.game import GAME_COMMANDS, Game
 from gv_engine.playing.replay import SUFFIX, ReplayError
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
 
 END_HEIGHT = 7  # lines that the end is told in
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
-STEPPING = ("undo", "redo", "first", "last")
 
 
 class PlayScreen(GameScreen):
     """Play. See `GameScreen` for the arguments."""
 
-    def __init__(self, app: App, game: Game) -> None:
+    def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app, game)
-        self.own_groups = (self.stage.group, "play")
+        self.own_groups = (self.family.title, "play")
         self._recorder: Recorder | None = None
         self._runs = False
         self._beat = 0.0
@@ -61,10 +61,11 @@ class PlayScreen(GameScreen):
         return due
 
     def command(self, name: str) -> None:
-        if any(command.name == name for command in GROUPS[self.stage.group]):
+        if any(command.name == name for command in GROUPS[self.family.title]):
             self.take(self.stage.command(name))
-        elif name in STEPPING:
-            self._go(name)
+        elif name in GAME_COMMANDS:
+            GAME_COMMANDS[name](self.game)
+            self.show(glide=False)
         elif action := _COMMANDS.get(name):
             action(self)
         else:
@@ -90,25 +91,11 @@ class PlayScreen(GameScreen):
         self._end_recording()
         self.app.played(self.game)
         try:
-            replay = self.game.replay()
-            if replay.steps and not replay.outcome:
-                keep_unfinished(replay)
-            else:
-                forget_unfinished()
+            keep_unfinished(self.game.replay())
         except ReplayError:  # it began with a snapshot
             pass
         except OSError as error:
             print(f"gv-engine: the game is not kept: {reason(error)}", file=sys.stderr)
-
-    def _go(self, name: str) -> None:
-        game = self.game
-        to = {
-            "undo": game.position - 1,
-            "redo": game.position + 1,
-            "first": 0,
-            "last": game.length,
-        }[name]
-        self.seek(max(0, min(game.length, to)))
 
     def _reload(self) -> None:
         before = self.game.scenario
@@ -120,18 +107,6 @@ class PlayScreen(GameScreen):
         self.show(glide=False)
         self.app.say(said, stays=20 if "\n" in said else 6)
 
-    def _again(self) -> None:
-        self.game.again()
-        self.show(glide=False)
-
-    def _next(self) -> None:
-        self.game.reset()
-        self.show(glide=False)
-
-    def _go_on(self) -> None:
-        if self.frame.outcome:
-            self._next()
-
     def _real_time(self) -> None:
         if not self.game.wait:
             self.app.say("Time cannot run in this level: it has no action that waits")
@@ -142,13 +117,9 @@ class PlayScreen(GameScreen):
 
     def _kin(self) -> None:
         """Play the same in another size or difficulty, with the same seed."""
-        name = self.game.scenario.name
-        others = kin(name)
-        if len(others) < 2:
-            self.app.say("This level has no other size or difficulty")
-            return
+        other = next_of_kin(self.game.scenario.name)
         self.app.pop()
-        self.app.play(others[(others.index(name) + 1) % len(others)], self.game.seed)
+        self.app.play(other, self.game.seed)
 
     def _enter_seed(self) -> None:
         def accept(text: str) -> None:
@@ -229,8 +200,8 @@ class PlayScreen(GameScreen):
         return (*super().facts(), *([runs] if self._runs else []), *([records] if records else []))
 
     def hints(self) -> Sequence[str]:
-        says = {command.name: command.says for command in GROUPS[self.stage.group]}
-        moves = [self.hint(self.stage.group, name, says[name]) for name in self.stage.taught]
+        says = {command.name: command.says for command in GROUPS[self.family.title]}
+        moves = [self.hint(self.family.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
         return (*moves[:5], undo, *moves[5:], self.hint("view", "help", "all keys"))
 
@@ -293,9 +264,6 @@ class PlayScreen(GameScreen):
 
 
 _COMMANDS = {
-    "again": PlayScreen._again,
-    "next_level": PlayScreen._next,
-    "go_on": PlayScreen._go_on,
     "real_time": PlayScreen._real_time,
     "kin": PlayScreen._kin,
     "enter_seed": PlayScreen._enter_seed,
@@ -304,6 +272,11 @@ _COMMANDS = {
     "picture": PlayScreen._picture,
     "menu": PlayScreen._menu,
 }
+
+IN_MENU = (
+    *("again", "next_level", "kin", "enter_seed"),
+    *("save_replay", "record", "picture", "real_time"),
+)
 
 
 class PauseMenu(Menu):
@@ -320,22 +293,13 @@ class PauseMenu(Menu):
         return str(getattr(self._screen.game.scenario, "description", ""))
 
     def rows(self) -> Sequence[MenuRow]:
-        own = (
-            ("Same level again", "again"),
-            ("Next level", "next_level"),
-            ("Another size or difficulty", "kin"),
-            ("Enter a seed", "enter_seed"),
-            ("Save a replay", "save_replay"),
-            ("Begin or end a recording", "record"),
-            ("Save a picture", "picture"),
-            ("Let time run or wait", "real_time"),
-        )
+        says = {command.name: command.says.capitalize() for command in GROUPS["play"]}
         label = self.app.bindings.label
         return (
             MenuRow("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
             *(
-                MenuRow(says, partial(self._do, name), key=label("play", name))
-                for says, name in own
+                MenuRow(says[name], partial(self._do, name), key=label("play", name))
+                for name in IN_MENU
             ),
             MenuRow("Keys", lambda _: self._screen.command("help"), key=label("window", "help")),
             MenuRow(

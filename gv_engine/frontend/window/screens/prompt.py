@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, wrap
 from gv_engine.frontend.window.clipboard import pasted
-from gv_engine.frontend.window.screens.screen import Screen
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.screen import Host, Screen
 
 LONGEST = 400  # letters
 
@@ -32,7 +28,7 @@ class Prompt(Screen):
 
     def __init__(
         self,
-        app: App,
+        app: Host,
         title: str,
         words: str,
         text: str,

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from gv_engine.frontend.controls.settings import SPEEDS
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.export import ExportScreen
 from gv_engine.frontend.window.screens.game_screen import GameScreen
+from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
 
 
 class ReplayScreen(GameScreen):
@@ -31,7 +28,7 @@ class ReplayScreen(GameScreen):
     tight_controls = 3.25
     own_groups = ("replay",)
 
-    def __init__(self, app: App, replay: Replay, game: Game) -> None:
+    def __init__(self, app: Host, replay: Replay, game: Game) -> None:
         super().__init__(app, game)
         self.replay = replay
         self._plays = False
@@ -66,7 +63,7 @@ class ReplayScreen(GameScreen):
             self._change_speed(1 if name == "faster" else -1)
         elif name == "export":
             self._plays = False
-            self.app.push(ExportScreen(self))
+            self.app.push(ExportScreen(self.app, self.game))
         elif name == "take_over":
             self._plays = False
             self.app.take_over(self.game)

@@ -1,15 +1,107 @@
-"""The base of all screens."""
+"""The base of all screens, and what screens ask of the app."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.playing.episode import Playable
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
 
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
+NOTE_STAYS = 6.0  # s
+
+
+class Host(Protocol):
+    """The app as its screens know it: what they share, and the way from one to another.
+
+    Attributes:
+        settings: the player's; `remember` writes them.
+        bindings: which key does what.
+        stale: whether the picture has to be drawn anew.
+    """
+
+    settings: Settings
+    bindings: Bindings
+    stale: bool
+
+    @property
+    def theme(self) -> Theme:
+        """The colours that the settings ask for."""
+
+    def push(self, screen: Screen) -> None:
+        """Put a screen upon the others."""
+
+    def pop(self) -> None:
+        """Close the screen on top; without screens the app ends."""
+
+    def quit(self) -> None:
+        """Close all screens, and so the app."""
+
+    def say(self, note: str, stays: float = NOTE_STAYS) -> None:
+        """Show a note for some seconds, over whatever there is."""
+
+    def sound(self, name: str) -> None:
+        """Play a sound if the player wants any; where there is none, say so and be silent."""
+
+    def remember(self) -> None:
+        """Write the settings; where that does not go, say so once, and play goes on."""
+
+    def toggle_full_screen(self) -> None:
+        """Fill the screen, or no longer."""
+
+    def tell_keys(self, groups: tuple[str, ...]) -> None:
+        """Open the help on these groups of bindings."""
+
+    def choose_settings(self) -> None:
+        """Open the settings."""
+
+    def play(self, source: str, seed: int | None = None) -> None:
+        """Play a scenario.
+
+        Args:
+            source: its name or file.
+            seed: of the first level; drawn by chance if None.
+
+        Raises:
+            GVEngineError: it cannot be played; the message says why.
+        """
+
+    def watch(self, file: Path, scenario: Playable | None = None) -> None:
+        """Watch a replay.
+
+        Args:
+            file: of the replay.
+            scenario: that it may have been played in, besides the built-in and recent ones.
+
+        Raises:
+            GVEngineError, OSError: it cannot be watched; the message says why.
+        """
+
+    def go_on(self, file: Path) -> None:
+        """Go on with the game of a replay, at its end: whoever does, names its scenario.
+
+        Raises:
+            GVEngineError, OSError: it cannot be played; the message says why.
+        """
+
+    def take_over(self, replayed: Game) -> None:
+        """Play on from where a replay is, in a game of its own.
+
+        Raises:
+            GVEngineError: it cannot be played; the message says why.
+        """
+
+    def played(self, game: Game) -> None:
+        """Keep in mind how a game went."""
+
+    def recent_file(self, replay: Replay) -> str:
+        """The file, among those that were played, that says what a replay was of; maybe empty."""
 
 
 class Screen:
@@ -24,7 +116,7 @@ class Screen:
     groups: tuple[str, ...] = ("menu", "window")
     over: ClassVar[bool] = False
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Host) -> None:
         self.app = app
 
     def draw(self, pen: Pen, now: float) -> None:
@@ -44,13 +136,9 @@ class Screen:
         if name == "leave":
             self.app.pop()
         elif name == "help":
-            from gv_engine.frontend.window.screens.help import HelpScreen
-
-            self.app.push(HelpScreen(self.app, self.groups))
+            self.app.tell_keys(self.groups)
         elif name == "settings":
-            from gv_engine.frontend.window.screens.settings import SettingsScreen
-
-            self.app.push(SettingsScreen(self.app))
+            self.app.choose_settings()
 
     def typed(self, text: str) -> None:
         """Text was typed."""

@@ -6,11 +6,10 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gv_engine.frontend.controls.folders import replay_folder
+from gv_engine.frontend.controls.folders import replay_folder, unfinished_file
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.controls.unfinished import unfinished_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.cards import (
@@ -22,12 +21,9 @@ from gv_engine.frontend.window.cards import (
     UnfinishedCard,
 )
 from gv_engine.frontend.window.clipboard import pasted
-from gv_engine.frontend.window.screens.screen import Screen
+from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.catalogue import built_in_entries, in_folder
 from gv_engine.playing.replay import SUFFIX
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.app import App
 
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
@@ -46,7 +42,7 @@ class Placed(NamedTuple):
 class StartScreen(Screen):
     """Cards of scenarios and replays, by group; typing leaves those that fit."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Host) -> None:
         super().__init__(app)
         self._query = ""
         self._chosen = 0
@@ -219,11 +215,8 @@ class StartScreen(Screen):
         if not self._placed:
             nothing = f"Nothing fits {self._query!r}. Type a name, a word or the path of a file."
             pen.lines(self._room.inflate(-2 * line, -2 * line), nothing, "muted")
-        if height > self._room.h:
-            span = pygame.Rect(pen.area.right - line // 3, 0, line // 4, 0)
-            span.h = max(line, self._room.h * self._room.h // height)
-            span.y = self._room.y + int(self._scroll) * self._room.h // height
-            pen.card(span, "outline")
+        groove = pygame.Rect(pen.area.right - line // 3, self._room.y, line // 4, self._room.h)
+        pen.scrolled(groove, int(self._scroll), self._room.h, height)
         keys = self.app.bindings
         hints = (
             "Type to search",
