@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 
 import numpy as np
 
-from gv_engine.families.algebra.scenario import MathyScenario
+from gv_engine.families.algebra.env import MathyEnv
 from gv_engine.families.algebra.search import Hint, find_hint
+from gv_engine.families.algebra.state import MathyEnvState
 from gv_engine.families.algebra.world import ExpressionWorld, Token, action_names
 from gv_engine.language.expression_frame import ExpressionFrame
 from gv_engine.playing.episode import Told
@@ -19,17 +21,24 @@ class MathyEpisode(Told):
 
     Actions are texts, a rule and a node: `commutative_swap 3`.
 
+    Args:
+        world: what is played.
+        first_state: begins an episode of its environment.
+        name: of the scenario.
+
     Attributes:
-        scenario: what is played.
         wait: empty: time does not pass by itself.
         world: its state.
     """
 
     wait = ""
 
-    def __init__(self, scenario: MathyScenario) -> None:
-        self.scenario = scenario
-        self.world: ExpressionWorld = scenario.make_world()
+    def __init__(
+        self, world: ExpressionWorld, first_state: Callable[[MathyEnv], MathyEnvState], name: str
+    ) -> None:
+        self.world: ExpressionWorld = world
+        self._first_state = first_state
+        self._name = name
         self._names = action_names(self.world.env.rules)
 
     @property
@@ -51,7 +60,7 @@ class MathyEpisode(Told):
         """
         env = self.world.env
         env.rng = np.random.default_rng(seed)
-        self.world.reset(self.scenario.first_state(env))
+        self.world.reset(self._first_state(env))
 
     def refusal(self, action: str) -> str:
         """Why an action is none here, or does not apply, as a sentence; empty if it is fine."""
@@ -88,7 +97,7 @@ class MathyEpisode(Told):
     def frame(self, message: str) -> ExpressionFrame:
         """What the rendering systems show."""
         frames: list[ExpressionFrame] = []
-        self.world.render(frames.append, self.scenario.name, message)
+        self.world.render(frames.append, self._name, message)
         return frames[-1]
 
     def snapshot(self) -> Token:

@@ -208,7 +208,7 @@ class MathyScenario:
         """Something to play it in, for games and replays."""
         from gv_engine.families.algebra.episode import MathyEpisode  # which plays scenarios
 
-        return MathyEpisode(self)
+        return MathyEpisode(self.make_world(), self.first_state, self.name)
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
