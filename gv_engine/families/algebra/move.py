@@ -63,22 +63,18 @@ class Move(Rewriting):
 
     @property
     def rewards(self) -> EnvRewards:
-        """What moves are worth."""
         return self.env.rewards
 
     @property
     def forgives(self) -> bool:
-        """Whether the episode goes on after a rule that does not apply."""
         return self.env.invalid_action_response != "terminal"
 
     @property
     def fits(self) -> bool:
-        """Whether the expression has room in an observation."""
         return self.state.root.size <= self.env.max_seq_len
 
     @property
     def moves_remaining(self) -> int:
-        """Until the episode is lost."""
         return self.state.agent.moves_remaining
 
     @property
@@ -95,12 +91,10 @@ class Move(Rewriting):
 
     @property
     def helps(self) -> bool:
-        """Whether the environment rewards moves of this rule."""
         return isinstance(self.rule, tuple(self.env.get_rewarding_actions(self.state)))
 
     @property
     def hinders(self) -> bool:
-        """Whether it penalizes them."""
         return isinstance(self.rule, tuple(self.env.get_penalizing_actions(self.state)))
 
     def rewrite(self) -> None:
