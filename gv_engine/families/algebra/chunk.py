@@ -87,7 +87,7 @@ class Chunk:
     def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> Shown:
         """Take a step in every game, or begin a new episode there; KEEP leaves a game alone."""
         kinds = np.float64, np.bool_, np.bool_, np.float64, np.int64
-        told = tuple(np.zeros(len(self._envs), kind) for kind in kinds)
+        told: tuple[Any, ...] = tuple(np.zeros(len(self._envs), kind) for kind in kinds)
         reward, terminated, truncated, returns, lengths = told
         finished: list[Finished] = []
         for i, (env, action) in enumerate(zip(self._envs, actions.tolist(), strict=True)):
