@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 from typing import Any, NamedTuple
@@ -44,21 +44,19 @@ class Shown(NamedTuple):
             for part, first in zip(parts, firsts, strict=False)
             for game, observation, info in part.finished
         ]
-        arrays: list[Any] = [_joined(each) for each in zip(*(part[:-1] for part in parts))]
+        arrays = [_merged(each, np.concatenate) for each in zip(*(part[:-1] for part in parts))]
         return Shown._make([*arrays, finished])
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def _merged(parts: Sequence[Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
+    """One of several, within mappings as well."""
     if isinstance(parts[0], dict):
-        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
-    return np.concatenate(parts)
+        return {key: _merged([part[key] for part in parts], merge) for key in parts[0]}
+    return merge(parts)
 
 
-def _stacked(values: Sequence[Any]) -> Any:
-    first = values[0]
-    if isinstance(first, dict):
-        return {key: _stacked([value[key] for value in values]) for key in first}
-    return np.array(values, object if isinstance(first, str) else None)
+def _array(values: Sequence[Any]) -> NDArray[Any]:
+    return np.array(values, object if isinstance(values[0], str) else None)
 
 
 class Chunk:
@@ -87,7 +85,7 @@ class Chunk:
     def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> Shown:
         """Take a step in every game, or begin a new episode there; KEEP leaves a game alone."""
         kinds = np.float64, np.bool_, np.bool_, np.float64, np.int64
-        told: tuple[Any, ...] = tuple(np.zeros(len(self._envs), kind) for kind in kinds)
+        told = tuple(np.zeros(len(self._envs), kind) for kind in kinds)
         reward, terminated, truncated, returns, lengths = told
         finished: list[Finished] = []
         for i, (env, action) in enumerate(zip(self._envs, actions.tolist(), strict=True)):
@@ -105,7 +103,7 @@ class Chunk:
                 info |= kept  # that of the step, as `terminated` is
             self._now[i] = shown, info
         observations, infos = zip(*self._now)
-        return Shown(_stacked(observations), _stacked(infos), *told, finished)
+        return Shown._make([_merged(observations, _array), _merged(infos, _array), *told, finished])
 
     def snapshot(self, i: int) -> Token:
         """The whole of a game."""

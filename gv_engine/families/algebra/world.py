@@ -293,15 +293,12 @@ class WorldCanvas(ExpressionCanvas):
         self._mask = world.env.mask(world.state)
 
     def spans(self, node: int) -> tuple[node_spans.Span, node_spans.Span]:
-        """The characters of a node, and of all below it, in the written expression."""
         return self._spans.own[node], self._spans.whole[node]
 
     def rules_at(self, node: int) -> tuple[int, ...]:
-        """Numbers of the rules that apply to a node."""
         return tuple(np.flatnonzero(self._mask[node]).tolist())
 
     def show(self, nodes: tuple[TreeNode, ...]) -> None:
-        """Hand out the frame with these nodes."""
         w = self._world
         rules = w.env.rules
         number, node = w.action
