@@ -90,7 +90,7 @@ class MathyEnv(Goals):
             )
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
-        self.rules = RuleSet(self.core_rules(preferred_term_commute) if rules is None else rules)
+        self.rules = RuleSet(core_rules(preferred_term_commute) if rules is None else rules)
         check_moves(max_moves)
         self.max_moves = max_moves
         self.verbose = verbose
@@ -100,11 +100,6 @@ class MathyEnv(Goals):
         self.invalid_action_response = "raise" if error_invalid else invalid_action_response
         self.rewards = rewards or EnvRewards()
         self.rng = np.random.default_rng(seed)
-
-    @classmethod
-    def core_rules(cls, preferred_term_commute: bool = False) -> list[BaseRule]:
-        """The seven rules that environments have by default, in their order."""
-        return core_rules(preferred_term_commute)
 
     # ---- episodes -----------------------------------------------------------------------------
 
