@@ -9,7 +9,6 @@ from collections.abc import Callable
 import numpy as np
 
 from gv_engine.families.algebra.env import MathyEnv
-from gv_engine.families.algebra.search import Hint, find_hint
 from gv_engine.families.algebra.state import MathyEnvState
 from gv_engine.families.algebra.world import ExpressionWorld, Token, action_names
 from gv_engine.language.expression_frame import ExpressionFrame
@@ -89,10 +88,6 @@ class MathyEpisode(Told):
         """Whether each of the actions applies."""
         mask = self.world.env.mask(self.world.state)
         return dict(zip(self.actions, mask.ravel().astype(bool).tolist(), strict=True))
-
-    def hint(self) -> Hint | None:
-        """The first move of a way to the goal; None if none was found in time."""
-        return find_hint(self.world.env, self.world.state)
 
     def frame(self, message: str) -> ExpressionFrame:
         """What the rendering systems show."""
