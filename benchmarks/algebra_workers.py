@@ -102,18 +102,7 @@ def their_constructors(problems: Problems) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-def their_parser(problems: Problems) -> Callable[[int], int]:
-    """with mathy_core's parser"""
-    from gv_engine.families.algebra import parsing
-
-    def leave(self: Any, text: str) -> None:
-        raise parsing._NotPlain
-
-    parsing._Reader.__init__ = leave  # type: ignore[method-assign]  # in this process
-    return gv_engine(problems)
-
-
-PARTS = (gv_engine, their_masks, whole_trees, their_constructors, their_parser)
+PARTS = (gv_engine, their_masks, whole_trees, their_constructors)
 WORKERS = {worker.__name__: worker for worker in (mathy_envs, *PARTS)}
 
 

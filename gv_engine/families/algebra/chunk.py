@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext
 from typing import Any, NamedTuple
 
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from gv_engine.batches.autoreset import KEEP, begins, begins_at_once
 from gv_engine.envs.representations import Arrays
 from gv_engine.families.algebra.gym_env import ExpressionEnv
 from gv_engine.families.algebra.world import Token
@@ -44,21 +44,19 @@ class Shown(NamedTuple):
             for part, first in zip(parts, firsts, strict=False)
             for game, observation, info in part.finished
         ]
-        arrays: list[Any] = [_joined(each) for each in zip(*(part[:-1] for part in parts))]
+        arrays = [_merged(each, np.concatenate) for each in zip(*(part[:-1] for part in parts))]
         return Shown._make([*arrays, finished])
 
 
-def _joined(parts: Sequence[Any]) -> Any:
+def _merged(parts: Sequence[Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
+    """One of several, within mappings as well."""
     if isinstance(parts[0], dict):
-        return {key: _joined([part[key] for part in parts]) for key in parts[0]}
-    return np.concatenate(parts)
+        return {key: _merged([part[key] for part in parts], merge) for key in parts[0]}
+    return merge(parts)
 
 
-def _stacked(values: Sequence[Any]) -> Any:
-    first = values[0]
-    if isinstance(first, dict):
-        return {key: _stacked([value[key] for value in values]) for key in first}
-    return np.array(values, object if isinstance(first, str) else None)
+def _array(values: Sequence[Any]) -> NDArray[Any]:
+    return np.array(values, object if isinstance(values[0], str) else None)
 
 
 class Chunk:
@@ -66,15 +64,14 @@ class Chunk:
 
     Args:
         count: how many.
-        mode: when finished ones begin anew.
+        mode: when finished ones begin anew, by the rules of `gv_engine.batches.autoreset`.
         options: what their environments are made with.
     """
 
-    def __init__(self, count: int, mode: AutoresetMode, *options: Any) -> None:
+    def __init__(self, count: int, mode: int, *options: Any) -> None:
         self._envs = [ExpressionEnv(*options) for _ in range(count)]
         self._mode = mode
         self._now: list[tuple[Arrays, dict[str, Any]]] = [({}, {})] * count
-        self._over = np.zeros(count, np.bool_)
         self._answer: Any = None
 
     def ask(self, what: str, *arguments: Any) -> None:
@@ -85,43 +82,28 @@ class Chunk:
         """The answer to the last `ask`."""
         return self._answer
 
-    def reset(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_]) -> Shown:
-        """Begin new episodes in the chosen games."""
-        for i in np.flatnonzero(chosen).tolist():
-            self._now[i] = self._envs[i].reset(seed=seeds[i])
-            self._over[i] = False
-        return self._shown(*self._nothing(), [])
-
-    def step(self, actions: NDArray[np.int64]) -> Shown:
-        """Take a step in every game, or begin a new episode there."""
-        reward, terminated, truncated, returns, lengths = nothing = self._nothing()
+    def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> Shown:
+        """Take a step in every game, or begin a new episode there; KEEP leaves a game alone."""
+        kinds = np.float64, np.bool_, np.bool_, np.float64, np.int64
+        told = tuple(np.zeros(len(self._envs), kind) for kind in kinds)
+        reward, terminated, truncated, returns, lengths = told
         finished: list[Finished] = []
-        for i, env in enumerate(self._envs):
-            if self._over[i] and self._mode is AutoresetMode.NEXT_STEP:
-                self._now[i] = env.reset()
-                self._over[i] = False
+        for i, (env, action) in enumerate(zip(self._envs, actions.tolist(), strict=True)):
+            if action == KEEP:
                 continue
-            shown, reward[i], terminated[i], truncated[i], info = env.step(actions[i])
+            if begins(action, self._mode, bool(env.simulation.outcome)):
+                self._now[i] = env.reset(seed=seeds[i])
+                continue
+            shown, reward[i], terminated[i], truncated[i], info = env.step(action)
             returns[i], lengths[i] = env.simulation.total, env.simulation.steps
-            over = terminated[i] or truncated[i]
-            if over and self._mode is AutoresetMode.SAME_STEP:
+            if begins_at_once(self._mode, bool(env.simulation.outcome)):
                 finished.append((i, shown, info))
                 kept = {name: info[name] for name in info.keys() & {"success", "is_success"}}
                 shown, info = env.reset()
                 info |= kept  # that of the step, as `terminated` is
-                over = np.False_
-            self._over[i] = over
             self._now[i] = shown, info
-        return self._shown(*nothing, finished)
-
-    def _nothing(self) -> tuple[NDArray[Any], ...]:
-        """Rewards, two flags, returns and lengths of games that nothing has happened in."""
-        kinds = np.float64, np.bool_, np.bool_, np.float64, np.int64
-        return tuple(np.zeros(len(self._envs), kind) for kind in kinds)
-
-    def _shown(self, *told: Any) -> Shown:
         observations, infos = zip(*self._now)
-        return Shown(_stacked(observations), _stacked(infos), *told)
+        return Shown._make([_merged(observations, _array), _merged(infos, _array), *told, finished])
 
     def snapshot(self, i: int) -> Token:
         """The whole of a game."""
@@ -130,7 +112,6 @@ class Chunk:
     def restore(self, i: int, token: Token) -> None:
         """Make a game that of a snapshot."""
         self._now[i] = self._envs[i].restore(token)
-        self._over[i] = bool(self._envs[i].simulation.outcome)
 
     def render(self, i: int) -> Any:
         """A game as the render mode has it."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gv_engine.families.algebra.actions import Actions, RuleType
-from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule, util
+from gv_engine.families.algebra.goals import Goals
+from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule
 from gv_engine.families.algebra.library import expressions as lib
-from gv_engine.families.algebra.library import rules as lib_rules
 from gv_engine.families.algebra.move import Move
 from gv_engine.families.algebra.order import USUAL, Bound, bound
-from gv_engine.families.algebra.parsing import to_library
 from gv_engine.families.algebra.rule_set import LateChange, RuleSet, core_rules
-from gv_engine.families.algebra.state import MathyEnvState, MathyObservation, check_moves, observe
+from gv_engine.families.algebra.state import MathyEnvState, check_moves
 from gv_engine.families.algebra.types import (
     INVALID_ACTION_RESPONSES,
     EnvRewards,
@@ -29,18 +26,13 @@ from gv_engine.families.algebra.types import (
     is_terminal_transition,
 )
 from gv_engine.families.algebra.value import same_value
-from gv_engine.language.errors import GVEngineError
 from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Phase
 
 _MOST_DRAWS = 100
 """Problems that may be solved already or too long, one after the other."""
 
 
-class GoalError(GVEngineError, TypeError):
-    """An environment that says nonsense of a state."""
-
-
-class MathyEnv(Actions):
+class MathyEnv(Goals):
     """A game of simplifying expressions, as functions from state to state.
 
     The player applies one rewrite rule to one node per move and wins by reaching the goal of the
@@ -98,7 +90,7 @@ class MathyEnv(Actions):
             )
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
-        self.rules = RuleSet(self.core_rules(preferred_term_commute) if rules is None else rules)
+        self.rules = RuleSet(core_rules(preferred_term_commute) if rules is None else rules)
         check_moves(max_moves)
         self.max_moves = max_moves
         self.verbose = verbose
@@ -108,86 +100,6 @@ class MathyEnv(Actions):
         self.invalid_action_response = "raise" if error_invalid else invalid_action_response
         self.rewards = rewards or EnvRewards()
         self.rng = np.random.default_rng(seed)
-
-    # ---- what environments of one's own replace -----------------------------------------------
-
-    def get_env_namespace(self) -> str:
-        """A name with dots that no other environment has: `mycompany.envs.differentiate`.
-
-        Raises:
-            NotImplementedError: by default.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no namespace: override this method")
-
-    def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
-        """Draw a problem, with `self.rng` and nothing else.
-
-        Raises:
-            NotImplementedError: by default.
-        """
-        raise NotImplementedError(f"{type(self).__name__} draws no problems: override this method")
-
-    def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
-        """The most moves that a problem's episode may have."""
-        return problem.complexity * 3
-
-    def transition_fn(
-        self,
-        env_state: MathyEnvState,
-        expression: lib.MathExpression,
-        features: MathyObservation,
-    ) -> TimeStep | None:
-        """What the environment itself says of a state, before anything else counts.
-
-        Args:
-            env_state: the state that has been reached.
-            expression: its tree, of mathy_core's nodes.
-            features: its observation.
-
-        Returns:
-            A `transition` or `termination`; None if there is nothing to say.
-        """
-        return None
-
-    def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Whether `transition_fn` can have something to say: a quick test ahead of it."""
-        return type(self).transition_fn is not MathyEnv.transition_fn
-
-    def get_rewarding_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Classes of rules whose moves are rewarded."""
-        return [
-            lib_rules.ConstantsSimplifyRule,
-            lib_rules.DistributiveFactorOutRule,
-            lib_rules.VariableMultiplyRule,
-            lib_rules.RestateSubtractionRule,
-        ]
-
-    def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Classes of rules whose moves are penalized."""
-        return [lib_rules.DistributiveMultiplyRule, lib_rules.AssociativeSwapRule]
-
-    def get_win_signal(self, env_state: MathyEnvState) -> float:
-        """The reward of a win after k moves: 1, and 1/k for being quick, at most 2.
-
-        The bonus counts twice where more than ten moves are allowed and fewer than half are used.
-        """
-        allowed = env_state.max_moves
-        used = allowed - env_state.agent.moves_remaining
-        if used <= 0:
-            return 2.0 * self.rewards.win
-        bonus = 1.0 / used
-        if allowed > 10 and used < allowed / 2:
-            bonus *= 2
-        return min(2.0, 1.0 + bonus) * self.rewards.win
-
-    def get_lose_signal(self, env_state: MathyEnvState) -> float:
-        """The reward of a loss."""
-        return self.rewards.lose
-
-    @classmethod
-    def core_rules(cls, preferred_term_commute: bool = False) -> list[BaseRule]:
-        """The seven rules that environments have by default, in their order."""
-        return core_rules(preferred_term_commute)
 
     # ---- episodes -----------------------------------------------------------------------------
 
@@ -297,29 +209,6 @@ class MathyEnv(Actions):
                 move.run(call)
         return move.settle()
 
-    def goal(self, state: MathyEnvState) -> TimeStep | None:
-        """What `transition_fn` says of a state; nothing where mathy_core cannot tell its terms.
-
-        Raises:
-            GoalError: it says nonsense.
-        """
-        if not self.may_decide(state):
-            return None
-        try:
-            said = self.transition_fn(
-                state, to_library(state.root).root, self.state_to_observation(state)
-            )
-        except AssertionError as error:
-            if traceback.extract_tb(error.__traceback__)[-1].filename == util.__file__:
-                return None
-            raise
-        if said is None or isinstance(said, TimeStep):
-            return said
-        raise GoalError(
-            f"{code_place(self.transition_fn)}: transition_fn of {type(self).__name__} returned "
-            f"{said!r}: expected a transition(...), a termination(...), or None"
-        )
-
     def is_terminal_state(self, env_state: MathyEnvState) -> bool:
         """Whether the episode is over."""
         return is_terminal_transition(self.get_state_transition(env_state))
@@ -350,10 +239,6 @@ class MathyEnv(Actions):
             raise ValueError(f"{first.text} and {last.text} have different values")
 
     # ---- what is seen -------------------------------------------------------------------------
-
-    def state_to_observation(self, state: MathyEnvState) -> MathyObservation:
-        """The observation of a state."""
-        return observe(state, self.mask(state), self.max_seq_len)
 
     def to_hash_key(self, env_state: MathyEnvState) -> str:
         """A text that is the same for states of the same expression only."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from gv_engine.families.algebra import expression as marks
 from gv_engine.families.algebra.actions import RuleType
@@ -14,7 +15,6 @@ from gv_engine.families.algebra.parsing import parse, to_library
 from gv_engine.families.algebra.problems import (
     Draw,
     around_blockers,
-    around_blockers_and_ends,
     binomial_and_monomial,
     binomials,
     haystack,
@@ -33,6 +33,9 @@ from gv_engine.families.algebra.types import (
 
 EASY, NORMAL, HARD = MathyEnvDifficulty
 
+Shapes = Mapping[str, Sequence[Any]]
+"""What problems are like: an argument for each difficulty, or bounds of one that is drawn."""
+
 
 class DrawnMathyEnv(MathyEnv):
     """An environment that draws its own problems; subclasses say what and how hard."""
@@ -40,6 +43,7 @@ class DrawnMathyEnv(MathyEnv):
     namespace = ""
     moves_per_term = 4
     takes_equations = False
+    shapes: ClassVar[Shapes] = {}
 
     def get_env_namespace(self) -> str:
         """The environment's name with dots."""
@@ -58,6 +62,11 @@ class DrawnMathyEnv(MathyEnv):
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """The text of a problem, and its complexity."""
         raise NotImplementedError
+
+    def shape(self, draw: Draw, difficulty: MathyEnvDifficulty) -> dict[str, Any]:
+        """The arguments of `shapes` for a difficulty, drawn in their order."""
+        column = list(MathyEnvDifficulty).index(difficulty)
+        return {name: draw.within(row[column]) for name, row in self.shapes.items()}
 
     def transition_fn(
         self,
@@ -79,6 +88,14 @@ class PolySimplify(DrawnMathyEnv):
     """Combine all like terms of a sum, and write each term in its preferred form."""
 
     namespace = "mathy.polynomials.simplify"
+    shapes: ClassVar[Shapes] = {
+        "terms": ((2, 5), (4, 7), (4, 9)),
+        "scaling": ((0.35, 0.5), (0.5, 0.6), 0.5),
+        "powers": (0.5, (0.35, 0.8), (0.15, 0.8)),
+        "noise": (0.5, (0.5, 1.0), (0.5, 1.0)),
+        "shuffle": (0.2, (0.35, 0.8), (0.35, 0.9)),
+        "noise_terms": ((0, 1), (1, 2), (1, 3)),
+    }
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
         """Whether no two terms are like at a glance."""
@@ -92,27 +109,8 @@ class PolySimplify(DrawnMathyEnv):
         )
 
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Groups of like terms in a sum, with some that are like no other."""
-        if difficulty is EASY:
-            return like_terms(
-                draw,
-                draw.integer(2, 5),
-                scaling=draw.between(0.35, 0.5),
-                powers=0.5,
-                noise=0.5,
-                shuffle=0.2,
-                noise_terms=draw.integer(0, 1),
-            )
-        normal = difficulty is NORMAL
-        return like_terms(
-            draw,
-            draw.integer(4, 7 if normal else 9),
-            scaling=draw.between(0.5, 0.6) if normal else 0.5,
-            powers=draw.between(0.35 if normal else 0.15, 0.8),
-            noise=draw.between(0.5, 1.0),
-            shuffle=draw.between(0.35, 0.8 if normal else 0.9),
-            noise_terms=draw.integer(1, 2 if normal else 3),
-        )
+        """Groups of like terms, with some that are like no other."""
+        return like_terms(draw, **self.shape(draw, difficulty))
 
 
 class ComplexSimplify(PolySimplify):
@@ -120,28 +118,19 @@ class ComplexSimplify(PolySimplify):
 
     namespace = "mathy.monomials.complex_simplify"
     moves_per_term = 8
+    shapes: ClassVar[Shapes] = {
+        "terms": ((2, 3), (3, 5)),
+        "sign": ("*", "*"),
+        "optional_variables": (True, True),
+        "scaling": ((0.5, 0.9), (0.5, 0.85)),
+        "powers": ((0.2, 0.5), (0.4, 0.7)),
+        "noise": ((0.2, 0.5), 0.8),
+    }
 
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Groups of like terms in a product."""
-        if difficulty is EASY:
-            return like_terms(
-                draw,
-                draw.integer(2, 3),
-                sign="*",
-                optional_variables=True,
-                scaling=draw.between(0.5, 0.9),
-                powers=draw.between(0.2, 0.5),
-                noise=draw.between(0.2, 0.5),
-            )
-        if difficulty is NORMAL:
-            return like_terms(
-                draw,
-                draw.integer(3, 5),
-                sign="*",
-                optional_variables=True,
-                scaling=draw.between(0.5, 0.85),
-                powers=draw.between(0.4, 0.7),
-            )
+        if difficulty is not HARD:
+            return super().draw(draw, difficulty)
         return like_terms(
             draw,
             draw.integer(4, 7),
@@ -159,13 +148,12 @@ class PolySimplifyBlockers(PolySimplify):
 
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Two like terms with others between them."""
-        powers = 0.1 if difficulty is EASY else 0.5
         few, many = {EASY: ((1, 1), (1, 2)), NORMAL: ((2, 2), (2, 4)), HARD: ((2, 3), (3, 6))}[
             difficulty
         ]
-        if draw.chance(0.5):
-            return around_blockers_and_ends(draw, draw.integer(*few), powers=powers)
-        return around_blockers(draw, draw.integer(*many), powers=powers)
+        ends = draw.chance(0.5)
+        blockers = draw.integer(*(few if ends else many))
+        return around_blockers(draw, blockers, powers=0.1 if difficulty is EASY else 0.5, ends=ends)
 
 
 class PolyCombineInPlace(PolySimplify):
@@ -197,22 +185,18 @@ class BinomialDistribute(PolySimplify):
     """Multiply two sums out, and combine what is like."""
 
     namespace = "mathy.binomials.mulptiply"
+    shapes: ClassVar[Shapes] = {
+        "powers": ((0.1, 0.4), (0.2, 0.6), (0.4, 0.8)),
+        "like": ((0.3, 0.7), (0.2, 0.5), (0.1, 0.3)),
+        "variables": ((2, 3), 2, (2, 3)),
+        "coefficients": (False, False, True),
+    }
 
     def draw(self, draw: Draw, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """A product of sums."""
-        if difficulty is EASY:
-            if draw.chance(0.5):
-                return binomial_and_monomial(draw, draw.integer(2, 3))
-            powers, like = draw.between(0.1, 0.4), draw.between(0.3, 0.7)
-            return binomials(draw, draw.integer(2, 3), powers=powers, like=like)
-        if difficulty is NORMAL:
-            powers, like = draw.between(0.2, 0.6), draw.between(0.2, 0.5)
-            return binomials(draw, 2, powers=powers, like=like)
-        powers, like = draw.between(0.4, 0.8), draw.between(0.1, 0.3)
-        text, complexity = binomials(
-            draw, draw.integer(2, 3), powers=powers, like=like, coefficients=True
-        )
-        return text, complexity + 2
+        """A product of sums, or of a sum and a term."""
+        if difficulty is EASY and draw.chance(0.5):
+            return binomial_and_monomial(draw, draw.integer(2, 3))
+        return binomials(draw, **self.shape(draw, difficulty))
 
 
 class PolyCommuteLikeTerms(PolySimplify):

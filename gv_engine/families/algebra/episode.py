@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 
 import numpy as np
 
-from gv_engine.families.algebra.scenario import MathyScenario
-from gv_engine.families.algebra.search import Hint, find_hint
+from gv_engine.families.algebra.env import MathyEnv
+from gv_engine.families.algebra.state import MathyEnvState
 from gv_engine.families.algebra.world import ExpressionWorld, Token, action_names
 from gv_engine.language.expression_frame import ExpressionFrame
 from gv_engine.playing.episode import Told
@@ -19,17 +20,24 @@ class MathyEpisode(Told):
 
     Actions are texts, a rule and a node: `commutative_swap 3`.
 
+    Args:
+        world: what is played.
+        first_state: begins an episode of its environment.
+        name: of the scenario.
+
     Attributes:
-        scenario: what is played.
         wait: empty: time does not pass by itself.
         world: its state.
     """
 
     wait = ""
 
-    def __init__(self, scenario: MathyScenario) -> None:
-        self.scenario = scenario
-        self.world: ExpressionWorld = scenario.make_world()
+    def __init__(
+        self, world: ExpressionWorld, first_state: Callable[[MathyEnv], MathyEnvState], name: str
+    ) -> None:
+        self.world: ExpressionWorld = world
+        self._first_state = first_state
+        self._name = name
         self._names = action_names(self.world.env.rules)
 
     @property
@@ -51,7 +59,7 @@ class MathyEpisode(Told):
         """
         env = self.world.env
         env.rng = np.random.default_rng(seed)
-        self.world.reset(self.scenario.first_state(env))
+        self.world.reset(self._first_state(env))
 
     def refusal(self, action: str) -> str:
         """Why an action is none here, or does not apply, as a sentence; empty if it is fine."""
@@ -81,14 +89,10 @@ class MathyEpisode(Told):
         mask = self.world.env.mask(self.world.state)
         return dict(zip(self.actions, mask.ravel().astype(bool).tolist(), strict=True))
 
-    def hint(self) -> Hint | None:
-        """The first move of a way to the goal; None if none was found in time."""
-        return find_hint(self.world.env, self.world.state)
-
     def frame(self, message: str) -> ExpressionFrame:
         """What the rendering systems show."""
         frames: list[ExpressionFrame] = []
-        self.world.render(frames.append, self.scenario.name, message)
+        self.world.render(frames.append, self._name, message)
         return frames[-1]
 
     def snapshot(self) -> Token:

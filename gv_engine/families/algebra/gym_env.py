@@ -207,7 +207,11 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         token = self.snapshot() if self._started else None
-        return _thaw, (self.scenario, self.render_mode, self._representation, token)
+        options = self.scenario, self.render_mode, None, self._representation
+        return ExpressionEnv, options, token
+
+    def __setstate__(self, token: Token) -> None:
+        self.restore(token)
 
     def _new_renderer(self, mode: str) -> Renderer:
         title = self.scenario.name
@@ -229,12 +233,3 @@ def mathy_scenario(
     if not isinstance(found, MathyScenario):
         raise ValueError(f"{found.name} is a scenario of the family {found.family!r}, not 'mathy'")
     return found if max_steps is None else found.with_(max_steps=max_steps)
-
-
-def _thaw(
-    scenario: MathyScenario, render_mode: str | None, representation: str, token: Token | None
-) -> ExpressionEnv:
-    env = ExpressionEnv(scenario, render_mode, None, representation)
-    if token is not None:
-        env.restore(token)
-    return env

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gv_engine.families.algebra.goals import Goals
 from gv_engine.families.algebra.library import BaseRule
 from gv_engine.families.algebra.state import START, MathyEnvState
 from gv_engine.families.algebra.types import (
@@ -13,13 +14,11 @@ from gv_engine.families.algebra.types import (
     termination,
     transition,
 )
+from gv_engine.language.rewriting import EnvRewards, Rewriting
 from gv_engine.worlds.bound_call import BoundCall
 
-if TYPE_CHECKING:
-    from gv_engine.families.algebra.env import MathyEnv
 
-
-class Move:
+class Move(Rewriting):
     """A move, or a look at where the last one has led.
 
     Attributes:
@@ -29,12 +28,14 @@ class Move:
         valid: whether the rule applies there.
         verdict: what came of it; None until a system has decided.
         decided_by: name of that system.
+        reward: what it gave.
     """
 
     def __init__(
-        self, env: MathyEnv, state: MathyEnvState, action: tuple[int, int], valid: bool = True
+        self, env: Goals, state: MathyEnvState, action: tuple[int, int], valid: bool = True
     ) -> None:
         self.env = env
+        self.reward = 0.0
         self.begin(state, action, valid)
 
     def begin(self, state: MathyEnvState, action: tuple[int, int], valid: bool = True) -> None:
@@ -61,14 +62,40 @@ class Move:
         return None if self.action == START else self.env.rules[self.action[0]]
 
     @property
+    def rewards(self) -> EnvRewards:
+        return self.env.rewards
+
+    @property
+    def forgives(self) -> bool:
+        return self.env.invalid_action_response != "terminal"
+
+    @property
+    def fits(self) -> bool:
+        return self.state.root.size <= self.env.max_seq_len
+
+    @property
+    def moves_remaining(self) -> int:
+        return self.state.agent.moves_remaining
+
+    @property
     def visits(self) -> int:
         """How often the history, now included, holds the text that the expression prints as.
 
         A rule may leave `7 * a * j`, which prints as `7a * j` once it is parsed: that counts the
-        visits of the latter, and none of itself.
+        visits of the latter, and none of itself. Nothing is counted where that costs nothing.
         """
+        if not self.env.previous_state_penalty:
+            return 0
         text = self.state.root.text
         return [step.raw for step in self.state.agent.history].count(text)
+
+    @property
+    def helps(self) -> bool:
+        return isinstance(self.rule, tuple(self.env.get_rewarding_actions(self.state)))
+
+    @property
+    def hinders(self) -> bool:
+        return isinstance(self.rule, tuple(self.env.get_penalizing_actions(self.state)))
 
     def rewrite(self) -> None:
         """Apply the rule: reach the next state."""
@@ -76,9 +103,9 @@ class Move:
         text, root = self.env.rules.apply(self.state.root, node, number)
         self.state = self.state.after(self.action, text, root)
 
-    def give_up(self) -> None:
-        """Lose all moves that are left."""
-        self.state = self.state.without_moves()
+    def ask_goal(self) -> None:
+        """Take over what the environment says of where the move has led, if it says something."""
+        self.verdict = self.env.goal(self.state)
 
     def score(self, reward: float, discount: float | None = None) -> None:
         """Decide that the episode goes on, for this reward."""
@@ -89,9 +116,14 @@ class Move:
         """Decide that the episode is over."""
         self.verdict = termination(self._observation(), reward)
 
-    def decide(self, verdict: TimeStep | None) -> None:
-        """Take over what an environment says, if it says something."""
-        self.verdict = verdict
+    def lose(self) -> None:
+        """Decide that the episode is lost."""
+        self.end(self.env.get_lose_signal(self.state))
+
+    def give_up(self) -> None:
+        """Lose all moves that are left, and the episode."""
+        self.state = self.state.without_moves()
+        self.lose()
 
     def settle(self) -> TimeStep:
         """The verdict, and what the state remembers of it; worth nothing if no system has any."""
@@ -101,6 +133,7 @@ class Move:
             self.decided_by = self._asked.name  # as nobody is asked after the one that decides
         verdict = self.verdict
         assert verdict is not None
+        self.reward = verdict.reward
         self.state._over = is_terminal_transition(verdict)
         if self.valid:
             self.state.agent.reward = verdict.reward

@@ -7,7 +7,7 @@ across processes; these draw letters, numbers and powers in the same ranges.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,12 @@ class Draw:
     def between(self, low: float, high: float) -> float:
         """A number between two others."""
         return float(self.rng.uniform(low, high))
+
+    def within(self, given: Any) -> Any:
+        """A number within two bounds, a whole one if these are; anything else as it is."""
+        if not isinstance(given, tuple):
+            return given
+        return self.integer(*given) if isinstance(given[0], int) else self.between(*given)
 
     def letters(self, count: int, but: str = "") -> list[str]:
         """Different letters, none of those in `but`."""
@@ -151,7 +157,7 @@ def binomials(
     """
     one, two, three, four = _factors(draw, 4, variables, powers, like, coefficients)
     first, second = draw.shuffled([one, three]), draw.shuffled([two, four])
-    return f"({' + '.join(first)}) * ({' + '.join(second)})", 6
+    return f"({' + '.join(first)}) * ({' + '.join(second)})", 8 if coefficients else 6
 
 
 def binomial_and_monomial(
@@ -217,20 +223,23 @@ def _among(draw: Draw, text: str, others: list[str]) -> str:
     return " + ".join([*others[:left], text, *others[left:]])
 
 
-def around_blockers(draw: Draw, blockers: int, *, powers: float) -> tuple[str, int]:
-    """Two like terms with others between them: `4x + y + 2f + x`."""
-    letter, *between = draw.letters(blockers + 1)
-    like = letter + draw.power(powers)
-    terms = [like, *between, like]
-    return " + ".join(draw.coefficient() + term for term in terms), blockers + 2
+def around_blockers(
+    draw: Draw, blockers: int, *, powers: float, ends: bool = False
+) -> tuple[str, int]:
+    """Two like terms with others between them: `4x + y + 2f + x`.
 
-
-def around_blockers_and_ends(draw: Draw, blockers: int, *, powers: float) -> tuple[str, int]:
-    """The same with an unlike term at each end: `7a + 4x + 2f + j + x + 3d`."""
-    first, letter, last, *between = draw.letters(blockers + 3)
-    first, like, last = (each + draw.power(powers) for each in (first, letter, last))
-    terms = [first, like, *between, like, last]
-    return " + ".join(draw.coefficient() + term for term in terms), blockers + 4
+    Args:
+        draw: chance.
+        blockers: how many stand between.
+        powers: probability of one, for the like terms and those at the ends.
+        ends: whether an unlike term stands at each end: `7a + 4x + 2f + j + x + 3d`.
+    """
+    around = 3 if ends else 1
+    letters = draw.letters(blockers + around)
+    kinds = [letter + draw.power(powers) for letter in letters[:around]]
+    like = kinds.pop(around // 2)
+    terms = [*kinds[:1], like, *letters[around:], like, *kinds[1:]]
+    return " + ".join(draw.coefficient() + term for term in terms), blockers + around + 1
 
 
 def haystack(draw: Draw, terms: int, *, exponents: float) -> str:

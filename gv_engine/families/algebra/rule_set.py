@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Sequence
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -203,27 +202,20 @@ class RuleSet(Sequence[BaseRule]):
 
 
 class LateChange(ExpressionChangeRule):
-    """A change that is worked out when somebody looks at it."""
+    """A change that is worked out when somebody looks at its `node` or its `result`."""
 
     def __init__(self, rules: RuleSet, root: Node, node: int, number: int) -> None:
         self._asked = rules, root, node, number
         self.rule = rules[number]
         self._save_parent = None
 
-    @cached_property
-    def _change(self) -> ExpressionChangeRule:
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("node", "result"):
+            raise AttributeError(f"a change has no {name}")
         rules, root, node, number = self._asked
-        return rules.change(root, node, number)
-
-    @property
-    def node(self):  # type: ignore[no-untyped-def,override]  # as the attribute of the base
-        """The node that the rule was applied to."""
-        return self._change.node
-
-    @property
-    def result(self):  # type: ignore[no-untyped-def,override]
-        """The node in its place; `result.get_root()` is the whole expression."""
-        return self._change.result
+        change = rules.change(root, node, number)
+        self.node, self.result = change.node, change.result
+        return getattr(self, name)
 
 
 def as_parsed(root: Node) -> Node:

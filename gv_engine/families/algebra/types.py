@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gv_engine.language.errors import GVEngineError
+from gv_engine.language.rewriting import EnvRewards as EnvRewards
 
 MathyAction = int | tuple[int, int]
 """`node * number_of_rules + rule`, or the pair `(rule, node)`; nodes are numbered in order."""
@@ -62,24 +63,6 @@ class MathyEnvProblem(NamedTuple):
     """By default the number of its terms; the moves that are allowed depend on it."""
     type: str
     """The environment's namespace, such as `mathy.polynomials.simplify`."""
-
-
-@dataclass(frozen=True)
-class EnvRewards:
-    """Rewards of moves."""
-
-    win: float = 1.0
-    """Before the bonus for few moves."""
-    lose: float = -1.0
-    helpful: float = 0.01
-    """A move of a rewarding rule."""
-    unhelpful: float = -0.01
-    """A move of a penalized rule."""
-    time: float = -0.01
-    """Any other move."""
-    revisit: float = -0.02
-    """For each time that the expression has been there."""
-    invalid: float = -0.5
 
 
 class StepType(enum.IntEnum):

@@ -11,6 +11,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike
 
+from gv_engine.batches import autoreset
+from gv_engine.batches.autoreset import KEEP, RESTART
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
@@ -80,12 +82,13 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         options = self.scenario, render_mode, None, observation_representation
         sizes = np.diff(self._cuts).tolist()
+        mode = getattr(autoreset, self.autoreset_mode.name)
         self._chunks: list[Chunk | Remote]
         if len(sizes) == 1:
-            self._chunks = [Chunk(num_envs, self.autoreset_mode, *options)]
+            self._chunks = [Chunk(num_envs, mode, *options)]
         else:
             spawning = multiprocessing.get_context("spawn")
-            self._chunks = [Remote(spawning, size, self.autoreset_mode, *options) for size in sizes]
+            self._chunks = [Remote(spawning, size, mode, *options) for size in sizes]
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -109,7 +112,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         """
         seeds, chosen = self._asked(seed, options)
         self._started = True
-        shown = self._ask("reset", seeds, chosen)
+        shown = self._ask("step", np.where(chosen, RESTART, KEEP), seeds)
         return shown.observation, masked(shown.info, self._all)
 
     def step(self, actions: ArrayLike) -> VectorStep:
@@ -122,7 +125,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             ValueError: an action is none of the action space, a game is over and does not begin
                 anew by itself, or nothing was reset yet.
         """
-        shown = self._ask("step", self._checked(actions))
+        shown = self._ask("step", self._checked(actions), [None] * self.num_envs)
         info = masked(shown.info, self._all)
         self._add_final(info, shown.finished)
         ended = shown.terminated | shown.truncated

@@ -23,6 +23,7 @@ from gv_engine.families.algebra.types import MathyAction, is_terminal_transition
 from gv_engine.language.component import NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
+from gv_engine.language.rewriting import ExpressionCanvas
 from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.esper_context import EsperContext
@@ -79,6 +80,8 @@ class ExpressionWorld(Move):
         terminated, truncated, success: whether the episode is over, and how.
     """
 
+    env: MathyEnv
+
     def __init__(
         self, env: MathyEnv, max_steps: int | None = None, success: Call | None = None
     ) -> None:
@@ -126,7 +129,6 @@ class ExpressionWorld(Move):
                 esper.process(phase)
         verdict = self.settle()
         self.steps += 1
-        self.reward = verdict.reward
         self.discount = verdict.discount
         self.total += verdict.reward
         self.terminated = is_terminal_transition(verdict)
@@ -244,19 +246,10 @@ class ExpressionWorld(Move):
             title: what the picture is called.
             message: a note for the player.
         """
-        canvas = ExpressionCanvas(show, self, title, message)
+        canvas = WorldCanvas(show, self, title, message)
         with self.context:
             assert self.entities
             esper.process(RENDERING, canvas)
-
-    @property
-    def spans(self) -> node_spans.Spans:
-        """Which characters of the written expression belong to which node."""
-        return node_spans.spans(self.state.agent.problem, self.state.root)
-
-    def rules_at(self, node: int) -> tuple[int, ...]:
-        """Numbers of the rules that apply to a node."""
-        return tuple(np.flatnonzero(self.env.mask(self.state)[node]).tolist())
 
     # ---- the whole state ----------------------------------------------------------------------
 
@@ -289,24 +282,30 @@ class ExpressionWorld(Move):
             self._numbers = itertools.count(max(latest + 1, next(self._numbers)))
 
 
-@dataclass
-class ExpressionCanvas:
-    """Takes a picture, and has what it needs beyond the nodes."""
+class WorldCanvas(ExpressionCanvas):
+    """Takes the picture of a world, and adds to its nodes what else there is to be seen."""
 
-    show: Callable[[ExpressionFrame], None]
-    world: ExpressionWorld
-    title: str = ""
-    message: str = ""
+    def __init__(
+        self, take: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, said: str
+    ) -> None:
+        self._take, self._world, self._title, self._said = take, world, title, said
+        self._spans = node_spans.spans(world.state.agent.problem, world.state.root)
+        self._mask = world.env.mask(world.state)
 
-    def frame(self, nodes: tuple[TreeNode, ...]) -> ExpressionFrame:
-        """The frame with these nodes."""
-        w = self.world
+    def spans(self, node: int) -> tuple[node_spans.Span, node_spans.Span]:
+        return self._spans.own[node], self._spans.whole[node]
+
+    def rules_at(self, node: int) -> tuple[int, ...]:
+        return tuple(np.flatnonzero(self._mask[node]).tolist())
+
+    def show(self, nodes: tuple[TreeNode, ...]) -> None:
+        w = self._world
         rules = w.env.rules
         number, node = w.action
         played = w.steps and w.action != START
-        return ExpressionFrame(
-            title=self.title,
-            text=w.spans.text,
+        frame = ExpressionFrame(
+            title=self._title,
+            text=self._spans.text,
             nodes=nodes,
             rules=tuple(rule.name for rule in rules),
             codes=tuple(rule.code for rule in rules),
@@ -326,8 +325,9 @@ class ExpressionCanvas:
             outcome=w.outcome,
             success=w.success,
             ending=w.ending,
-            message=self.message,
+            message=self._said,
         )
+        self._take(frame)
 
 
 def _marked(nodes: Sequence[expressions.MathExpression]) -> frozenset[int]:

@@ -149,6 +149,22 @@ def test_names():
         load_scenario("mathy-poly-simplify-eas")
 
 
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"difficulty": "hard"}, "mathy-poly-simplify"),
+        ({"max_moves": 3}, "mathy-poly-simplify"),
+        ({"difficulty": "easy"}, "mathy-poly-simplify-easy"),  # as it was
+        ({"max_steps": 7}, "mathy-poly-simplify-easy"),
+        ({"difficulty": "hard", "name": "mine-easy"}, "mine-easy"),
+    ],
+)
+def test_what_differs_from_a_variant_is_not_called_like_it(changes, name):
+    changed = mathy_scenario("mathy-poly-simplify-easy").with_(**changes)
+    assert changed.name == changed.with_(max_steps=9).name == name
+    assert pickle.loads(pickle.dumps(changed)).name == name
+
+
 def test_families_do_not_mix():
     with pytest.raises(ScenarioError, match="family: found 'mathy'; load_scenario"):
         Scenario.load({"family": "mathy", "environment": "PolySimplify"})

@@ -23,6 +23,7 @@ from gv_engine.families.algebra import (
 )
 from gv_engine.families.algebra.episode import MathyEpisode
 from gv_engine.families.algebra.order import SUCCESSES
+from gv_engine.families.algebra.search import find_hint
 from gv_engine.language.expression_frame import ExpressionFrame, expression_text
 from gv_engine.language.system import Call
 from gv_engine.reading.loading import load_scenario
@@ -336,7 +337,7 @@ def test_states_have_digests():
 def test_hints_play_an_episode_to_its_end():
     made = episode("mathy-poly-simplify-easy")
     while not made.outcome:
-        hint = made.hint()
+        hint = find_hint(made.world.env, made.world.state)
         assert hint is not None
         made.step(f"{made.frame('').actions[hint.rule]} {hint.node}")
     assert made.reward > 1

@@ -1,0 +1,338 @@
+"""Scenario files of algebra, key by key."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gv_engine.families.algebra.env import MathyEnv
+from gv_engine.families.algebra.environments import ENVIRONMENTS
+from gv_engine.families.algebra.library import BaseRule
+from gv_engine.families.algebra.library import rules as lib_rules
+from gv_engine.families.algebra.order import SUCCESSES, SYSTEMS, USUAL
+from gv_engine.families.algebra.parsing import ExpressionError, parse
+from gv_engine.families.algebra.types import (
+    INVALID_ACTION_RESPONSES,
+    EnvRewards,
+    MathyEnvDifficulty,
+    MathyEnvProblemArgs,
+    code_place,
+)
+from gv_engine.language.errors import GVEngineError
+from gv_engine.language.system import (
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    Call,
+    Phase,
+    System,
+    is_nested,
+)
+from gv_engine.reading.calls import Calls
+from gv_engine.reading.document import Document
+from gv_engine.reading.names import Names
+from gv_engine.reading.rule_files import sources
+from gv_engine.reading.values import (
+    Problems,
+    Wrong,
+    YamlNode,
+    check_keys,
+    instead,
+    integer,
+    items,
+    mapping,
+    number,
+    one_of,
+    truth,
+    word,
+    words,
+)
+
+RULES: dict[str, type[BaseRule]] = {
+    getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)
+    for name in lib_rules.__all__
+}
+"""The rules of mathy_core, by the names that scenario files give them."""
+
+_T = TypeVar("_T")
+
+ProblemFunction = Callable[[MathyEnvProblemArgs, np.random.Generator], Any]
+"""Draws a problem: a text, (text, complexity), or a `MathyEnvProblem`."""
+
+MOST_MOVES = 10_000
+_LONGEST = 1024
+
+
+class _Names(Names):
+    """Names that stand for what algebra worlds know."""
+
+    successes = False
+    """Whether functions of TERMINATING are asked what a success is."""
+
+    def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+        if ":" in word(node):
+            return super().system(node, phase)
+        known, what = SYSTEMS.get(phase, {}), phase.label
+        if self.successes:
+            known, what = SUCCESSES, "success function"
+        return _one(node, known, what)
+
+    def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
+        raise Wrong(node, f"{node.text} is no system; decorate it with @system({phase.name})")
+
+
+class Reader:
+    """Reads the keys of a scenario file.
+
+    Args:
+        document: what the file holds.
+        changes: what replaces some of it.
+    """
+
+    def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
+        self.document = document
+        self.changes = changes
+        self.problems = document.problems or Problems(document.label)
+        self.names = _Names(document.folder, document.trust)
+        self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
+        for key, value in changes.items():
+            self.entries[key] = YamlNode(value, key, text=str(value))
+        for key in ("environment", "problem_function", "rules", *_PHASES):
+            if key in self.entries:
+                self.names.preload(self.entries[key])
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of the scenario.
+
+        Raises:
+            ScenarioError: with all problems.
+        """
+        environment = self.key("environment", self.environment, None)
+        if "environment" not in self.entries:
+            node = YamlNode(None, "environment", self.document.root.line)
+            self.problems.add(
+                node, f"missing; a mathy scenario needs it{instead('', ENVIRONMENTS)}"
+            )
+        options = {
+            name: value
+            for name, read in _OPTIONS.items()
+            for value in [self.key(name, read, None)]
+            if value is not None
+        }
+        if "rewards" in self.entries:
+            options["rewards"] = self.key("rewards", self.rewards, EnvRewards())
+        order = {
+            phase: self.key(key, partial(self.calls, phase=phase), ())
+            for key, phase in _PHASES.items()
+            if key in self.entries
+        }
+        said = " ".join((inspect.getdoc(environment) or "").split("\n\n")[0].split())
+        found = {
+            "environment": environment,
+            "difficulty": self.key("difficulty", _difficulty, MathyEnvDifficulty.easy),
+            "problem": self.key("problem", _expression, None),
+            "problem_function": self.key("problem_function", self.problem_function, None),
+            "max_moves": self.key("max_moves", _moves, None),
+            "max_steps": self.key("max_steps", _moves, None),
+            "rules": self.key("rules", self.rules, None),
+            "options": options,
+            "order": {**USUAL, **order},
+            "success": self.key("success_function", self.success, None),
+            "source": self.document.source,
+            "code": tuple(sources(self.names.modules.values())),
+            "name": self.name(),
+            "description": self.key("description", words, said),
+        }
+        self.check_source_of_problems(environment)
+        self.problems.raise_if_any()
+        return found
+
+    def name(self) -> str:
+        """The name, without that of a variant which something was replaced in."""
+        found: str = self.key("name", word, self.document.default_name)
+        before, variant = mapping(self.document.root), self.document.variant
+        replaced = any(
+            key not in before or before[key].value != value
+            for key, value in self.changes.items()
+            if key not in ("max_steps", "description")
+        )
+        own = "name" in self.changes or not (variant and replaced)
+        return found if own else found.removesuffix(f"-{variant}")
+
+    def check_source_of_problems(self, environment: type[MathyEnv] | None) -> None:
+        """Problems come from one place, and the environment has what they need."""
+        given = [key for key in ("problem", "problem_function") if key in self.entries]
+        if len(given) == 2:
+            self.problems.add(
+                self.entries["problem_function"], "`problem` stands there too; keep one of them"
+            )
+        if environment is None:
+            return
+        missing = {}
+        if environment.get_env_namespace is MathyEnv.get_env_namespace:
+            missing["get_env_namespace"] = "override this method"
+        if not given and environment.problem_fn is MathyEnv.problem_fn:
+            missing["problem_fn"] = "override this method, or give a `problem`"
+        for name, remedy in missing.items():
+            self.problems.add(
+                self.entries["environment"],
+                f"{environment.__name__} ({code_place(environment)}) has no {name}: {remedy}",
+            )
+
+    def try_problem(self, begin: Callable[[], object]) -> None:
+        """Begin with the one problem that there is.
+
+        Raises:
+            ScenarioError: no episode can begin with it.
+        """
+        try:
+            begin()
+        except GVEngineError as error:
+            self.problems.add(self.entries["problem"], str(error))
+        self.problems.raise_if_any()
+
+    def success(self, node: YamlNode) -> Call:
+        """A function of the world, by name or reference."""
+        names = copy.copy(self.names)
+        names.successes = True
+        return Calls(self.problems, names).call(node, TERMINATING)
+
+    def calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
+        """Systems of a phase, in their order."""
+        found = Calls(self.problems, self.names).calls(node, phase)
+        for call in found:
+            if call.system.remember or any(map(is_nested, call.arguments.values())):
+                raise Wrong(
+                    node,
+                    f"{call.system.title} remembers something or takes other functions; systems of "
+                    f"algebra take numbers and texts",
+                )
+        return found
+
+    def problem_function(self, node: YamlNode) -> ProblemFunction:
+        """A function of difficulty and generator."""
+        found = self.names.function(node)
+        signature = inspect.signature(found)
+        try:
+            signature.bind(None, None)
+        except TypeError as error:
+            raise Wrong(
+                node,
+                f"{node.text} ({code_place(found)}) takes {signature}, expected (params, rng): "
+                f"{error}",
+            ) from None
+        return found
+
+    def key(self, key: str, read: Callable[[YamlNode], Any], default: Any) -> Any:
+        """What a key says; the default without it, or if it is wrong."""
+        if key in self.entries:
+            with self.problems.collect():
+                return read(self.entries[key])
+        return default
+
+    def environment(self, node: YamlNode) -> type[MathyEnv]:
+        """The class of an environment, by name or reference."""
+        if ":" not in word(node):
+            return _one(node, ENVIRONMENTS, "environment")
+        thing = self.names.thing(node)
+        if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
+            raise Wrong(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
+        return thing
+
+    def rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
+        """Rules, in their order."""
+        found = []
+        for item in items(node):
+            with self.problems.collect():
+                found.append(self.rule(item))
+        if not items(node):
+            raise Wrong(node, "found an empty list, expected at least one rule")
+        return tuple(found)
+
+    def rule(self, node: YamlNode) -> BaseRule:
+        """A rule: a name, or `{name: …}` with what its class takes."""
+        entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
+        if "name" not in entries:
+            raise Wrong(node, "a rule needs its name: {name: …}")
+        name = entries["name"]
+        if ":" in word(name):
+            rule = self.names.thing(name)
+            if not (isinstance(rule, type) and issubclass(rule, BaseRule)):
+                raise Wrong(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
+        else:
+            rule = _one(name, RULES, "rule")
+        given = {key: value.value for key, value in entries.items() if key != "name"}
+        try:
+            inspect.signature(rule).bind(**given)
+            made: BaseRule = rule(**given)
+        except Exception as error:  # whatever a rule of one's own may raise
+            raise Wrong(node, f"{name.text} cannot be made: {error}") from None
+        return made
+
+    def rewards(self, node: YamlNode) -> EnvRewards:
+        """Rewards by name, the others as they are."""
+        names = [f.name for f in dataclasses.fields(EnvRewards)]
+        entries = check_keys(self.problems, node, names)
+        given = {}
+        for key, value in entries.items():
+            with self.problems.collect():
+                given[key] = number(value)
+        return EnvRewards(**given)
+
+
+def _one(node: YamlNode, known: Mapping[str, _T], what: str) -> _T:
+    """What one of several names stands for."""
+    return list(known.values())[one_of(node, known, what)]
+
+
+def _difficulty(node: YamlNode) -> MathyEnvDifficulty:
+    return _one(node, MathyEnvDifficulty.__members__, "difficulty")
+
+
+def _expression(node: YamlNode) -> str:
+    try:
+        parse(word(node))
+    except ExpressionError as error:
+        raise Wrong(node, str(error)) from None
+    return word(node)
+
+
+def _moves(node: YamlNode) -> int:
+    return integer(node, 1, MOST_MOVES)
+
+
+def _response(node: YamlNode) -> str:
+    return INVALID_ACTION_RESPONSES[one_of(node, INVALID_ACTION_RESPONSES, "response")]
+
+
+_PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
+"""Keys that list systems in their order."""
+_KEYS = (
+    "family",
+    "name",
+    "description",
+    "environment",
+    "difficulty",
+    "problem",
+    "problem_function",
+    "max_moves",
+    "max_steps",
+    "rules",
+    "rewards",
+    "success_function",
+    *_PHASES,
+)
+_OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
+    "max_seq_len": lambda node: integer(node, 1, _LONGEST),
+    "invalid_action_response": _response,
+    "previous_state_penalty": truth,
+    "preferred_term_commute": truth,
+    "reward_discount": number,
+}
+"""Keys that the environment itself takes."""
