@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from gv_engine.reading.families import FAMILIES
-
-if TYPE_CHECKING:
-    from gv_engine.playing.episode import Playable
+from gv_engine.reading.families import FAMILIES, AnyScenario
 
 
 class RenderMode(Protocol):
@@ -17,7 +14,7 @@ class RenderMode(Protocol):
 
     result: Any
 
-    def __init__(self, scenario: Playable) -> None: ...
+    def __init__(self, scenario: AnyScenario) -> None: ...
 
     def show(self, frame: Any) -> None:
         """Draw a frame."""
@@ -31,7 +28,7 @@ class Text:
 
     result = ""
 
-    def __init__(self, scenario: Playable) -> None:
+    def __init__(self, scenario: AnyScenario) -> None:
         pass
 
     def show(self, frame: Any) -> None:
@@ -62,7 +59,7 @@ class Renderer:
     def __init__(
         self,
         name: str,
-        scenario: Playable,
+        scenario: AnyScenario,
         render: Callable[[int, Callable[[Any], None]], None],
     ) -> None:
         self._mode: RenderMode = resolve_name(RENDER_MODES[name])(scenario)

@@ -41,8 +41,8 @@ from gv_engine.language.system import (
     System,
     system_of,
 )
+from gv_engine.reading.layout import Layout
 from gv_engine.worlds.bound_call import BoundCall
-from gv_engine.worlds.layout import Layout
 from gv_engine.worlds.view import ObjectView
 from gv_engine.worlds.world import ObjectWorld
 from systems.queries import blocks_vision

@@ -11,7 +11,7 @@ from gv_engine.gridverse.grid_object import Floor, GridObject, class_of
 from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.errors import RuleError
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType
-from gv_engine.worlds.layout import Layout, rounded
+from gv_engine.reading.layout import Layout, rounded
 from gv_engine.worlds.world import ObjectWorld
 
 _SPARE = 8

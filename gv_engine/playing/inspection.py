@@ -217,4 +217,4 @@ class Inspection:
         finally:
             world.rng = generator_from_row(self._row["rng"])
         seen = view.seen.astype(bool)
-        return Sight(seen, view.on_grid(world, AGENT, seen))
+        return Sight(seen, view.area.on_grid(world, AGENT, seen))

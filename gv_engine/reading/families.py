@@ -168,6 +168,7 @@ class Family:
         hooks_module: with the functions of `Hooks`.
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine; none is read for it.
+        episode: place of the `gv_engine.playing.episode.Episode` that plays one of its scenarios.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
         text: place of what writes a frame of its games as a str.
         terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.
@@ -184,6 +185,7 @@ class Family:
     env: str
     vector_env: str
     built_in: Callable[[], LevelsByName]
+    episode: str
     stage: str
     text: str
     terminal: str

@@ -21,6 +21,7 @@ from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import ObjectType
 from gv_engine.reading.document import Document
 from gv_engine.reading.files import exists
+from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import Level
 from gv_engine.reading.values import (
     Problems,
@@ -37,7 +38,6 @@ from gv_engine.reading.values import (
     word,
     words,
 )
-from gv_engine.worlds.layout import Layout
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario

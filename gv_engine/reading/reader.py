@@ -26,6 +26,7 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.document import Document
+from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.map import Legend, read_legend, read_map
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import sources
@@ -46,7 +47,6 @@ from gv_engine.reading.values import (
     word,
     words,
 )
-from gv_engine.worlds.layout import Layout, rounded
 
 _OPTIONAL = (
     "family",

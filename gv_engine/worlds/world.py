@@ -2,7 +2,7 @@
 
 `w.door.status[e]` is the field of the very component that esper hands out for entity `e`, so rules
 written as systems, esper queries and debuggers all look at the same objects. A whole world can be
-taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.worlds.layout`.
+taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.reading.layout`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gv_engine.language.errors import (
 from gv_engine.language.geometry import FORWARD
 from gv_engine.language.verbs import VERBS
 from gv_engine.language.world import World
+from gv_engine.reading.layout import Layout, Prefab
 from gv_engine.worlds.esper_context import EsperContext
-from gv_engine.worlds.layout import Layout, Prefab
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
 

@@ -15,7 +15,7 @@ from gv_engine.batches.compiled.intrinsics import fields
 from gv_engine.batches.compiled.sight import look, write_view
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION, Call
-from gv_engine.language.verbs import stands_somewhere
+from gv_engine.language.world import stands_somewhere
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
