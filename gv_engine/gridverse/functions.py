@@ -26,6 +26,7 @@ from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, call, further_parameters, leading, name_of
 from gv_engine.gridverse.state import State, become, state_of
 from gv_engine.language.area import Area
+from gv_engine.language.call import Call
 from gv_engine.language.component import OUTSIDE
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
@@ -35,7 +36,6 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
-    Call,
     Parameter,
     Phase,
     System,

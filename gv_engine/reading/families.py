@@ -13,7 +13,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from gv_engine.language.system import Call, Phase, System
+from gv_engine.language.call import Call
+from gv_engine.language.system import Phase, System
 from gv_engine.reading.extras import Extra
 from gv_engine.reading.library import Level
 from gv_engine.reading.resources import HOME

@@ -20,9 +20,10 @@ import numpy as np
 from components.appearance import FLOOR, NONE, YELLOW
 from components.doors import CLOSED, LOCKED, OPEN
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
+from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
-from gv_engine.language.system import Call, marked
+from gv_engine.language.system import marked
 from gv_engine.reading.layout import rounded
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (

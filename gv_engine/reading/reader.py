@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import components
 from components.appearance import NONE
 from components.objects import BOX
+from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectType
@@ -21,7 +22,6 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
-    Call,
     Phase,
 )
 from gv_engine.reading.calls import Calls, is_complete

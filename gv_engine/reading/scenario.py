@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.area import Area
+from gv_engine.language.call import Call
 from gv_engine.language.ending import ending
 from gv_engine.language.errors import ScenarioError
 from gv_engine.language.frame import Canvas, Frame
 from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Call, Phase
+from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.identity import ScenarioIdentity, watched

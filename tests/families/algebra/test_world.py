@@ -23,8 +23,8 @@ from gv_engine.families.algebra import (
 )
 from gv_engine.families.algebra.episode import MathyEpisode
 from gv_engine.families.algebra.order import SUCCESSES
+from gv_engine.language.call import Call
 from gv_engine.language.expression_frame import ExpressionFrame, expression_text
-from gv_engine.language.system import Call
 from gv_engine.playing.episode import episode_of
 from gv_engine.reading.loading import load_scenario
 
