@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
+
+from gv_engine.language.frame import AnyFrame
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class RewriteRecord:
 
 
 @dataclass(frozen=True, eq=False)
-class ExpressionFrame:
+class ExpressionFrame(AnyFrame):
     """All that one picture of an expression shows, as plain values."""
 
     family: ClassVar[str] = "mathy"
@@ -65,24 +66,6 @@ class ExpressionFrame:
     """The start first, the present expression last."""
     moves_remaining: int
     max_moves: int
-    action: str = ""
-    """The last one, such as `Commutative Swap at 3`."""
-    reward: float = 0.0
-    """Of the last step."""
-    terms: Mapping[str, float] = field(default_factory=dict)
-    """The reward of the last step, by the system that has decided it."""
-    total: float = 0.0
-    """The return: the rewards of the episode so far."""
-    steps: int = 0
-    max_steps: int | None = None
-    outcome: str = ""
-    """Empty, `win`, `lose` or `truncated`."""
-    success: bool = False
-    """Whether it ended well."""
-    ending: str = ""
-    """How it ended, for the player."""
-    message: str = ""
-    """A note for the player."""
 
     @property
     def depth(self) -> int:

@@ -11,9 +11,33 @@ from gv_engine.language.area import Area
 from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AnyFrame:
+    """What pictures of all families show of an episode."""
+
+    action: str = ""
+    """The last one, for people: MOVE_FORWARD, Commutative Swap at 3."""
+    reward: float = 0.0
+    """Of the last step."""
+    terms: Mapping[str, float] = field(default_factory=dict)
+    """The reward of the last step, function by function: of algebra's, those that decided it."""
+    total: float = 0.0
+    """The return: the rewards of the episode so far."""
+    steps: int = 0
+    max_steps: int | None = None
+    outcome: str = ""
+    """Empty, `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
+    success: bool = False
+    """Whether it ended well."""
+    ending: str = ""
+    """How it ended, for the player."""
+    message: str = ""
+    """A note for the player."""
+
+
 @dataclass(frozen=True, eq=False)
-class Frame:
-    """All that one picture shows, as arrays and plain values."""
+class Frame(AnyFrame):
+    """All that one picture of a grid shows, as arrays and plain values."""
 
     family: ClassVar[str] = "grid"
 
@@ -30,24 +54,6 @@ class Frame:
     """(h, w, 3) like grid; type 1, Hidden, is not seen."""
     observer: tuple[int, int]
     """y, x of the agent in the observation, looking up; outside of it, no agent is drawn."""
-    action: str = ""
-    """The last one, such as MOVE_FORWARD."""
-    reward: float = 0.0
-    """Of the last step."""
-    terms: Mapping[str, float] = field(default_factory=dict)
-    """The reward of the last step, function by function."""
-    total: float = 0.0
-    """The return: the rewards of the episode so far."""
-    steps: int = 0
-    max_steps: int | None = None
-    outcome: str = ""
-    """Empty, `terminated` or `truncated`."""
-    success: bool = False
-    """Whether it ended well."""
-    ending: str = ""
-    """How it ended, for the player."""
-    message: str = ""
-    """A note for the player."""
 
     def in_view(self, y: int, x: int) -> tuple[int, int] | None:
         """The cell of the observation that shows a cell of the grid; None if none does."""
