@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.component import OUTSIDE
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT
-from gv_engine.language.world import World
+
+if TYPE_CHECKING:
+    from gv_engine.language.world import World
 
 _TURNED: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...] = (
     lambda cut: cut,

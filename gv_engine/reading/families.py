@@ -13,8 +13,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from gv_engine.language.call import Call
-from gv_engine.language.system import Phase, System
 from gv_engine.reading.extras import Extra
 from gv_engine.reading.library import Level
 from gv_engine.reading.resources import HOME
@@ -22,6 +20,8 @@ from gv_engine.reading.resources import HOME
 if TYPE_CHECKING:
     import gymnasium
 
+    from gv_engine.language.call import Call
+    from gv_engine.language.system import Phase, System
     from gv_engine.reading.document import Document
     from gv_engine.reading.identity import ScenarioIdentity
 
