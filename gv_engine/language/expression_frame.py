@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from gv_engine.language.frame import AnyFrame
+from gv_engine.language.frame import Scene
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RewriteRecord:
 
 
 @dataclass(frozen=True, eq=False)
-class ExpressionFrame(AnyFrame):
+class ExpressionFrame(Scene):
     """All that one picture of an expression shows, as plain values."""
 
     family: ClassVar[str] = "mathy"

@@ -12,32 +12,34 @@ from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AnyFrame:
-    """What pictures of all families show of an episode."""
+class Scene:
+    """How a game stands, of whatever family: a part of every frame."""
 
     action: str = ""
-    """The last one, for people: MOVE_FORWARD, Commutative Swap at 3."""
+    """The last one, such as MOVE_FORWARD or `Commutative Swap at 3`; empty at the beginning."""
     reward: float = 0.0
     """Of the last step."""
     terms: Mapping[str, float] = field(default_factory=dict)
-    """The reward of the last step, function by function: of algebra's, those that decided it."""
+    """The reward of the last step, function by function."""
     total: float = 0.0
     """The return: the rewards of the episode so far."""
     steps: int = 0
+    """Of the episode so far."""
     max_steps: int | None = None
+    """After which the episode is cut off."""
     outcome: str = ""
     """Empty, `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
     success: bool = False
     """Whether it ended well."""
     ending: str = ""
-    """How it ended, for the player."""
+    """How it ended, for the player; empty while it goes on."""
     message: str = ""
     """A note for the player."""
 
 
 @dataclass(frozen=True, eq=False)
-class Frame(AnyFrame):
-    """All that one picture of a grid shows, as arrays and plain values."""
+class Frame(Scene):
+    """All that one picture shows, as arrays and plain values."""
 
     family: ClassVar[str] = "grid"
 
