@@ -169,7 +169,7 @@ class Family:
         hooks_module: with the functions of `Hooks`.
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine; none is read for it.
-        episode: place of the `gv_engine.playing.episode.Episode` that plays one of its scenarios.
+        episode: place of what makes a `gv_engine.playing.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
         text: place of what writes a frame of its games as a str.
         terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gv_engine.families.algebra import examination
-from gv_engine.families.algebra.episode import MathyEpisode
 from gv_engine.families.algebra.gym_env import ExpressionEnv, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
@@ -46,7 +45,7 @@ def _frames(
 ) -> Iterator[ExpressionFrame]:
     policy.begin(0, np.random.default_rng([seed, 0]))
     observation, info = env.reset(seed=seed)
-    mirror = MathyEpisode(env.scenario)
+    mirror = env.scenario.episode()
     mirror.reset(seed)
     yield mirror.frame("")
     for _ in range(steps):

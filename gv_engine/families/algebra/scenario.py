@@ -61,6 +61,7 @@ from gv_engine.reading.values import (
 )
 
 if TYPE_CHECKING:
+    from gv_engine.families.algebra.episode import MathyEpisode
     from gv_engine.families.algebra.world import ExpressionWorld
 
 RULES: dict[str, type[BaseRule]] = {
@@ -201,6 +202,12 @@ class MathyScenario:
         if env.is_terminal_state(state):
             raise ProblemError(f"{text!r} is solved already; give another problem")
         return state
+
+    def episode(self) -> MathyEpisode:
+        """Something to play it in, for games and replays."""
+        from gv_engine.families.algebra.episode import MathyEpisode  # which plays scenarios
+
+        return MathyEpisode(self)
 
     @cached_property
     def identity(self) -> ScenarioIdentity:

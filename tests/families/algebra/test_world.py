@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
-from typing import Any, cast
+from typing import Any
 
 import esper
 import numpy as np
@@ -25,7 +25,6 @@ from gv_engine.families.algebra.episode import MathyEpisode
 from gv_engine.families.algebra.order import SUCCESSES
 from gv_engine.language.call import Call
 from gv_engine.language.expression_frame import ExpressionFrame, expression_text
-from gv_engine.playing.episode import episode_of
 from gv_engine.reading.loading import load_scenario
 
 CA, CS, DM, DF, AG = range(5)
@@ -288,7 +287,7 @@ def test_a_loss_that_pays_is_no_success():
 
 
 def episode(name: str = "mathy-poly-simplify-normal", seed: int = 3) -> MathyEpisode:
-    made = cast(MathyEpisode, episode_of(load_scenario(name)))
+    made: MathyEpisode = load_scenario(name).episode()  # type: ignore[attr-defined]  # of its family
     made.reset(seed)
     return made
 
