@@ -21,8 +21,8 @@ from gv_engine.batches.worlds import make_batch
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.reading.layout import Layout
 from gv_engine.reading.text import board
-from gv_engine.worlds.layout import Layout
 from tests import DATA
 
 RULES: dict[str, Any] = {

@@ -47,7 +47,7 @@ FILES = (
     "gv_engine/batches/compiled/sight.py",
     "gv_engine/worlds/rng.py",
     "gv_engine/worlds/simulation.py",
-    "gv_engine/language/verbs.py",
+    "gv_engine/language/area.py",
     "gv_engine/language/world.py",
     "gv_engine/worlds/view.py",
     "gv_engine/batches/compiled/rng_kernels.py",

@@ -7,8 +7,9 @@ from typing import Any
 
 from gv_engine.gridverse.geometry import Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Color, class_of, index_of
+from gv_engine.language.call import Call, is_nested
 from gv_engine.language.errors import nearest
-from gv_engine.language.system import Call, Phase, is_nested
+from gv_engine.language.system import Phase
 from gv_engine.reading.calls import NESTED
 from gv_engine.reading.names import DISTANCES
 

@@ -23,7 +23,7 @@ from gv_engine.gridverse.declaration import (
 from gv_engine.gridverse.values import Value
 from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType
-from gv_engine.worlds.layout import prefab
+from gv_engine.reading.layout import prefab
 
 if TYPE_CHECKING:
     from gv_engine.gridverse.household import Household

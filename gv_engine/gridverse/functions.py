@@ -26,6 +26,7 @@ from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, call, further_parameters, leading, name_of
 from gv_engine.gridverse.state import State, become, state_of
 from gv_engine.language.area import Area
+from gv_engine.language.call import Call
 from gv_engine.language.component import OUTSIDE
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
@@ -35,14 +36,13 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
-    Call,
     Parameter,
     Phase,
     System,
     system_of,
 )
+from gv_engine.reading.layout import Layout
 from gv_engine.worlds.bound_call import BoundCall
-from gv_engine.worlds.layout import Layout
 from gv_engine.worlds.view import ObjectView
 from gv_engine.worlds.world import ObjectWorld
 from systems.queries import blocks_vision

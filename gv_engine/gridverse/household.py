@@ -11,7 +11,7 @@ from gv_engine.gridverse.base_object import GridObject, class_of, entity_fields
 from gv_engine.language.component import NOTHING, column_name
 from gv_engine.language.errors import RuleError
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType
-from gv_engine.worlds.layout import Layout, rounded
+from gv_engine.reading.layout import Layout, rounded
 from gv_engine.worlds.world import ObjectWorld
 
 _SPARE = 8

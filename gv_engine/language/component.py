@@ -1,7 +1,7 @@
 """Components: small dataclasses of numbers whose fields become columns.
 
 A component says what an entity *is*; a class without fields is a mark. The engine reads the
-fields' types to lay out the columns of a world (see `gv_engine.worlds.layout`):
+fields' types to lay out the columns of a world (see `gv_engine.reading.layout`):
 
 >>> @component
 ... class Lamp:

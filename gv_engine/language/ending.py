@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gv_engine.language.call import Call
 from gv_engine.language.component import snake_case
-from gv_engine.language.system import Call
 
 
 def ending(success: Call | None, truncated: bool, by: Sequence[Call]) -> str:

@@ -1,12 +1,13 @@
 """The content of one picture of a game, free of any drawing library."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.language.area import Area
 from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
 
 
@@ -75,3 +76,20 @@ class Frame(Scene):
         x = self.agent[1] + ahead * step_x(facing) + right * step_x(aside)
         height, width = self.grid.shape[:2]
         return (y, x) if 0 <= y < height and 0 <= x < width else None
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """What rendering systems draw on, with all that the world itself does not tell."""
+
+    show: Callable[[Frame], None]
+    """Takes the finished frame: a window, an array, a text."""
+    title: str
+    area: Area
+    """Of the observation."""
+    observation: NDArray[np.uint8]
+    """(h, w, 3) what the agent was shown last."""
+    terms: Mapping[str, float]
+    max_steps: int | None
+    ending: str
+    message: str

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import FORWARD, RIGHT
 from gv_engine.language.verbs import verb
 
 
@@ -195,6 +196,15 @@ class World(Protocol):
             if self.kind.value[other] == kind and self.position.y[other] >= 0:
                 return other
         return NOTHING
+
+
+def stands_somewhere(w: World, agent: int) -> bool:
+    """Whether the agent is on the grid and looks in a direction; fails if it does not."""
+    on_grid = w.inside(w.position.y[agent], w.position.x[agent])
+    if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:
+        return True
+    w.fail("a rule has put the agent outside the grid, or made it look in no direction")
+    return False
 
 
 class View(Protocol):

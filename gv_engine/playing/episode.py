@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
-from gv_engine.reading.document import Document
-from gv_engine.reading.identity import ScenarioIdentity
+from gv_engine.reading.families import FAMILIES, AnyScenario
 
 
 class Episode(Protocol):
@@ -106,31 +106,12 @@ class Told:
         return "terminated" if self.world.terminated else "truncated" * bool(self.world.truncated)
 
 
-class Playable(Protocol):
-    """A scenario of any family."""
-
-    @property
-    def name(self) -> str:
-        """For people."""
-
-    @property
-    def description(self) -> str:
-        """For people, maybe empty."""
+class Playable(AnyScenario, Protocol):
+    """A scenario of any family, with its files."""
 
     @property
     def source(self) -> Path | None:
         """The file it comes from."""
-
-    @property
-    def document(self) -> Document:
-        """The document that it was read from."""
-
-    @property
-    def identity(self) -> ScenarioIdentity:
-        """Its identity, kept in replays."""
-
-    def episode(self) -> Episode:
-        """Something to play it in, before its first reset."""
 
     def watched(self) -> Sequence[Path]:
         """The files that it was made of and those that could become part of it."""
@@ -141,3 +122,9 @@ class Playable(Protocol):
         Raises:
             ScenarioError: all that is wrong with them.
         """
+
+
+def episode_of(scenario: AnyScenario) -> Episode:
+    """Something to play a scenario in, before its first reset."""
+    made: Episode = resolve_name(FAMILIES[scenario.family].episode)(scenario)
+    return made

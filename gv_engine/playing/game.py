@@ -12,7 +12,7 @@ import numpy as np
 from gv_engine import __version__
 from gv_engine.language.errors import RuleError, ScenarioError, Stopped, StoppedError
 from gv_engine.playing.drawings import sprite_folders
-from gv_engine.playing.episode import Episode, Playable
+from gv_engine.playing.episode import Episode, Playable, episode_of
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
 from gv_engine.reading.rule_files import failure
@@ -63,7 +63,7 @@ class Game:
         self._keys: dict[int, Any] = {}
         self._row: Any = None
         self._watch = Watch(scenario.watched())
-        self._adopt(scenario, scenario.episode())
+        self._adopt(scenario, episode_of(scenario))
         self._begin(int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed)
 
     @classmethod
@@ -292,7 +292,7 @@ class Game:
         self._watch = Watch(self.scenario.watched())
         try:
             scenario = self.scenario.loaded_again()
-            episode = scenario.episode()
+            episode = episode_of(scenario)
             episode.reset(self.seed)
             episode.state()
         except ScenarioError as error:

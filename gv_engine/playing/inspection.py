@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays, Representation, observer
+from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import Stopped
 from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
-from gv_engine.language.system import REGISTRIES, VISIBILITY, Call
+from gv_engine.language.system import REGISTRIES, VISIBILITY
 from gv_engine.reading.text import object_words
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row
@@ -217,4 +218,4 @@ class Inspection:
         finally:
             world.rng = generator_from_row(self._row["rng"])
         seen = view.seen.astype(bool)
-        return Sight(seen, view.on_grid(world, AGENT, seen))
+        return Sight(seen, view.area.on_grid(world, AGENT, seen))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.worlds.layout import RNG
+from gv_engine.reading.layout import RNG
 
 _PLAIN = (
     "reward",

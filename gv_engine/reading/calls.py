@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, get_args, get_origin
 
 from gv_engine.language.area import Area
+from gv_engine.language.call import Call
 from gv_engine.language.system import (
     REGISTRIES,
     RESET,
@@ -19,7 +20,6 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
-    Call,
     Parameter,
     Phase,
     System,

@@ -13,7 +13,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
-from gv_engine.language.system import Call, Phase, System
 from gv_engine.reading.extras import Extra
 from gv_engine.reading.library import Level
 from gv_engine.reading.resources import HOME
@@ -21,6 +20,8 @@ from gv_engine.reading.resources import HOME
 if TYPE_CHECKING:
     import gymnasium
 
+    from gv_engine.language.call import Call
+    from gv_engine.language.system import Phase, System
     from gv_engine.reading.document import Document
     from gv_engine.reading.identity import ScenarioIdentity
 
@@ -168,6 +169,7 @@ class Family:
         hooks_module: with the functions of `Hooks`.
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine; none is read for it.
+        episode: place of what makes a `gv_engine.playing.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
         text: place of what writes a frame of its games as a str.
         terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.
@@ -184,6 +186,7 @@ class Family:
     env: str
     vector_env: str
     built_in: Callable[[], LevelsByName]
+    episode: str
     stage: str
     text: str
     terminal: str

@@ -20,9 +20,11 @@ import numpy as np
 from components.appearance import FLOOR, NONE, YELLOW
 from components.doors import CLOSED, LOCKED, OPEN
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
+from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
-from gv_engine.language.system import Call, marked
+from gv_engine.language.system import marked
+from gv_engine.reading.layout import rounded
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
     LONGEST_SIDE,
@@ -35,7 +37,6 @@ from gv_engine.reading.values import (
     one_of,
     read_color,
 )
-from gv_engine.worlds.layout import rounded
 from systems.reset import from_map
 
 

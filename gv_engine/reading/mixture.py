@@ -15,29 +15,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.language.component import column_name
 from gv_engine.language.errors import ScenarioError, TrustError, shortened
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import ObjectType
 from gv_engine.reading.document import Document
 from gv_engine.reading.files import exists
+from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import Level
+from gv_engine.reading.reader import TopLevel
 from gv_engine.reading.values import (
-    Problems,
     Refused,
     Wrong,
     YamlNode,
     check_keys,
-    distinct,
-    integer,
     items,
     located,
     number,
-    one_of,
     word,
-    words,
 )
-from gv_engine.worlds.layout import Layout
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -69,34 +64,22 @@ def read_mixture(
     return _Reader(document, load).fields(members)
 
 
-class _Reader:
+class _Reader(TopLevel):
     def __init__(self, document: Document, load: Load) -> None:
-        self.document = document
-        self.problems = document.problems or Problems(document.label)
+        super().__init__(document)
         self.load = load
-        self.entries: dict[str, YamlNode] = {}
         self.named: dict[str, Scenario] = {}
 
     def fields(self, members: tuple[Scenario, ...] | None) -> dict[str, Any]:
         self.entries = check_keys(self.problems, self.document.root, _KEYS)
-        read: list[tuple[YamlNode, Scenario, float]] = []
-        with self.problems.collect():
-            read = self.members(self.entries["mixture"], members)
-        changes: dict[str, Any] = {}
-        with self.problems.collect():
-            if "max_steps" in self.entries:
-                limit = self.entries["max_steps"]
-                changes["max_steps"] = integer(limit, 1, 2**31 - 1)
-        with self.problems.collect():
-            if "action_space" in self.entries:
-                changes["actions"] = distinct(
-                    self.problems,
-                    self.entries["action_space"],
-                    lambda item: one_of(item, ACTIONS, "action"),
-                )
-        described: dict[str, Any] = {}
-        with self.problems.collect():
-            described = self.described()
+        read = self.key("mixture", lambda node: self.members(node, members), [])
+        given: dict[str, Any] = {
+            "max_steps": self.key("max_steps", self.limit, None),
+            "actions": self.key("action_space", self.actions, None),
+        }
+        changes = {key: value for key, value in given.items() if value is not None}
+        name = self.document.default_name if self.document.source else "mixture"
+        described = self.described(name)
         self.problems.raise_if_any()
         self.compare(read, own_actions="actions" in changes)
         changes["layout"] = self.layout([scenario for _, scenario, _ in read])
@@ -105,15 +88,6 @@ class _Reader:
         whole = {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
         whole["warnings"] += self.warnings(mixed)
         return whole
-
-    def described(self) -> dict[str, Any]:
-        source, entries = self.document.source, self.entries
-        default = self.document.default_name if source else "mixture"
-        return {
-            "name": word(entries["name"]) if "name" in entries else default,
-            "description": words(entries["description"]) if "description" in entries else "",
-            "source": source,
-        }
 
     def members(
         self, node: YamlNode, known: tuple[Scenario, ...] | None
@@ -201,14 +175,7 @@ class _Reader:
         for layout in (scenario.layout for scenario in members):
             types |= {kind.index: kind for kind in layout.types}
             for cls in layout.components:
-                other = columns.setdefault(column_name(cls), cls)
-                if other is not cls:
-                    self.problems.add(
-                        self.entries["mixture"],
-                        f"two components would share the column w.{column_name(cls)}: "
-                        f"{other.__name__} of {other.__module__} and {cls.__name__} of "
-                        f"{cls.__module__}; rename one",
-                    )
+                self.add_column(columns, cls, self.entries["mixture"])
         return Layout(
             max(scenario.layout.height for scenario in members),
             max(scenario.layout.width for scenario in members),

@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
@@ -36,11 +37,12 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading import rule_files
 from gv_engine.reading.trust import Trust, is_dotted, is_file
-from gv_engine.reading.upstairs import system_from_states
 from gv_engine.reading.values import Refused, Wrong, YamlNode, instead, one_of, word
 from systems.reset import from_map
 
 _MOST_MODULES = 100
+_OF_STATES = "gv_engine.gridverse.functions:system_from"
+"""Place of what makes a system of a function of states, in a room above."""
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
 DISTANCES: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (geometry.manhattan, geometry.euclidean)},
@@ -238,13 +240,15 @@ class Names:
         if callable(thing) and not self._is_own(thing) and not _is_registered(thing, phase):
             raise self._foreign(node, thing)
         try:
-            return system_from_states(thing, phase, node.text.rpartition(":")[2])
+            name = node.text.rpartition(":")[2]
+            made: System = resolve_name(_OF_STATES)(thing, phase, name)
         except TypeError as error:
             raise Wrong(
                 node,
                 f"{node.text} is no system; decorate it with @system({phase.name}), or take "
                 f"states: {error}",
             ) from None
+        return made
 
     def sight(self, node: YamlNode) -> Phase:
         """Whether a name stands for a visibility function or for an observation function."""

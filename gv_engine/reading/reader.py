@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import components
 from components.appearance import NONE
 from components.objects import BOX
+from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectType
@@ -21,11 +22,11 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
-    Call,
     Phase,
 )
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.document import Document
+from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.map import Legend, read_legend, read_map
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import sources
@@ -46,7 +47,6 @@ from gv_engine.reading.values import (
     word,
     words,
 )
-from gv_engine.worlds.layout import Layout, rounded
 
 _OPTIONAL = (
     "family",
@@ -87,14 +87,59 @@ def read_document(document: Document) -> dict[str, Any]:
     return _Reader(document).fields()
 
 
-class _Reader:
+class TopLevel:
+    """Reads the top of a document; what is wrong there is collected.
+
+    Attributes:
+        entries: its keys, once they are checked.
+    """
+
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.root = document.root
         self.problems = document.problems or Problems(document.label)
+        self.entries: dict[str, YamlNode] = {}
+
+    def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
+        """What a top-level key says; the default without it, or if it is wrong."""
+        if key in self.entries:
+            with self.problems.collect():
+                return read(self.entries[key])
+        return default
+
+    def described(self, name: str) -> dict[str, Any]:
+        """The fields for people and `source`; the name by default this one."""
+        return {
+            "name": self.key("name", word, name),
+            "description": self.key("description", words, ""),
+            "source": self.document.source,
+        }
+
+    def limit(self, node: YamlNode) -> int:
+        """The greatest number of steps."""
+        return integer(node, 1, 2**31 - 1)
+
+    def actions(self, node: YamlNode) -> tuple[int, ...]:
+        """The numbers of named actions."""
+        return distinct(self.problems, node, lambda item: one_of(item, ACTIONS, "action"))
+
+    def add_column(self, columns: dict[str, type], cls: type, at: YamlNode) -> None:
+        """Add a component to those of a world, by its column, which is its own."""
+        column = column_name(cls)
+        other = columns.setdefault(column, cls)
+        if other is not cls:
+            self.problems.add(
+                at,
+                f"two components would share the column w.{column}: {other.__name__} of "
+                f"{other.__module__} and {cls.__name__} of {cls.__module__}; rename one",
+            )
+
+
+class _Reader(TopLevel):
+    def __init__(self, document: Document) -> None:
+        super().__init__(document)
+        self.root = document.root
         self.names = Names(document.folder, document.trust)
         self.read = Calls(self.problems, self.names)
-        self.entries: dict[str, YamlNode] = {}
 
     def fields(self) -> dict[str, Any]:
         if self.document.family != "grid":
@@ -129,9 +174,8 @@ class _Reader:
             RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
         }
         fields = {
-            "name": self.key("name", word, self.document.default_name),
-            "description": self.key("description", words, ""),
-            "max_steps": self.key("max_steps", self.limit, None),
+            **self.described(self.document.default_name),
+            "max_steps": self.key("max_steps", self.limit_or_none, None),
             "objects": objects,
             "colors": colors,
             "observation_objects": seen_objects,
@@ -139,7 +183,6 @@ class _Reader:
             "actions": self.key("action_space", self.actions, tuple(range(len(ACTIONS)))),
             "area": self.read.area,
             "layout": self.layout(calls[RESET], objects),
-            "source": self.document.source,
             "reward_names": _unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.warnings()),
             "code": tuple(sources(self.names.modules.values())),
@@ -148,22 +191,12 @@ class _Reader:
         self.problems.raise_if_any()
         return fields
 
-    def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
-        """What a top-level key says; the default without it, or if it is wrong."""
-        if key in self.entries:
-            with self.problems.collect():
-                return read(self.entries[key])
-        return default
-
     def missing(self, key: str) -> YamlNode:
         """Where a message about a key that is not there points to."""
         return YamlNode(None, key, self.root.line)
 
-    def limit(self, node: YamlNode) -> int | None:
-        return None if node.value is None else integer(node, 1, 2**31 - 1)
-
-    def actions(self, node: YamlNode) -> tuple[int, ...]:
-        return distinct(self.problems, node, lambda item: one_of(item, ACTIONS, "action"))
+    def limit_or_none(self, node: YamlNode) -> int | None:
+        return None if node.value is None else self.limit(node)
 
     def space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
@@ -291,17 +324,10 @@ class _Reader:
         ]
         found += [cls for kind in types for cls, _ in kind.components]
         columns = {column_name(cls): cls for cls in built_in}
-        own: dict[str, type] = {}
+        own = columns.copy()
         for cls in dict.fromkeys(found):
-            column = column_name(cls)
-            other = columns.get(column) or own.setdefault(column, cls)
-            if other is not cls:
-                self.problems.add(
-                    self.root,
-                    f"two components would share the column w.{column}: {other.__name__} of "
-                    f"{other.__module__} and {cls.__name__} of {cls.__module__}; rename one",
-                )
-        return (*built_in, *(own[column] for column in sorted(own)))
+            self.add_column(own, cls, self.root)
+        return (*built_in, *(own[column] for column in sorted(own.keys() - columns)))
 
     def warnings(self) -> list[str]:
         label = self.document.label

@@ -10,35 +10,36 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.area import Area
+from gv_engine.language.call import Call
 from gv_engine.language.ending import ending
 from gv_engine.language.errors import ScenarioError
+from gv_engine.language.frame import Canvas, Frame
 from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Call, Phase
+from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.identity import ScenarioIdentity, watched
+from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import find
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.reader import read_document
 from gv_engine.reading.rule_files import SourceFile
 from gv_engine.reading.trust import Consent, Trust
-from gv_engine.reading.upstairs import episode_of, grid_world_of
-from gv_engine.worlds.layout import Layout
 
-if TYPE_CHECKING:
-    from gv_engine.families.grid.episode import GridEpisode
-    from gv_engine.gridverse.envs.gridworld import GridWorld
+_INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
+"""Place of what makes environments of objects, in a room above."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,6 +176,26 @@ class Scenario:
         by = member._ends[w.ended_by - 1] if w.ended_by else ()
         return ending(member.success if w.success else None, bool(w.truncated), by)
 
+    def canvas(
+        self,
+        w: Any,
+        show: Callable[[Frame], None],
+        observation: NDArray[np.uint8],
+        terms: Sequence[float],
+        message: str = "",
+    ) -> Canvas:
+        """What its rendering systems draw a world on.
+
+        Args:
+            w: a `World` or a `RowWorld` of this scenario.
+            show, observation, message: see the attributes.
+            terms: the reward of the last step, function by function as in `reward_names`.
+        """
+        member = self.members[w.member]
+        named = dict(zip(self.reward_names, terms, strict=True))
+        told = member.max_steps, self.ending(w), message
+        return Canvas(show, member.name, self.area, observation, named, *told)
+
     @property
     def members(self) -> tuple[Scenario, ...]:
         """The scenarios that a world may play: this one, or those of a mixture."""
@@ -209,17 +230,16 @@ class Scenario:
         if len(beyond):
             raise ValueError(f"the snapshot is damaged: ended_by is {beyond[0]}")
 
-    def inner_env(self) -> GridWorld:
+    def inner_env(self) -> Any:
         """The environment of states and observations as objects; it knows no `max_steps`.
+
+        Returns:
+            a `gv_engine.gridverse.GridWorld`.
 
         Raises:
             RuleError: the scenario lists an esper.Processor, or is a mixture.
         """
-        return grid_world_of(self)
-
-    def episode(self) -> GridEpisode:
-        """Something to play it in, for games and replays."""
-        return episode_of(self)
+        return resolve_name(_INNER_ENV)(self)
 
     @cached_property
     def identity(self) -> ScenarioIdentity:

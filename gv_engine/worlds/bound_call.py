@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from gv_engine.language.call import Call, is_nested, subject
 from gv_engine.language.component import AGENT
 from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
-    Call,
     System,
-    is_nested,
     measured,
-    subject,
 )
 
 

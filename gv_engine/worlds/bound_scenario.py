@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import esper
 
+from gv_engine.language.call import Call
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
     OBSERVATION,
@@ -16,7 +17,6 @@ from gv_engine.language.system import (
     REWARD,
     TERMINATING,
     TRANSITION,
-    Call,
     Phase,
     System,
 )

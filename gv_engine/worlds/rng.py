@@ -13,7 +13,7 @@ _LOW = (1 << 64) - 1
 
 
 def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any]) -> None:
-    """Write the generator's state into a record of dtype `gv_engine.worlds.layout.RNG`.
+    """Write the generator's state into a record of dtype `gv_engine.reading.layout.RNG`.
 
     Raises:
         TypeError: the generator is not over PCG64.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.worlds.layout import Layout
+from gv_engine.reading.layout import Layout
 
 
 class RowWorld:

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, System
-from gv_engine.language.verbs import stands_somewhere
+from gv_engine.language.world import stands_somewhere
 from gv_engine.worlds.bound_call import answered
 from gv_engine.worlds.bound_scenario import BoundScenario
-from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.rng import draw_member
 from gv_engine.worlds.view import ObjectView
 from gv_engine.worlds.world import ObjectWorld
@@ -156,7 +155,7 @@ class Simulation:
         if observation is None:
             observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
             self.observe(observation, np.zeros(3, np.uint8))
-        canvas = Canvas(show, self.scenario, self.view, observation, self.terms, message)
+        canvas = self.scenario.canvas(self.world, show, observation, self.terms, message)
         with self.world.context:
             esper.process(RENDERING, canvas)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -14,22 +13,12 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from gv_engine.language.area import Area
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.errors import RuleError
-from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 
 if TYPE_CHECKING:
-    from gv_engine.language.world import World
     from gv_engine.worlds.world import ObjectWorld
 
 _FLOOR = bytes((FLOOR, 0, 0))
 _HIDDEN = bytes((HIDDEN, 0, 0))
-_TURNED: tuple[Callable[[NDArray[Any]], NDArray[Any]], ...] = (
-    lambda cut: cut,
-    lambda cut: cut.T[::-1],
-    lambda cut: cut[::-1, ::-1],
-    lambda cut: cut[::-1].T,
-)
-"""A cut after so many quarter turns to the left; `numpy.rot90` takes ten times as long."""
-
 
 FIXED = "a rule writes view.{}, which every look of every world has in common"
 
@@ -70,7 +59,7 @@ class ObjectView:
 
     def look(self, w: ObjectWorld, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
-        self.entity = self._cut(w, agent, w.at)
+        self.entity = self.area.cut(w, agent, w.at)
         blocks_vision = w.blocks_vision
         self.opaque.reshape(-1)[:] = [
             e == OUTSIDE or (e != NOTHING and blocks_vision(e))
@@ -85,32 +74,6 @@ class ObjectView:
     def see_row(self, i: int, seen: int) -> None:
         """Let the agent see the cells of a row whose bits are set."""
         self.seen[i] = _cells(seen, self.width)
-
-    def _cut(self, w: World, agent: int, source: NDArray[Any]) -> NDArray[Any]:
-        """(h, w) the part of an (at least H, at least W) array that the view shows."""
-        a = self.area
-        (top, bottom), (left, right), quarters = {
-            FORWARD: ((a.ymin, a.ymax), (a.xmin, a.xmax), 0),
-            RIGHT: ((a.xmin, a.xmax), (-a.ymax, -a.ymin), 1),
-            BACKWARD: ((-a.ymax, -a.ymin), (-a.xmax, -a.xmin), 2),
-            LEFT: ((-a.xmax, -a.xmin), (a.ymin, a.ymax), 3),
-        }[w.agent.facing[agent]]
-        top, bottom = top + w.position.y[agent], bottom + w.position.y[agent]
-        left, right = left + w.position.x[agent], right + w.position.x[agent]
-        cut = np.full((bottom - top + 1, right - left + 1), OUTSIDE, source.dtype)
-        y0, y1 = max(0, top), min(w.height, bottom + 1)
-        x0, x1 = max(0, left), min(w.width, right + 1)
-        if y0 < y1 and x0 < x1:
-            cut[y0 - top : y1 - top, x0 - left : x1 - left] = source[y0:y1, x0:x1]
-        return _TURNED[quarters](cut)
-
-    def on_grid(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(H, W) bool: which cells of the grid an (h, w) bool array of the view means."""
-        numbers = np.arange(w.height * w.width).reshape(w.height, w.width)
-        cells = self._cut(w, agent, numbers)[seen]
-        lit = np.zeros(w.height * w.width, np.bool_)
-        lit[cells[cells != OUTSIDE]] = True
-        return lit.reshape(w.height, w.width)
 
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]

@@ -10,7 +10,7 @@ import pytest
 from gv_engine import AGENT, Simulation
 from gv_engine.batches.compiled import rng_kernels, sight
 from gv_engine.language.area import Area
-from gv_engine.worlds.layout import RNG
+from gv_engine.reading.layout import RNG
 from gv_engine.worlds.rng import draw_member, generator_to_row
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.view import view_record

@@ -17,7 +17,7 @@ from gv_engine.batches.compiled import (
     rng_kernels,
 )
 from gv_engine.batches.compiled.addresses import batch_at, places_of
-from gv_engine.worlds.layout import RNG
+from gv_engine.reading.layout import RNG
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
 pytestmark = pytest.mark.compiled

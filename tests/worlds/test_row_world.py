@@ -12,7 +12,6 @@ from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
 from gv_engine.reading.library import grid_names
-from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
 from systems.rendering import draw_state_and_observation
@@ -32,7 +31,7 @@ def test_frames_of_rows_are_those_of_worlds(name: str):
         simulation.render(frames.append, shown)
         row = RowWorld(scenario.layout, simulation.world.snapshot())
         terms = simulation.terms
-        canvas = Canvas(frames.append, scenario, simulation.view, shown, terms)
+        canvas = scenario.canvas(row, frames.append, shown, terms)
         draw_state_and_observation(row, AGENT, canvas)
         for field in fields(Frame):
             one, other = (getattr(frame, field.name) for frame in frames)

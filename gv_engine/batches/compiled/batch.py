@@ -19,11 +19,10 @@ from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import RENDERING, System
 from gv_engine.reading.rule_files import in_words
-from gv_engine.worlds.canvas import Canvas
 from gv_engine.worlds.rng import generator_to_row
 from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.simulation import Simulation
-from gv_engine.worlds.view import ObjectView, view_record
+from gv_engine.worlds.view import view_record
 
 if TYPE_CHECKING:
     from gv_engine.batches.compiled.compiler import Program
@@ -214,8 +213,8 @@ class CompiledBatch(Worlds):
         terms = self.outputs.terms[i].tolist()
         calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)
         if all(call.system.rows for call in calls):
-            canvas = Canvas(show, scenario, ObjectView(scenario.area), shown, terms)
             world = RowWorld(scenario.layout, self.rows[i : i + 1].reshape(()))
+            canvas = scenario.canvas(world, show, shown, terms)
             for call in calls:
                 call.system.function(world, AGENT, canvas, *call.bound())
         else:  # one that may want any part of a world

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.intrinsics import fields
+from gv_engine.language.call import Call, is_nested
 from gv_engine.language.component import AGENT
 from gv_engine.language.system import (
     RESET,
@@ -18,8 +19,6 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
-    Call,
-    is_nested,
     measured,
     takes,
 )

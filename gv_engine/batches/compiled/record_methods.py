@@ -31,7 +31,7 @@ from gv_engine.batches.compiled.records import (
 from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
-from gv_engine.worlds.layout import Layout
+from gv_engine.reading.layout import Layout
 from gv_engine.worlds.world import AGENT_PREFAB, CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 

@@ -1,8 +1,8 @@
 """NumPy's draws, compiled: what `w.rng` does on the rows of a batch.
 
-`r` is a record of dtype `gv_engine.worlds.layout.RNG`. Every function draws exactly what the method
-of the same name of `numpy.random.Generator` draws from PCG64, and leaves the same state behind.
-What it refuses, it refuses in NumPy's words.
+`r` is a record of dtype `gv_engine.reading.layout.RNG`. Every function draws exactly what the
+method of the same name of `numpy.random.Generator` draws from PCG64, and leaves the same state
+behind. What it refuses, it refuses in NumPy's words.
 
 Source of the algorithms: PCG64 XSL-RR (O'Neill 2014), bounded integers (Lemire 2019), sampling
 without replacement (Floyd), as NumPy documents them.

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gv_engine.batches.compiled.calls import Past, arguments, inner, nested, parts
 from gv_engine.batches.compiled.intrinsics import fields
 from gv_engine.batches.compiled.sight import look, write_view
+from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, NOTHING
-from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION, Call
-from gv_engine.language.verbs import stands_somewhere
+from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION
+from gv_engine.language.world import stands_somewhere
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario

@@ -21,6 +21,7 @@ FAMILY = Family(
     vector_env=f"{_HERE}.vector_env:ExpressionVectorEnv",
     built_in=_built_in,
     extra=MATH,
+    episode=f"{_HERE}.scenario:MathyScenario.episode",
     stage=f"{_HERE}.stage:TreeStage",
     text="gv_engine.language.expression_frame:expression_text",
     terminal=f"{_HERE}.terminal:TreePicture",

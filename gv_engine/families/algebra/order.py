@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gv_engine.language.system import TERMINATING, Call, Phase, System, marked, system_of
+from gv_engine.language.call import Call
+from gv_engine.language.system import TERMINATING, Phase, System, marked, system_of
 from gv_engine.worlds.bound_call import BoundCall
 from systems import algebra, terminating
 

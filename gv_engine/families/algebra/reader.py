@@ -24,15 +24,14 @@ from gv_engine.families.algebra.types import (
     MathyEnvProblemArgs,
     code_place,
 )
+from gv_engine.language.call import Call, is_nested
 from gv_engine.language.errors import GVEngineError
 from gv_engine.language.system import (
     REWARD,
     TERMINATING,
     TRANSITION,
-    Call,
     Phase,
     System,
-    is_nested,
 )
 from gv_engine.reading.calls import Calls
 from gv_engine.reading.document import Document

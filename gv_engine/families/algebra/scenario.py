@@ -22,7 +22,8 @@ from gv_engine.families.algebra.types import (
     ProblemError,
     code_place,
 )
-from gv_engine.language.system import REWARD, TERMINATING, Call
+from gv_engine.language.call import Call
+from gv_engine.language.system import REWARD, TERMINATING
 from gv_engine.reading.document import Document
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.rule_files import SourceFile

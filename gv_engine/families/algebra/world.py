@@ -20,11 +20,12 @@ from gv_engine.families.algebra.move import Move
 from gv_engine.families.algebra.parsing import parse
 from gv_engine.families.algebra.state import START, MathyEnvState
 from gv_engine.families.algebra.types import MathyAction, is_terminal_transition
+from gv_engine.language.call import Call
 from gv_engine.language.component import NOTHING
 from gv_engine.language.ending import ending
 from gv_engine.language.expression_frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.language.rewriting import ExpressionCanvas
-from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
+from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, Phase
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.esper_context import EsperContext
 

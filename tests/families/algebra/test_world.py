@@ -24,8 +24,8 @@ from gv_engine.families.algebra import (
 from gv_engine.families.algebra.episode import MathyEpisode
 from gv_engine.families.algebra.order import SUCCESSES
 from gv_engine.families.algebra.search import find_hint
+from gv_engine.language.call import Call
 from gv_engine.language.expression_frame import ExpressionFrame, expression_text
-from gv_engine.language.system import Call
 from gv_engine.reading.loading import load_scenario
 
 CA, CS, DM, DF, AG = range(5)

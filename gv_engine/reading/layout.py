@@ -33,6 +33,24 @@ RNG = np.dtype(
 )
 """State of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit half."""
 
+FIGURES: dict[str, type[np.generic]] = {
+    "reward": np.float64,
+    "total": np.float64,
+    "steps": np.int32,
+    "error": np.uint32,
+    "action": np.int64,
+    "member": np.int16,
+    "height": np.int16,
+    "width": np.int16,
+    "capacity": np.int32,
+    "free": np.int32,
+    "terminated": np.uint8,
+    "truncated": np.uint8,
+    "success": np.uint8,
+    "ended_by": np.uint16,
+}
+"""The single numbers of a world, by name; what they mean says `gv_engine.language.world.World`."""
+
 Prefab = tuple[tuple[type, tuple[float, ...]], ...]
 """(class, values) of every component that a new entity starts with."""
 
@@ -130,20 +148,7 @@ class Layout:
         return np.dtype(
             [
                 ("rng", RNG),
-                ("reward", np.float64),
-                ("total", np.float64),
-                ("steps", np.int32),
-                ("error", np.uint32),
-                ("action", np.int64),
-                ("member", np.int16),
-                ("height", np.int16),
-                ("width", np.int16),
-                ("capacity", np.int32),
-                ("free", np.int32),
-                ("terminated", np.uint8),
-                ("truncated", np.uint8),
-                ("success", np.uint8),
-                ("ended_by", np.uint16),
+                *FIGURES.items(),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 ("at", self.entity, (self.height + 1, self.width + 1)),
                 ("placed", self.entity, (self.kinds,)),

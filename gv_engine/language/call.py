@@ -1,0 +1,103 @@
+"""Calls: systems with the arguments that a scenario gives them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gv_engine.language.area import Area
+from gv_engine.language.system import System, takes
+
+
+@dataclass(frozen=True)
+class Call:
+    """A system with the arguments that a scenario gives it: one entry of an ordered list.
+
+    Attributes:
+        system: what to call.
+        arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
+            functions become part of what is compiled.
+        says: what the scenario tells the player in place of the system's own words.
+    """
+
+    system: System
+    arguments: dict[str, Any]
+    says: str = field(default="", compare=False)
+
+    @classmethod
+    def of(cls, system: System, given: Mapping[str, Any], area: Area | None = None) -> Call:
+        """The call with these arguments, and for others their defaults, or what an area makes.
+
+        Raises:
+            TypeError: one that has no default is missing.
+            ValueError: something cannot be made.
+        """
+        for p in system.parameters:
+            if p.required and p.name not in (*given, *system.tables):
+                raise TypeError(f"{system.name} needs {p.name!r}")
+        own = {p.name: p.default for p in system.parameters if not p.required}
+        made = {} if area is None else system.made_for(area)
+        return cls(system, {**own, **given, **made})
+
+    def fault(self, area: Area | None = None) -> str:
+        """What the system's check says against the arguments, as text; empty if nothing.
+
+        Args:
+            area: of the observation; without it, a check that asks for it is left out.
+        """
+        check, asked = self.system.check, self.system.checked
+        if check is None or (area is None and "area" in asked):
+            return ""
+        given = {"area": area, **self.arguments}
+        return check(**{name: given[name] for name in asked if name in given})
+
+    @property
+    def name(self) -> str:
+        return self.system.name
+
+    def names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
+        """Names of the arguments that the system's function takes, or one of its helpers."""
+        own = tuple(p.name for p in self.system.parameters)
+        if helper is None:
+            return own
+        return tuple(name for name in inspect.signature(helper).parameters if name in own)
+
+    def bound(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
+        """The trailing arguments for the system's function, or for one of its helpers."""
+        return tuple(self.arguments[name] for name in self.names(helper))
+
+    def condition(self, agent: int) -> Callable[[Any, int], bool] | None:
+        """`(w, action)` → whether its condition is true of a world; None if it has none."""
+        when = self.system.when
+        if when is None:
+            return None
+        first, given = subject(when, agent), self.bound(when)
+        if not takes(when, "action"):
+            return lambda w, action: when(w, *first, *given)
+        return lambda w, action: when(w, *first, action, *given)
+
+    def parts(self) -> Iterator[Call]:
+        """The call itself and all that are nested in its arguments."""
+        return (path[-1] for path in self.paths())
+
+    def paths(self) -> Iterator[tuple[Call, ...]]:
+        """For each of its `parts`, the calls from this one down to it."""
+        yield (self,)
+        for argument in self.arguments.values():
+            if is_nested(argument):
+                for part in argument if isinstance(argument, tuple) else (argument,):
+                    yield from ((self, *path) for path in part.paths())
+
+
+def subject(function: Callable[..., Any], agent: int) -> tuple[int, ...]:
+    """What a rule, or one of its helpers, is called with after the world: whose turn it is."""
+    return (agent,) if takes(function, "agent") else ()
+
+
+def is_nested(argument: Any) -> bool:
+    """Whether an argument is a call, or a list of calls, whose results the system gets."""
+    if isinstance(argument, tuple):
+        return any(isinstance(part, Call) for part in argument)
+    return isinstance(argument, Call)
