@@ -1,9 +1,12 @@
 """Promises of functions that no signature shows, watched while a scenario is played.
 
-- Transitions edit the world and return nothing.
-- Rewards, terminating, visibility and observation functions edit nothing.
+- Resets and transitions edit the world, all others edit nothing; transitions return nothing.
 - Rewards and terminating functions draw nothing.
+- What a rule remembers, or asks by `when`, neither edits nor draws.
+- Nobody writes what the engine sets, such as `w.reward`.
 - Nobody draws from a generator that no seed of the world reaches.
+
+docs/authors.md has them as a table.
 """
 
 from __future__ import annotations
@@ -16,17 +19,20 @@ import numpy as np
 
 from gv_engine.language.system import (
     OBSERVATION,
-    REWARD,
-    TERMINATING,
+    RESET,
     TRANSITION,
     VISIBILITY,
     System,
+    place_of,
+    unwrapped,
 )
+from gv_engine.language.world import World
 from gv_engine.reading.scenario import Scenario
 from gv_engine.worlds.simulation import Simulation
 
-_ONLY_LOOK = (REWARD, TERMINATING, VISIBILITY, OBSERVATION)
-_DETERMINISTIC = (REWARD, TERMINATING)
+_EDIT = (RESET, TRANSITION)
+_DRAW = (*_EDIT, VISIBILITY, OBSERVATION)
+_ENGINES = [name for name, thing in vars(World).items() if isinstance(thing, property)]
 _LONGEST = 50  # steps of an episode; broken promises show soon
 
 
@@ -38,7 +44,7 @@ def broken(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
     """
     found: dict[str, None] = {}
     simulation = Simulation(scenario)
-    simulation.watch(lambda system, function: _watched(system, function, found))
+    simulation.watch(lambda *rule: _watched(found, *rule))
     for number in range(episodes):
         chance = np.random.default_rng([seed, number])
         observation = np.zeros((*scenario.area.shape, 3), np.uint8), np.zeros(3, np.uint8)
@@ -55,26 +61,31 @@ def broken(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
 
 
 def _watched(
-    system: System, function: Callable[..., Any], found: dict[str, None]
+    found: dict[str, None], system: System, part: str, function: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The function, and a look at everything before and after."""
-    phase, (file, line) = system.phase, system.place
+    phase = system.phase if part == "function" else None
+    engines = _ENGINES if phase in _EDIT and system.objects is None else []
 
     def tell(fault: str) -> None:
-        found[f"{system.name} ({file}:{line}), a {phase.label}, {fault}"] = None
+        found[f"{_title(system, part)}, {fault}"] = None
 
     def watched(w: Any, *rest: Any) -> Any:
         worlds = [w, *(thing.world for thing in rest if hasattr(thing, "world"))]
-        rows = [world.snapshot() for world in worlds] if phase in _ONLY_LOOK else []
+        rows = [] if phase in _EDIT else [world.snapshot() for world in worlds]
+        figures = [getattr(w, name) for name in engines]
         chance = _global_generators()
         result = function(w, *rest)
         if _global_generators() != chance:
             tell("draws from a global generator, which no seed of the world reaches")
         if phase is TRANSITION and result is not None:
             tell(f"returns {type(result).__name__}; transitions edit the state, return nothing")
+        for name, value in zip(engines, figures, strict=True):
+            if getattr(w, name) is not value:
+                tell(f"writes w.{name}, which is set by the engine; rules only read it")
         for world, row in zip(worlds, rows, strict=bool(rows)):
             now = world.snapshot()
-            if now["rng"] != row["rng"] and phase in _DETERMINISTIC:
+            if now["rng"] != row["rng"] and phase not in _DRAW:
                 tell("draws by chance; it must give the same for the same step")
             now["rng"] = row["rng"]
             if now.tobytes() != row.tobytes():
@@ -82,6 +93,15 @@ def _watched(
         return result
 
     return watched
+
+
+def _title(system: System, part: str) -> str:
+    """A system, or its `remember` or `when`: name, file and line, and what it is."""
+    if part == "function":
+        return f"{system.title}, a {system.phase.label}"
+    helper = getattr(system, part)
+    file, line = place_of(helper)
+    return f"{unwrapped(helper).__name__} ({file}:{line}), the {part} of {system.name}"
 
 
 def _global_generators() -> tuple[Any, ...]:

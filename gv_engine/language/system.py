@@ -114,11 +114,7 @@ class System:
     @property
     def place(self) -> tuple[str, int]:
         """File and line of its source."""
-        function = unwrapped(self.objects or self.function)
-        try:
-            return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
-        except (OSError, TypeError):  # typed in, or a built-in one with parameters
-            return "?", 0
+        return place_of(self.objects or self.function)
 
     @property
     def title(self) -> str:
@@ -186,6 +182,15 @@ def unwrapped(function: Any) -> Any:
     while isinstance(function, functools.partial):
         function = function.func
     return function
+
+
+def place_of(function: Any) -> tuple[str, int]:
+    """File and line of a function's source."""
+    function = unwrapped(function)
+    try:
+        return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
+    except (OSError, TypeError):  # typed in, or a built-in one with parameters
+        return "?", 0
 
 
 class Marked(Protocol):

@@ -77,40 +77,74 @@ class World(Protocol):
     """One world, as its rules have it.
 
     Attributes:
-        at: (y, x) → the object in a cell or NOTHING; one spare row and column behind the grid, so
-            that neighbours of a cell can be read without asking.
-        height, width: of the grid, in cells.
-        capacity: entities are numbered from 1 up to this, which is no entity.
-        placed: (types,) how many objects of each type are on the grid.
-        recent: (types,) the object of each type that was placed last.
-        rng: the world's one source of chance, a `numpy.random.Generator` over PCG64.
-        action: the current step's, as a number of `gv_engine.language.geometry.ACTIONS`.
-        member: which of its `members` the world plays, if its scenario is a mixture.
-        steps: since the reset.
-        reward, total: of the current step and since the reset.
-        terminated, truncated, success: whether the episode has ended, and whether well.
-        ended_by: the number of the terminating function that has ended it, 0 for none.
+        height, width: of the grid, in cells, as `set_shape` has left them.
         <component>: its columns, by the component's name in snake_case: `w.position.y[agent]`,
             `w.agent.facing[agent]`, `w.agent.holding[agent]`, `w.kind.value[e]`,
             `w.color.value[e]`, `w.door.status[e]`, and those of an author's own components.
+
+    Rules read all of it. Resets and transitions alone write, into cells and columns and by verbs;
+    the properties below are set by the engine. docs/authors.md says who may draw.
     """
 
-    at: Cells
     height: int
     width: int
-    capacity: int
-    placed: list[int]
-    recent: list[int]
-    rng: Chance
-    action: int
-    member: int
-    steps: int
-    reward: float
-    total: float
-    terminated: bool
-    truncated: bool
-    success: bool
-    ended_by: int
+
+    @property
+    def at(self) -> Cells:
+        """(y, x) → the object in a cell or NOTHING; one spare row and column behind the grid, so
+        that neighbours of a cell can be read without asking."""
+
+    @property
+    def capacity(self) -> int:
+        """Entities are numbered from 1 up to this, which is no entity."""
+
+    @property
+    def placed(self) -> list[int]:
+        """(types,) how many objects of each type are on the grid."""
+
+    @property
+    def recent(self) -> list[int]:
+        """(types,) the object of each type that was placed last."""
+
+    @property
+    def rng(self) -> Chance:
+        """The world's one source of chance, a `numpy.random.Generator` over PCG64."""
+
+    @property
+    def action(self) -> int:
+        """The current step's, as a number of `gv_engine.language.geometry.ACTIONS`."""
+
+    @property
+    def member(self) -> int:
+        """Which of its `members` the world plays, if its scenario is a mixture."""
+
+    @property
+    def steps(self) -> int:
+        """How many are over since the reset."""
+
+    @property
+    def reward(self) -> float:
+        """Of the current step, summed up to now."""
+
+    @property
+    def total(self) -> float:
+        """All rewards since the reset, without the current step's."""
+
+    @property
+    def terminated(self) -> bool:
+        """Whether a terminating function has ended the episode."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the episode was cut off after `max_steps`."""
+
+    @property
+    def success(self) -> bool:
+        """Whether the episode has ended well."""
+
+    @property
+    def ended_by(self) -> int:
+        """The number of the terminating function that has ended it, 0 for none."""
 
     def __getattr__(self, component: str) -> Columns:
         """The columns of a component."""

@@ -14,6 +14,10 @@ from gv_engine.language.system import (
     measured,
 )
 
+Wrap = Callable[[System, str, Callable[..., Any]], Callable[..., Any]]
+"""Takes a system, what of it is called (`function`, `remember` or `when`) and what is called now;
+returns what is called instead."""
+
 
 class BoundCall:
     """A call ready to run in worlds: those among its arguments run first, it gets their results.
@@ -66,9 +70,13 @@ class BoundCall:
                 raise
             self._was = (self._number(was),)
 
-    def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Put something around the function, and around those that are nested in its arguments."""
-        self._function = wrap(self._system, self._function)
+    def watch(self, wrap: Wrap) -> None:
+        """See `Simulation.watch`; those that are nested in the arguments are watched too."""
+        self._function = wrap(self._system, "function", self._function)
+        if self._remember:
+            self._remember = wrap(self._system, "remember", self._remember)
+        if self._holds:
+            self._holds = wrap(self._system, "when", self._holds)
         for nested in self._nested.values():
             for call in _each(nested):
                 call.watch(wrap)

@@ -18,9 +18,8 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     Phase,
-    System,
 )
-from gv_engine.worlds.bound_call import BoundCall
+from gv_engine.worlds.bound_call import BoundCall, Wrap
 from gv_engine.worlds.world import ObjectWorld
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ class BoundScenario:
         for made in self._processors:
             esper.remove_processor(type(made))
 
-    def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
+    def watch(self, wrap: Wrap) -> None:
         """See `Simulation.watch`."""
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)

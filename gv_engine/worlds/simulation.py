@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
-from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, System
+from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION
 from gv_engine.language.world import stands_somewhere
-from gv_engine.worlds.bound_call import answered
+from gv_engine.worlds.bound_call import Wrap, answered
 from gv_engine.worlds.bound_scenario import BoundScenario
 from gv_engine.worlds.rng import draw_member
 from gv_engine.worlds.view import ObjectView
@@ -60,11 +60,9 @@ class Simulation:
             self._entered = playing
         return playing
 
-    def watch(self, wrap: Callable[[System, Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Put something around every function of the scenario, but for rendering and processors.
-
-        Args:
-            wrap: takes the system and its function, returns what is called instead.
+    def watch(self, wrap: Wrap) -> None:
+        """Put something around every function of the scenario, and around its `remember` and
+        `when`, but for rendering and processors.
         """
         for member in self._members:
             member.watch(wrap)

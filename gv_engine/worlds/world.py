@@ -46,11 +46,20 @@ class ObjectWorld(World):
         objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
     """
 
+    # The engine writes here what `World` lets rules only read.
+    at: Any = None
+    rng: Any = None
+    placed: list[int] = Values()
+    recent: list[int] = Values()
+    capacity = action = member = steps = ended_by = 0
+    reward = total = 0.0
+    terminated = truncated = success = False
+
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.context = EsperContext()
         self.capacity = layout.capacity
-        self.rng: Any = np.random.default_rng(0)
+        self.rng = np.random.default_rng(0)
         self.action = 0
         self.member = 0
         self.objects: Any = None
