@@ -120,11 +120,12 @@ class Examination:
 
 
 def listed(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
-    """(phase, system, where) of all systems of a schedule."""
+    """(phase, system, where) of all systems of a schedule; one within another is indented."""
     return [
-        (phase.name, call.name, place(call.system))
+        (phase.name, "  " * (len(path) - 1) + path[-1].name, place(path[-1].system))
         for phase, calls in schedule.items()
         for call in calls
+        for path in call.paths()
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from pkgutil import resolve_name
 from types import ModuleType
@@ -210,7 +210,12 @@ class Names:
             raise Wrong(node, f"{name} draws what stands under `map`; write that key instead")
         places = [other for other, registry in REGISTRIES.items() if name in registry]
         fault = f"{name!r} is a {places[0].label}" if places else f"no {phase.label} {name!r}"
-        raise Wrong(node, f"{fault}{instead(name, known)}")
+        raise Wrong(node, fault + self._instead(name, known))
+
+    def _instead(self, name: str, known: Iterable[str]) -> str:
+        """The end of a message about a name that is not built in."""
+        beside = rule_files.declared_in(self._folder, name)
+        return f"; a file beside declares it, write {beside}" if beside else instead(name, known)
 
     def _own_system(self, node: YamlNode, phase: Phase, processors: bool) -> System:
         thing = self._found(node)
@@ -292,7 +297,7 @@ class Names:
         if name not in types:
             for module in (*self._failed, *self._refused):  # which may declare it
                 raise self._failure(node, module)
-            raise Wrong(node, f"no object type {name!r}{instead(name, types)}")
+            raise Wrong(node, f"no object type {name!r}{self._instead(name, types)}")
         return types[name]
 
 

@@ -150,7 +150,8 @@ class _Reader(TopLevel):
         for key in _REQUIRED:
             if key not in self.entries:
                 self.problems.add(self.missing(key), "missing; a scenario needs it")
-        for key, node in self.entries.items():
+        # below unknown keys too, lest a slip makes all seem wrong that their modules declare
+        for key, node in mapping(self.root).items():
             if key not in ("name", "description", "map"):
                 self.names.preload(node)
         objects, colors = self.space(

@@ -14,9 +14,11 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.abc import MetaPathFinder
@@ -46,11 +48,14 @@ from gv_engine.language.errors import (
 )
 from gv_engine.language.modules import RULE_FILES, is_rule_module
 from gv_engine.language.system import Parameter, Phase, System, system_of
+from gv_engine.reading.files import read_bytes
 from gv_engine.reading.resources import PACKAGE
 
 # a module with a path, even an empty one, can have modules below it
 __path__: list[str] = []
 
+_MOST_LOOKED_AT = 100, 2**20
+"""Files, and bytes of each, for a hint."""
 _OWN = {"components", "gv_engine", "systems"}
 
 
@@ -182,6 +187,24 @@ def load_rule_file(file: Path) -> ModuleType:
         sys.modules.update(modules)
         _loaded.update(old)
         raise
+
+
+def declared_in(folder: Path, name: str) -> str:
+    """The reference to a name that a Python file of a folder seems to declare, or "".
+
+    Nothing is run: the text of the files is looked at.
+    """
+    if not name.isidentifier():
+        return ""
+    declares = re.compile(
+        rf"^(?:def|class) {name}\b|\bobject_type\(\s*[\"']{name}[\"']", re.MULTILINE
+    )
+    files, size = _MOST_LOOKED_AT
+    for file in sorted(folder.glob("*.py"))[:files]:
+        with suppress(OSError, UnicodeError):
+            if declares.search(read_bytes(file, size, "rule files").decode("utf-8")):
+                return f"./{file.name}:{name}"
+    return ""
 
 
 def import_module(name: str) -> ModuleType:

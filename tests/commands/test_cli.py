@@ -655,3 +655,16 @@ def test_check_says_what_does_not_compile(here: Path, capsys: pytest.CaptureFixt
     said = dict(line.rsplit("\t", 1) for line in capsys.readouterr().out.splitlines())
     assert said["compiles"].startswith("no: ")
     assert said["found"] == "nothing wrong"
+
+
+def test_check_lists_the_rules_within_others(here: Path, capsys: pytest.CaptureFixture[str]):
+    write(here, code="@system(TERMINATING)\ndef tired(w, agent):\n    return w.steps > 9\n")
+    file = here / "scenario.yaml"
+    text = file.read_text()
+    both = "{name: reduce_any, terminating_functions: [reach_exit, ./rules.py:tired]}"
+    start = text.index("terminating_function: ")
+    file.write_text(f"{text[:start]}terminating_function: {both}\n")
+    assert main(["check", ".", "--episodes", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "TERMINATING\treduce_any\tsystems" in said
+    assert "TERMINATING\t  tired\trules.py:3" in said

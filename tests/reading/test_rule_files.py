@@ -367,6 +367,40 @@ def test_a_broken_change_leaves_what_was_loaded(folder):
     started(Scenario.load(folder)).step(MOVE_FORWARD)
 
 
+def test_a_slip_in_a_key_does_not_hide_what_its_file_declares(tmp_path):
+    (tmp_path / "rules.py").write_text(RULES)
+    level = {
+        "map": ">C.",
+        "legend": {"C": "Coin"},
+        "transition_functions": ["move_agent"],
+        "reward_functions": ["living_reward"],
+        "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+        "terminating_functions": {"name": "overlap", "object_type": "./rules.py:Coin"},
+    }
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(level, folder=tmp_path)
+    first, second = error.value.problems
+    assert "did you mean 'terminating_function'?" in first
+    assert second == "<mapping>: terminating_function: missing; a scenario needs it"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('{name: "./rules.py:collect"}', "polish", "no transition function 'polish'"),
+        ("C: Coin", "C: Medal", "no object type 'Medal'"),
+    ],
+)
+def test_a_name_that_a_file_beside_declares(folder, old, new, problem):
+    ran = folder / "ran"
+    declares = f"open({str(ran)!r}, 'w')\ndef polish(w): ...\nobject_type('Medal')\n"
+    (folder / "medals.py").write_text(declares)
+    name = new.removeprefix("C: ")
+    found = problem_of(folder, old, new)
+    assert found.endswith(f"{problem}; a file beside declares it, write ./medals.py:{name}")
+    assert not ran.exists()
+
+
 def test_nothing_is_written_beside_rule_files(folder):
     Scenario.load(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["rules.py", "scenario.yaml"]
