@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from xml.parsers import expat
 
+from gv_engine.language.errors import GVEngineError
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.playing.episode import Playable
+from gv_engine.reading.files import read_bytes
+from gv_engine.reading.rule_files import is_engine_module
+from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.values import instead
+
+_LARGEST = 2**20
+"""Bytes of a drawing."""
+
+
+class DrawingError(GVEngineError, ValueError):
+    """A file that is no drawing."""
 
 
 def sprite_name(kind: int, state: int) -> str:
@@ -20,3 +33,66 @@ def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     sources = dict.fromkeys(member.source for member in members)
     folders = [source.parent for source in sources if source is not None]
     return tuple(each for folder in folders for each in (folder, folder / "sprites"))
+
+
+def drawing_file(name: str, folders: Iterable[Path], small: bool = False) -> Path | None:
+    """The file of a drawing, in the first folder that has one; None if none has.
+
+    Args:
+        name: of the file, without `.svg`.
+        folders: where it may be.
+        small: whether a plainer one in `small/` is preferred.
+    """
+    parts = ("small", ".") if small else (".",)
+    files = (folder / part / f"{name}.svg" for folder in folders for part in parts)
+    return next((file for file in files if file.is_file()), None)
+
+
+def read_drawing(file: Path) -> str:
+    """What is in the file of a drawing.
+
+    Raises:
+        DrawingError: it is no SVG, or not all of one.
+        OSError: it cannot be read.
+    """
+    tags: list[str] = []
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = lambda tag, attributes: tags.append(tag)
+    try:
+        text = read_bytes(file, _LARGEST, "drawings").decode("utf-8")
+        parser.Parse(text, True)
+    except (expat.ExpatError, UnicodeError) as error:
+        raise DrawingError(f"{file}: no SVG drawing, or a part of one ({error})") from None
+    if tags[0] != "svg":
+        raise DrawingError(f"{file}: no SVG drawing: found <{tags[0]}>, expected <svg>")
+    return text
+
+
+def missing_drawings(scenario: Scenario) -> Iterator[str]:
+    """A sentence for each of an author's objects, in each state, that is drawn as `?`."""
+    folders = sprite_folders(scenario)
+    near = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
+    for name in _own_drawings(scenario):
+        if drawing_file(name, folders) is None:
+            file = f"{name}.svg"
+            hint = instead(file, near, "there are")
+            yield f"no {file} beside the scenario, so it looks like ?{hint}"
+
+
+def broken_drawings(scenario: Scenario) -> Iterator[str]:
+    """What is wrong with the drawings of an author's objects, a line each."""
+    folders = sprite_folders(scenario)
+    names = _own_drawings(scenario)
+    files = (drawing_file(name, folders, small) for name in names for small in (False, True))
+    for file in dict.fromkeys(filter(None, files)):
+        try:
+            read_drawing(file)
+        except (DrawingError, OSError) as error:
+            yield str(error)
+
+
+def _own_drawings(scenario: Scenario) -> list[str]:
+    """Names of the drawings of all objects that an author has declared."""
+    own = (kind for kind in scenario.layout.types if not is_engine_module(kind.module))
+    names = (kind.sprite_of(state) for kind in own for state in range(kind.num_states))
+    return list(dict.fromkeys(names))

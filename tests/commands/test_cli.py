@@ -668,3 +668,29 @@ def test_check_lists_the_rules_within_others(here: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().out
     assert "TERMINATING\treduce_any\tsystems" in said
     assert "TERMINATING\t  tired\trules.py:3" in said
+
+
+@pytest.mark.parametrize("text", ["hello", "<svg"])
+def test_a_drawing_that_is_none_is_told(here: Path, text: str, capsys: pytest.CaptureFixture[str]):
+    write(here, "./rules.py:rule", code=LAMP + RULE + "    pass\n")
+    (here / "lamp.svg").write_text(text)
+    assert main(["check", ".", "--episodes", "1"]) == 1
+    assert "lamp.svg: no SVG drawing" in capsys.readouterr().err
+    lit = RULE + "    if w.at[1, 2] == 0:\n        w.place(w.spawn(LAMP), 1, 2)\n"
+    write(here, "./rules.py:rule", code=LAMP + lit)
+    assert main(["record", ".", "lamp.png", "--steps", "1"]) == 1
+    assert "lamp.svg: no SVG drawing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("file", "hint"), [("Lamp.svg", "; did you mean 'Lamp.svg'? (there are: Lamp.svg)"), ("", "")]
+)
+def test_check_tells_of_drawings_that_are_not_there(
+    here: Path, file: str, hint: str, capsys: pytest.CaptureFixture[str]
+):
+    write(here, "./rules.py:rule", code=LAMP + RULE + "    pass\n")
+    if file:
+        (here / file).write_text("<svg></svg>")
+    assert main(["check", ".", "--episodes", "1"]) == 0
+    missing = "no lamp.svg beside the scenario, so it looks like ?"
+    assert f"drawing\t{missing}{hint}\n" in capsys.readouterr().out

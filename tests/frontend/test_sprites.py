@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+from gv_engine.playing.drawings import DrawingError
 from gv_engine.reading.resources import ASSETS
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))
@@ -201,3 +202,19 @@ def test_a_broken_drawing_is_named(tmp_path: Path):
     (tmp_path / "lava.svg").write_text("<html>")
     with pytest.raises(ValueError, match=r"lava\.svg"):
         SpriteSheet([tmp_path]).get("lava", 0, 16)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"hello", "no SVG drawing, or a part of one"),
+        (b"<svg", "no SVG drawing, or a part of one"),
+        (b'<svg viewBox="0 0 9 9"><rect ', "no SVG drawing, or a part of one"),
+        (b"\xff", "no SVG drawing, or a part of one"),
+        (b"<html></html>", "found <html>, expected <svg>"),
+    ],
+)
+def test_what_is_no_drawing_is_told(tmp_path: Path, raw: bytes, says: str):
+    (tmp_path / "lava.svg").write_bytes(raw)
+    with pytest.raises(DrawingError, match=f"lava.svg: .*{says}"):
+        SpriteSheet([tmp_path]).get("lava", 0, 32)

@@ -16,6 +16,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import Phase
+from gv_engine.playing.drawings import broken_drawings, missing_drawings
 from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.reading.scenario import Scenario
@@ -97,7 +98,7 @@ def systems(scenario: Scenario) -> Systems:
 
 
 def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Examination:
-    """Compare the object world with the compiled one, and look for broken promises."""
+    """Compare the object world with the compiled one, look for broken promises and drawings."""
     promises = broken(scenario, seed=seed)  # first, as it can be stopped
     try:
         make_batch(scenario, 1, "compiled", checked=True)
@@ -109,7 +110,9 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
     report = compare(scenario, episodes, seed, compiles == "yes", limit)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
-    if not report.fault and not promises:
+    facts += [("drawing", missing) for missing in missing_drawings(scenario)]
+    faults = [*promises, *filter(None, [report.fault]), *broken_drawings(scenario)]
+    if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""
         facts.append(("found", f"{both}nothing wrong"))
-    return Examination(facts, [*promises, *filter(None, [report.fault])])
+    return Examination(facts, faults)

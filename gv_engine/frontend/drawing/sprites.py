@@ -16,6 +16,7 @@ from io import BytesIO
 from pathlib import Path
 
 from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.playing.drawings import DrawingError, drawing_file, read_drawing
 from gv_engine.reading.resources import ASSETS
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
@@ -63,7 +64,8 @@ class SpriteSheet:
             lit: bright, else dimmed.
 
         Raises:
-            ValueError: the file is not a drawing that SDL can read.
+            DrawingError: the file is not a drawing that SDL can read.
+            OSError: it cannot be read.
         """
         kept, key = self._kept(size), (name, color, turn, lit, False)
         if key not in kept:
@@ -98,7 +100,7 @@ class SpriteSheet:
         try:
             sprite = load_svg(SVG_TAG.sub(lambda tag: _sized(tag[0], size), filled, count=1))
         except pygame.error as error:
-            raise ValueError(f"{file}: SDL cannot read this drawing ({error})") from error
+            raise DrawingError(f"{file}: SDL cannot read this drawing ({error})") from error
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
         return sprite
@@ -106,10 +108,8 @@ class SpriteSheet:
     def _text(self, name: str, small: bool) -> tuple[Path, str]:
         """The file of a sprite and what is in it."""
         if (name, small) not in self._texts:
-            parts = ("small", ".") if small else (".",)
-            files = (folder / part / f"{name}.svg" for folder in self._folders for part in parts)
-            file = next((file for file in files if file.is_file()), None)
-            found = (file, file.read_text("utf-8")) if file else self._text("unknown", small)
+            file = drawing_file(name, self._folders, small)
+            found = (file, read_drawing(file)) if file else self._text("unknown", small)
             self._texts[name, small] = found
         return self._texts[name, small]
 
