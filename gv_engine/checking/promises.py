@@ -23,7 +23,7 @@ from gv_engine.language.system import (
     TRANSITION,
     VISIBILITY,
     System,
-    place_of,
+    source_place,
     unwrapped,
 )
 from gv_engine.language.world import World
@@ -100,7 +100,7 @@ def _title(system: System, part: str) -> str:
     if part == "function":
         return f"{system.title}, a {system.phase.label}"
     helper = getattr(system, part)
-    file, line = place_of(helper)
+    file, line = source_place(helper)
     return f"{unwrapped(helper).__name__} ({file}:{line}), the {part} of {system.name}"
 
 

@@ -114,7 +114,7 @@ class System:
     @property
     def place(self) -> tuple[str, int]:
         """File and line of its source."""
-        return place_of(self.objects or self.function)
+        return source_place(self.objects or self.function)
 
     @property
     def title(self) -> str:
@@ -184,7 +184,7 @@ def unwrapped(function: Any) -> Any:
     return function
 
 
-def place_of(function: Any) -> tuple[str, int]:
+def source_place(function: Any) -> tuple[str, int]:
     """File and line of a function's source."""
     function = unwrapped(function)
     try:
