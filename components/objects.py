@@ -1,4 +1,7 @@
-"""The built-in object types, in order of their index (GridVerse specification, section 2)."""
+"""The built-in object types, in order of their index (GridVerse specification, section 2).
+
+New ones go to the end: saved worlds, observations and replays hold these numbers.
+"""
 
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, Color
 from components.doors import Door

@@ -19,7 +19,7 @@ MOST_VISITS = 3
 
 @system(TRANSITION)
 def apply_rule(w: Rewriting, agent: int) -> None:
-    """Rewrite the expression by the action's rule at its node, which takes one of the moves."""
+    """Rewrite the expression by the action's rule at its node, and use up one move."""
     if w.valid:
         w.rewrite()
 

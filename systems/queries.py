@@ -107,7 +107,7 @@ def matches_beacon(w: World, e: int) -> bool:
 
 
 def bumps(w: World, agent: int) -> bool:
-    """Whether the cell that the action leads to is a wall; for other actions, the agent's own."""
+    """Whether a move would end in a wall; for other actions, whether the agent stands in one."""
     y, x = w.position.y[agent], w.position.x[agent]
     if w.action <= MOVE_RIGHT:
         y, x = towards(w, agent, w.action)

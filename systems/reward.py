@@ -33,7 +33,7 @@ def living_reward(w: World, agent: int, reward: float = -1.0) -> float:
 def overlap(
     w: World, agent: int, object_type: int, reward_on: float = 1.0, reward_off: float = 0.0
 ) -> float:
-    """Whether the agent stands on an object of a type."""
+    """Pays reward_on on an object of a type, reward_off elsewhere."""
     return reward_on if stands_on(w, agent, object_type) else reward_off
 
 
@@ -51,7 +51,7 @@ def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> fl
 
 @system(REWARD)
 def reach_exit(w: World, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
-    """Whether the agent stands on an exit."""
+    """Pays reward_on on an exit, reward_off elsewhere."""
     return reward_on if w.exit.has[here(w, agent)] else reward_off
 
 
@@ -77,7 +77,7 @@ def getting_closer(
     reward_closer: float = 1.0,
     reward_further: float = -1.0,
 ) -> float:
-    """Whether the step led closer to the one object of a type, or away from it."""
+    """Pays for a step closer to the one object of a type, or away from it."""
     now = distance_to(w, agent, object_type, distance_function)
     return for_change(was, now, reward_closer, reward_further)
 
@@ -121,7 +121,7 @@ def getting_closer_shortest_path(
     reward_closer: float = 1.0,
     reward_further: float = -1.0,
 ) -> float:
-    """Whether the way to the one object of a type got shorter or longer."""
+    """Pays where the way to the one object of a type got shorter, or longer."""
     now = path_length_to(w, agent, object_type)
     return for_change(was, now, reward_closer, reward_further)
 
@@ -142,7 +142,7 @@ def actuate_door(
     reward_open: float = 1.0,
     reward_close: float = -1.0,
 ) -> float:
-    """Whether the step opened the door ahead, or closed it."""
+    """Pays for opening the door ahead, or closing it."""
     y, x, was_open = was
     if not w.inside(y, x) or not w.door.has[w.at[y, x]]:
         return 0.0
@@ -167,7 +167,7 @@ def pickndrop(
     reward_pick: float = 1.0,
     reward_drop: float = -1.0,
 ) -> float:
-    """Whether the agent came to hold an object of a type, or let go of it."""
+    """Pays for coming to hold an object of a type, or letting go of it."""
     now = holds(w, agent, object_type)
     if now and not was:
         return reward_pick
@@ -180,7 +180,7 @@ def pickndrop(
 def reach_exit_memory(
     w: World, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
 ) -> float:
-    """Whether the agent stands on the exit of the beacon's colour, or on another one."""
+    """Pays reward_good on the exit of the beacon's colour, reward_bad on another one."""
     if w.placed[BEACON] == 0:
         w.fail("reach_exit_memory: there is no Beacon on the grid to tell the good exit")
         return 0.0

@@ -139,4 +139,4 @@ def teleport(w: World, agent: int) -> None:
 
 @system(TRANSITION)
 def chain(w: World, transition_functions: Sequence[None]) -> None:
-    """Several transitions in a row; they have run when it is this one's turn."""
+    """Run several transitions in their order; it does nothing itself."""

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Worlds(Protocol):
     """N worlds of a scenario. A copy of them, or what comes out of a pickle, has the same future.
 
-    A backend says how they are made, stepped, put and read; what follows from that is here.
+    The base class of all backends: these say how worlds are made, stepped, put and read; what
+    follows from that, `reset` and `restore`, is here.
 
     Args:
         scenario: what they play.
@@ -75,6 +76,8 @@ class Worlds(Protocol):
 
     def reset(self, chosen: NDArray[np.bool_]) -> None:
         """Begin a new episode in the worlds where `chosen`, (N,), is True.
+
+        The very first one begins here too: a backend has no reset, its `step` sees RESTART.
 
         Raises:
             RuleError: as for `step`.

@@ -57,7 +57,7 @@ def add(commands: Commands) -> None:
         "--from",
         dest="snapshot",
         metavar="FILE",
-        help="begin with a world that gv_engine.rollouts.snapshots.save has written",
+        help="begin with a world that gv_engine.snapshots.save has written",
     )
     parser.add_argument(
         "--row", metavar="N", type=natural, help="which world of FILE (default: 0, the first)"

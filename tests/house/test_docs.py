@@ -17,6 +17,16 @@ from typing import Any, NamedTuple
 import pytest
 
 from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.language.system import (
+    REGISTRIES,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Phase,
+)
+from gv_engine.language.world import World
 from tests import ROOT
 
 pytestmark = pytest.mark.slow
@@ -109,3 +119,21 @@ def test_keys_are_those_of_the_bindings():
         assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
     told = [keys.help((group,)) for group in ("grid", "play", "view", "replay", "window")]
     assert rows == [pair for pairs in told for pair in pairs]
+
+
+@pytest.mark.parametrize("phase", [RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY])
+def test_what_is_built_in_is_told(phase: Phase):
+    systems = (REGISTRIES[phase][name] for name in REGISTRIES[phase] if name != "from_map")
+    told = "; ".join(
+        " ".join([f"`{each.name}`", *([f"({', '.join(given)})"] if given else [])])
+        for each in systems
+        for given in [[p.name for p in each.parameters if p.name not in each.tables]]
+    )
+    assert f"\n| `{phase.name}` | {told} |\n" in (ROOT / "docs" / "authors.md").read_text("utf-8")
+
+
+def test_what_the_engine_sets_is_told():
+    text = (ROOT / "docs" / "authors.md").read_text("utf-8")
+    for name, thing in vars(World).items():
+        if isinstance(thing, property):
+            assert f"`w.{name}`" in text

@@ -2,6 +2,11 @@
 
 The loop sleeps while nothing moves. A screen says with `tick` when it wants to be woken and with
 `stale` that it has to be drawn; key presses are handled when they come, whatever is being drawn.
+
+A key press is named by `Keyboard.keys` (keyboard.py), made a command by `Bindings.find`
+(controls/bindings.py) and handed to the screen on top: `PlayScreen.command` (screens/play.py). The
+stage of its family makes an action of it (`GridStage.command` in families/grid/stage.py), which
+`PlayScreen.take` gives to `Game.step` (playing/game.py), and that to its episode's `step`.
 """
 
 from __future__ import annotations

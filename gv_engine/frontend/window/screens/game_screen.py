@@ -113,7 +113,7 @@ class GameScreen(Screen):
         self.app.stale |= changed
 
     def take(self, action: str) -> None:
-        """The stage says that a click means this action."""
+        """Let the game take what the stage has made of a click or a key; by default nothing."""
 
     def draw(self, pen: Pen, now: float) -> None:
         if self._theme != self.app.theme:
