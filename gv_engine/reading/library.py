@@ -65,7 +65,7 @@ def levels(files: Mapping[str, Path]) -> dict[str, Level]:
     """The scenarios in files of the engine's own, by name; their YAML is not read."""
     return {
         "-".join(filter(None, (name, variant))): Level(file, variant)
-        for name, file in files.items()
+        for name, file in sorted(files.items())
         for variant in names_in(file.read_text(encoding="utf-8")) or [""]
     }
 
@@ -114,7 +114,8 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Level:
         raise ScenarioError([f"{path} is a link to {path.readlink()}, {_fault_of_link(path)}"])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    near = get_close_matches(path.name, known or grid_names(), cutoff=0.5)
+    beside = [file.parent.name for file in Path().glob(f"*/{IN_FOLDER}")]
+    near = get_close_matches(path.name, [*(known or grid_names()), *beside], cutoff=0.5)
     message = f"no scenario of this name{instead(path.name, near, 'near')}"
     raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
 

@@ -84,8 +84,19 @@ class ComponentColumns:
             kind = float if isinstance(field.dtype, np.dtype) and field.dtype.kind == "f" else int
             setattr(self, field.name, ObjectColumn(self.rows, field.name, kind))
 
-    def __getitem__(self, field: str) -> Any:
-        return getattr(self, field)
+    def __getitem__(self, field: Any) -> Any:
+        if isinstance(field, str):
+            return getattr(self, field)
+        raise self._no_column(field)
+
+    def __setitem__(self, e: int, value: Any) -> None:
+        raise self._no_column(e)
+
+    def _no_column(self, e: int) -> ColumnError:
+        columns = ["has", *(field.name for field in fields_of(self.cls))]
+        name = column_name(self.cls)
+        known = ", ".join(f"w.{name}.{column}[e]" for column in columns)
+        return ColumnError(f"w.{name}[{e!r}] asks a component, not a column of it: write {known}")
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 import esper
@@ -78,9 +79,11 @@ class ObjectWorld(World):
         if name in VERBS:
             setattr(ObjectWorld, name, VERBS[name])
             return getattr(self, name)
+        names = [column_name(cls) for cls in self.layout.components]
+        near = get_close_matches(name, names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
         raise AttributeError(
-            f"this world has no {name!r}; its components are "
-            f"{', '.join(column_name(cls) for cls in self.layout.components)}"
+            f"this world has no {name!r}; its components are {', '.join(names)}{hint}"
         )
 
     def __getitem__(self, column: str) -> Any:

@@ -9,7 +9,7 @@ from gv_engine.commands import main
 from gv_engine.playing.catalogue import in_folder, source_of
 from gv_engine.reading.document import read_file
 from gv_engine.reading.families import FAMILIES
-from gv_engine.reading.library import Level
+from gv_engine.reading.library import Level, levels
 from gv_engine.reading.variants import names_in
 from gv_engine.worlds.simulation import Simulation
 from tests import DATA
@@ -129,3 +129,10 @@ def test_names_are_found_without_yaml_as_yaml_has_them():
     assert len(several) > 10
     for file in files:
         assert tuple(names_in(file.read_text())) == read_file(Level(file)).variants
+
+
+def test_built_in_levels_come_in_the_order_of_their_names(tmp_path):
+    files = {name: tmp_path / f"{name}.yaml" for name in ("oak", "elm")}
+    for file in files.values():
+        file.write_text("variants:\n  tall: {}\n  small: {}\n")
+    assert list(levels(files)) == ["elm-tall", "elm-small", "oak-tall", "oak-small"]

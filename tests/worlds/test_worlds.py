@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import re
 import threading
 from contextlib import suppress
 
@@ -410,9 +411,18 @@ def test_place_lift_remove(by_hand):
 
 def test_a_world_says_what_it_has(by_hand):
     with pytest.raises(
-        AttributeError, match=r"this world has no 'dore'; its components are .*door"
+        AttributeError,
+        match=r"this world has no 'dore'; its components are .*; did you mean 'door'\?",
     ):
         by_hand.dore  # noqa: B018  # reading it is the test
+
+
+def test_a_component_is_no_column(by_hand):
+    says = re.escape("w.door[1] asks a component, not a column of it: write w.door.has[e], w.door.")
+    with pytest.raises(RuleError, match=says):
+        by_hand.door[AGENT]
+    with pytest.raises(RuleError, match=says):
+        by_hand.door[AGENT] = 1
 
 
 # ---- many worlds in one process ----------------------------------------------------------------
