@@ -388,16 +388,16 @@ def test_a_slip_in_a_key_does_not_hide_what_its_file_declares(tmp_path):
     ("old", "new", "problem"),
     [
         ('{name: "./rules.py:collect"}', "polish", "no transition function 'polish'"),
-        ("C: Coin", "C: Medal", "no object type 'Medal'"),
+        ("C: Coin", "C: Laurel", "no object type 'Laurel'"),
     ],
 )
 def test_a_name_that_a_file_beside_declares(folder, old, new, problem):
     ran = folder / "ran"
-    declares = f"open({str(ran)!r}, 'w')\ndef polish(w): ...\nobject_type('Medal')\n"
-    (folder / "medals.py").write_text(declares)
+    declares = f"open({str(ran)!r}, 'w')\ndef polish(w): ...\nobject_type('Laurel')\n"
+    (folder / "laurels.py").write_text(declares)
     name = new.removeprefix("C: ")
     found = problem_of(folder, old, new)
-    assert found.endswith(f"{problem}; a file beside declares it, write ./medals.py:{name}")
+    assert found.endswith(f"{problem}; a file beside declares it, write ./laurels.py:{name}")
     assert not ran.exists()
 
 
