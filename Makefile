@@ -22,10 +22,10 @@ play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
 	.venv/bin/gv-engine play $(SCENARIO)
 
 test: check  ## make check, then every test
-	$(PYTHON) -m pytest -n auto
+	$(PYTHON) -m pytest -n auto --dist worksteal
 
 quick: .venv/test-$(KEY)  ## the tests that need no compiler and no window
-	$(PYTHON) -m pytest -n auto -q --quick
+	$(PYTHON) -m pytest -n auto --dist worksteal -q --quick
 
 check: .venv/test-$(KEY)  ## lint, format, types
 	$(PYTHON) -m ruff check
