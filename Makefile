@@ -36,6 +36,7 @@ check: .venv/test-$(KEY)  ## lint, format, types
 bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 	$(PYTHON) -m benchmarks $(ARGS)
 	$(PYTHON) -m benchmarks.pictures
+	$(PYTHON) -m benchmarks.algebra
 
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
