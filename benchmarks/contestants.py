@@ -73,7 +73,7 @@ def gv_vector(
     level = scenario or keydoor(size, view, across)
     env = gv_engine.GridVectorEnv(level, worlds, world="compiled", **options)
     env.reset(seed=0)
-    actions = itertools.cycle(_actions(worlds, int(env.single_action_space.n)))
+    actions = itertools.cycle(_actions(worlds, len(env.scenario.actions)))
     # not all episodes at the same step, so that every round has its share of resets
     env._batch.rows["steps"] = np.arange(worlds) % 500  # type: ignore[attr-defined]
 
