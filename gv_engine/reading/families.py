@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gv_engine.reading.extras import Extra
-from gv_engine.reading.library import Level
+from gv_engine.reading.library import Level, find, gym_id
 from gv_engine.reading.resources import HOME
 
 if TYPE_CHECKING:
@@ -168,13 +168,14 @@ class Family:
         title: as people call it; its group of keys has this name too.
         hooks_module: with the functions of `Hooks`.
         env, vector_env: places of its Gymnasium environments.
-        built_in: finds its scenarios that come with the engine; none is read for it.
+        built_in: finds its scenarios that come with the engine, by the names that they have; none
+            is read for it.
         episode: place of what makes a `gv_engine.playing.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
         text: place of what writes a frame of its games as a str.
         terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.
         views: places of the `Drawing` of each of its views, see
-            `gv_engine.frontend.drawing.recording`; the usual view first.
+            `gv_engine.frontend.drawing.recording`; the usual view first, whatever it is called.
         keys: what players can do in its games.
         panels: groups of keys that its games have besides.
         extra: what it needs besides the package itself.
@@ -222,6 +223,15 @@ FAMILIES: dict[str, Family] = {
 def hooks_of(scenario: AnyScenario) -> Hooks:
     """The functions of a scenario's family."""
     return FAMILIES[scenario.family].hooks
+
+
+def find_level(source: str | Path) -> Level:
+    """Where a scenario of any family is; see `gv_engine.reading.library.find`."""
+    for family in FAMILIES.values():
+        for name, level in family.built_in().items():
+            if source in (name, gym_id(name)):
+                return level
+    return find(source, built_in_names())
 
 
 def built_in_names() -> list[str]:

@@ -12,9 +12,9 @@ from typing import Any, Unpack, cast
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import FAMILIES, AnyScenario, Family
+from gv_engine.reading.families import FAMILIES, AnyScenario, Family, find_level
 from gv_engine.reading.files import exists
-from gv_engine.reading.library import Level, find, gym_id
+from gv_engine.reading.library import Level
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import YamlNode, instead, located
 
@@ -60,14 +60,11 @@ def built_in_levels() -> dict[str, Level]:
 
 def _found(source: str | Path) -> Level:
     known = built_in_levels()
-    for name, found in known.items():
-        if source in (name, gym_id(name)):
-            return found
-    if not exists(Path(source)):
+    if source not in known and not exists(Path(source)):
         longer = [name for name in known if name.startswith(f"{source}-")]
         if longer:
             return known[min(longer, key=len)]
-    return find(source, known)
+    return find_level(source)
 
 
 def family_of(document: Document) -> Family:

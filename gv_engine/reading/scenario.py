@@ -29,10 +29,9 @@ from gv_engine.language.frame import Canvas, Frame
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.families import find_level
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.layout import Layout
-from gv_engine.reading.library import find
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.reader import read_document
 from gv_engine.reading.rule_files import SourceFile
@@ -299,7 +298,7 @@ def document_of(
     """
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust)
-    return read_file(find(source), trust)
+    return read_file(find_level(source), trust)
 
 
 def _understood(
@@ -313,21 +312,16 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
-_UNMIXED = "of the family {}, which cannot be mixed; members of mixtures are grids"
-
-
 def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
     if isinstance(wanted, Document):
-        document = wanted
+        document, called = wanted, wanted.label
     else:
-        for family in FAMILIES.values():
-            if family.name != Scenario.family and wanted in family.built_in():
-                raise ScenarioError([f"{wanted} is {_UNMIXED.format(family.name)}"])
-        level = find(wanted)
+        level, called = find_level(wanted), str(wanted)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust)
     if document.family != Scenario.family:
-        raise ScenarioError([f"{document.label} is {_UNMIXED.format(document.family)}"])
+        unmixed = f"of the family {document.family}, which cannot be mixed"
+        raise ScenarioError([f"{called} is {unmixed}; members of mixtures are grids"])
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
     return _understood(document, {})

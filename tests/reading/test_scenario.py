@@ -179,6 +179,12 @@ def test_a_component_of_the_package_needs_no_other_line():
     subprocess.run([sys.executable, "-c", ANOTHER_COMPONENT], check=True)
 
 
+@pytest.mark.parametrize("source", ["mathy-poly-simplify-easy", "GV-MathyPolySimplify-easy-v0"])
+def test_a_scenario_of_another_family_is_told_as_one(source):
+    with pytest.raises(ScenarioError, match="found 'mathy'; load_scenario"):
+        Scenario.load(source)
+
+
 # ---- top-level keys --------------------------------------------------------------------------
 
 
