@@ -82,8 +82,13 @@ def family_of(document: Document) -> Family:
 
 
 def scenario_of(source: Any, **consent: Unpack[Consent]) -> AnyScenario:
-    """A scenario as it is, or loaded from what `load_scenario` takes."""
+    """A scenario as it is, or loaded from what `load_scenario` takes.
+
+    Raises:
+        TypeError: something in `consent` is no option.
+    """
+    trust = Trust.given(**consent)
     if isinstance(source, str | Path | Mapping):
-        return load_scenario(source, **consent)
+        return read_scenario(source, trust)
     scenario: AnyScenario = source
     return scenario
