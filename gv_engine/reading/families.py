@@ -14,7 +14,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gv_engine.reading.extras import Extra
-from gv_engine.reading.library import Level, find, gym_id
+from gv_engine.reading.library import Level
 from gv_engine.reading.resources import HOME
 
 if TYPE_CHECKING:
@@ -225,15 +225,11 @@ def hooks_of(scenario: AnyScenario) -> Hooks:
     return FAMILIES[scenario.family].hooks
 
 
-def find_level(source: str | Path) -> Level:
-    """Where a scenario of any family is; see `gv_engine.reading.library.find`."""
-    for family in FAMILIES.values():
-        for name, level in family.built_in().items():
-            if source in (name, gym_id(name)):
-                return level
-    return find(source, built_in_names())
+def built_in_levels() -> LevelsByName:
+    """Where each built-in scenario of any family stands; none is read for it."""
+    return {name: at for family in FAMILIES.values() for name, at in family.built_in().items()}
 
 
 def built_in_names() -> list[str]:
-    """Names of the built-in scenarios of all families; none is read for it."""
-    return [name for family in FAMILIES.values() for name in family.built_in()]
+    """Their names."""
+    return list(built_in_levels())

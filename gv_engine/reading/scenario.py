@@ -29,9 +29,10 @@ from gv_engine.language.frame import Canvas, Frame
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import find_level
+from gv_engine.reading.families import built_in_levels
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.layout import Layout
+from gv_engine.reading.library import find
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.reader import read_document
 from gv_engine.reading.rule_files import SourceFile
@@ -298,7 +299,7 @@ def document_of(
     """
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust)
-    return read_file(find_level(source), trust)
+    return read_file(find(source, built_in_levels()), trust)
 
 
 def _understood(
@@ -316,7 +317,7 @@ def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
     if isinstance(wanted, Document):
         document, called = wanted, wanted.label
     else:
-        level, called = find_level(wanted), str(wanted)
+        level, called = find(wanted, built_in_levels()), str(wanted)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust)
     if document.family != Scenario.family:
