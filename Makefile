@@ -22,10 +22,10 @@ play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
 	.venv/bin/gv-engine play $(SCENARIO)
 
 test: check  ## make check, then every test
-	$(PYTHON) -m pytest -n auto
+	$(PYTHON) -m pytest -n auto --dist worksteal
 
 quick: .venv/test-$(KEY)  ## the tests that need no compiler and no window
-	$(PYTHON) -m pytest -n auto -q --quick
+	$(PYTHON) -m pytest -n auto --dist worksteal -q --quick
 
 check: .venv/test-$(KEY)  ## lint, format, types
 	$(PYTHON) -m ruff check
@@ -36,6 +36,7 @@ check: .venv/test-$(KEY)  ## lint, format, types
 bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 	$(PYTHON) -m benchmarks $(ARGS)
 	$(PYTHON) -m benchmarks.pictures
+	$(PYTHON) -m benchmarks.algebra
 
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))

@@ -31,26 +31,27 @@ class Contestant(NamedTuple):
 
 
 @functools.cache  # shared, so that memory is the contestants' own
-def _actions(worlds: int) -> Any:
-    """(64, worlds) int64 actions by chance."""
+def _actions(worlds: int, number: int = 8) -> Any:
+    """(64, worlds) int64: any of so many actions."""
     import numpy as np
 
-    return np.random.default_rng(0).integers(0, 8, (64, worlds))
+    return np.random.default_rng(0).integers(0, number, (64, worlds))
 
 
 # ---- the engine ------------------------------------------------------------------------------
 
 
-def keydoor(size: int, view: str) -> str | dict[str, Any]:
-    """The key-door level, maybe with another size or visibility than its scenario file says."""
-    if size == 9 and view == "partially_occluded":
+def keydoor(size: int, view: str, across: int = 7) -> str | dict[str, Any]:
+    """The key-door level, maybe with another size, visibility or square view than it has."""
+    if (size, view, across) == (9, "partially_occluded", 7):
         return "keydoor-9x9"
     import yaml
 
     text = (ROOT / "scenarios" / "keydoor.yaml").read_text("utf-8")
     scenario: dict[str, Any] = yaml.safe_load(text)
     scenario["reset_function"]["shape"] = [size, size]
-    scenario["observation_function"]["name"] = view
+    area = [[1 - across, 0], [-(across // 2), across // 2]]
+    scenario["observation_function"] |= {"name": view, "area": area}
     return scenario
 
 
@@ -58,22 +59,23 @@ def gv_vector(
     worlds: int = 4096,
     size: int = 9,
     view: str = "partially_occluded",
-    resets: bool = True,
+    across: int = 7,
     threads: int = 1,
+    scenario: str = "",
+    mode: str = "NextStep",
 ) -> Contestant:
-    """The vector environment; without `resets`, worlds go on after the end of their episode."""
+    """The vector environment, of the key-door level or a scenario."""
     import numpy as np
 
     import gv_engine
 
-    options: dict[str, Any] = {} if threads == 1 else {"num_threads": threads}
-    if not resets:
-        options |= {"autoreset_mode": "Disabled", "max_steps": 0}
-    env = gv_engine.GridVectorEnv(keydoor(size, view), worlds, **options)
+    options: dict[str, Any] = {"num_threads": threads, "autoreset_mode": mode}
+    level = scenario or keydoor(size, view, across)
+    env = gv_engine.GridVectorEnv(level, worlds, world="compiled", **options)
     env.reset(seed=0)
-    actions = itertools.cycle(_actions(worlds))
-    if resets:  # not all episodes at the same step, so that every round has its share of resets
-        env._batch.rows["steps"] = np.arange(worlds) % 500  # type: ignore[attr-defined]
+    actions = itertools.cycle(_actions(worlds, len(env.scenario.actions)))
+    # not all episodes at the same step, so that every round has its share of resets
+    env._batch.rows["steps"] = np.arange(worlds) % 500  # type: ignore[attr-defined]
 
     def step(times: int) -> None:
         for row in itertools.islice(actions, times):
@@ -83,7 +85,7 @@ def gv_vector(
         for _ in range(times):
             env.reset()
 
-    return Contestant(f"key-door {size}x{size}", worlds, step, reset)
+    return Contestant(scenario or f"key-door {size}x{size}", worlds, step, reset)
 
 
 def gv_single(world: str = "auto") -> Contestant:
@@ -150,28 +152,41 @@ def minigrid() -> Contestant:
 
 
 def gym_gridverse() -> Contestant:
-    """gym-gridverse: the rules that ours are equal to, over Python objects."""
-    import gym
-    import gym_gridverse  # noqa: F401  # registers its environments
+    """gym-gridverse: the rules that ours are equal to, over Python objects.
 
-    env = gym.make("GV-Keydoor-9x9-v0", disable_env_checker=True).unwrapped
-    actions = itertools.cycle(_actions(1)[:, 0].tolist())
-    env.seed(0)
+    Its outer environment, as its Gym wrapper asks for a Gym that installs no more.
+    """
+    import gym_gridverse as package
+    from gym_gridverse.envs.yaml.factory import factory_env_from_yaml
+    from gym_gridverse.outer_env import OuterEnv
+    from gym_gridverse.representations.observation_representations import (
+        make_observation_representation,
+    )
+
+    levels = Path(package.__file__).parent / "registered_envs"
+    inner = factory_env_from_yaml(str(levels / "gv_keydoor.9x9.yaml"))
+    shown = make_observation_representation("default", inner.observation_space)
+    env = OuterEnv(inner, observation_representation=shown)
+    numbers = _actions(1)[:, 0].tolist()
+    actions = itertools.cycle([env.action_space.int_to_action(number) for number in numbers])
+    inner.set_seed(0)
     env.reset()
     age = 0
 
     def step(times: int) -> None:
         nonlocal age
         for action in itertools.islice(actions, times):
-            _, _, over, _ = env.step(action)
+            _, over = env.step(action)
+            _ = env.observation
             age += 1
             if over or age == 500:
-                env.reset()
+                reset(1)
                 age = 0
 
     def reset(times: int) -> None:
         for _ in range(times):
             env.reset()
+            _ = env.observation
 
     return Contestant("key-door 9x9", 1, step, reset)
 
@@ -230,18 +245,20 @@ def envpool(worlds: int) -> Contestant:
     return Contestant("DoorKey 8x8", worlds, step, reset)
 
 
-def pufferlib(worlds: int) -> Contestant:
-    """PufferLib's C grid: mazes from a store, 11x11 view, no occlusion, no keys, no doors."""
+def pufferlib(worlds: int, across: int = 11) -> Contestant:
+    """PufferLib's C grid: mazes from a store, a square view, no occlusion, no keys, no doors."""
     import os
     import sys
+    import sysconfig
 
     sys.setdlopenflags(os.RTLD_LAZY)  # what it draws with is missing
+    sys.path.insert(0, f"{sysconfig.get_path('platlib')}/grid{across}")
     import binding
     import numpy as np
 
     n, size = worlds, 9
     arrays = (  # observations, actions, rewards, terminals, truncations; it only keeps pointers
-        np.zeros((n, 11 * 11), np.uint8),
+        np.zeros((n, across * across), np.uint8),
         np.zeros(n, np.float32),
         np.zeros(n, np.float32),
         np.zeros(n, np.bool_),
@@ -261,7 +278,7 @@ def pufferlib(worlds: int) -> Contestant:
         for _ in range(times):
             binding.vec_reset(envs, 0)
 
-    return Contestant("maze 9x9", n, step, reset)
+    return Contestant(f"maze 9x9, {across}x{across} view", n, step, reset)
 
 
 def navix(worlds: int, view: str) -> Contestant:

@@ -14,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".venv-peers"
 
+ALONE = ("gym-gridverse",)
+"""Peers that ask for packages which install no more; what they need is listed behind them."""
 
 INSTEAD: dict[str, str] = {}
 """What is installed instead of a package: a path, say, by the package's name."""
@@ -40,6 +42,9 @@ def python_for(packages: tuple[str, ...]) -> str:
         venv.create(folder, clear=True, with_pip=True)
         if wanted[0] == PUFFERLIB:
             _build_grid(python, *wanted)
+        elif packages[0] in ALONE:
+            _pip(python, "install", *wanted[1:])
+            _pip(python, "install", "--no-deps", wanted[0])
         else:
             _pip(python, "install", *wanted)
         stamp.write_text(repr(wanted), "utf-8")
@@ -94,8 +99,12 @@ __legacy__ = sys.modules[__name__]
 finding out is what downloads."""
 
 
+VIEWS = (11, 7)
+"""Rows and columns of the views that the grid is compiled for: its own, and ours."""
+
+
 def _build_grid(python: str, package: str, *others: str) -> None:
-    """Compile the module `binding`."""
+    """Compile the module `binding`, for each view in a folder of its own, as its setup would."""
     _pip(python, "install", *others)
     asked = (
         "import numpy, sysconfig as s;"
@@ -113,14 +122,21 @@ def _build_grid(python: str, package: str, *others: str) -> None:
         _pip(python, "download", *how, package, PYTHONPATH=temporary)
         with tarfile.open(next(Path(temporary).glob("*.tar.gz"))) as archive:
             archive.extractall(temporary, filter="data")
-        source = Path(temporary, f"{name}-{version}")
-        includes += map(str, source.glob("raylib-*/include"))
-        _run(
-            [
-                *("cc", "-O2", "-w", "-shared", "-fPIC", "-fwrapv", "-DPLATFORM_DESKTOP"),
-                *(f"-I{include}" for include in includes),
-                str(source / "pufferlib" / "ocean" / "grid" / "binding.c"),
-                # what draws stays undefined and is never called
-                *("-Wl,-z,lazy", "-lm", "-o", str(Path(packages, "binding.so"))),
-            ]
-        )
+        grid = Path(temporary, f"{name}-{version}", "pufferlib", "ocean", "grid")
+        includes += map(str, Path(temporary, f"{name}-{version}").glob("raylib-*/include"))
+        header = (grid / "grid.h").read_text("utf-8")
+        for across in VIEWS:
+            reach = f"env->vision = {across // 2};"
+            (grid / "grid.h").write_text(header.replace("env->vision = 5;", reach), "utf-8")
+            folder = Path(packages, f"grid{across}")
+            folder.mkdir(exist_ok=True)
+            _run(
+                [
+                    *("cc", "-O2", "-flto", "-w", "-shared", "-fPIC", "-fwrapv"),
+                    *("-DPLATFORM_DESKTOP", *(f"-I{include}" for include in includes)),
+                    str(grid / "binding.c"),
+                    # what draws stays undefined and is never called
+                    *("-Wl,-z,lazy,-Bsymbolic-functions", "-lm"),
+                    *("-o", str(folder / "binding.so")),
+                ]
+            )

@@ -49,7 +49,7 @@ def tables(results: Results) -> Iterator[Table]:
         ),
         Table(
             "What it must show",
-            ["", "asked for", "measured", "lowest to highest", "holds"],
+            ["", "asked for", "median", "interval", "holds"],
             [list(row) for row in claims(results)],
         ),
     ):

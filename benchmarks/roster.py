@@ -32,18 +32,27 @@ class Entry(NamedTuple):
 
 
 _ALL = ("step", "reset", "start", "memory")
+_DYNAMIC = {"scenario": "dynamic-obstacles-7x7"}
+_GRIDVERSE = (
+    *("gym-gridverse", "gym==0.26.2", "numpy<2", "setuptools<80", "pyglet<=1.5.27"),
+    *("imageio", "imageio-ffmpeg", "more-itertools", "pyyaml", "schema", "typing-extensions"),
+)
 
 ROSTER = {
     "gv-engine": Entry("GV Engine", "gv_vector", {}, (*_ALL, "cold", "growth")),
     "floor": Entry("hand-fused kernel", "floor", {}, ("step", "reset")),
     "gv-single": Entry("GV Engine, gymnasium.make", "gv_single", {}, _ALL),
     "gv-object": Entry("GV Engine, object world", "gv_single", {"world": "object"}, _ALL),
+    "gv-dynamic": Entry("dynamic obstacles", "gv_vector", _DYNAMIC, _ALL),
+    "gv-same-step": Entry(
+        "dynamic obstacles, SAME_STEP", "gv_vector", {**_DYNAMIC, "mode": "SameStep"}
+    ),
     "gv-raytracing": Entry("raytracing", "gv_vector", {"view": "raytracing"}),
+    "gv-stochastic": Entry("stochastic raytracing", "gv_vector", {"view": "stochastic_raytracing"}),
+    "gv-15x15-view": Entry("15x15 view", "gv_vector", {"across": 15}),
     **{
         f"gv-{size}x{size}{name}": Entry(
-            f"{size}x{size}, resets aside, {worlds:,} worlds",
-            "gv_vector",
-            {"resets": False, "size": size, "worlds": worlds},
+            f"{size}x{size}, {worlds:,} worlds", "gv_vector", {"size": size, "worlds": worlds}
         )
         for size in (9, 65)
         for name, worlds in (("", 256), ("-1024", 1024), ("-4096", 4096))
@@ -51,11 +60,11 @@ ROSTER = {
     "gv-256": Entry("256 worlds", "gv_vector", {"worlds": 256}),
     "gv-16384": Entry("16,384 worlds", "gv_vector", {"worlds": 16384}, ("step", "memory")),
     "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),
-    "gv-2-threads": Entry("two threads", "gv_vector", {"threads": 2}, cores=2),
-    "minigrid": Entry("MiniGrid", "minigrid", {}, _ALL, ("minigrid",)),
-    "gym-gridverse": Entry(
-        "gym-gridverse", "gym_gridverse", {}, _ALL, ("gym-gridverse", "numpy<2", "setuptools<80")
+    "gv-2-threads": Entry(
+        "two threads, 16,384 worlds", "gv_vector", {"threads": 2, "worlds": 16384}, cores=2
     ),
+    "minigrid": Entry("MiniGrid", "minigrid", {}, _ALL, ("minigrid",)),
+    "gym-gridverse": Entry("gym-gridverse", "gym_gridverse", {}, _ALL, _GRIDVERSE),
     "griddly": Entry("Griddly", "griddly", {}, _ALL, ("griddly", "numpy<2")),
     "envpool": Entry("EnvPool", "envpool", {}, _ALL, ("envpool",), (64, 256, 1024)),
     "navix": Entry(
@@ -78,6 +87,10 @@ ROSTER = {
     ),
     "pufferlib": Entry(
         "PufferLib, C grid", "pufferlib", {}, _ALL, (PUFFERLIB, "numpy"), (1024, 4096)
+    ),
+    "pufferlib-7x7": Entry(
+        *("PufferLib, C grid, 7x7 view", "pufferlib", {"across": 7}),
+        *(_ALL, (PUFFERLIB, "numpy"), (1024, 4096)),
     ),
 }
 

@@ -3,12 +3,15 @@
 New ones go to the end: saved worlds, observations and replays hold these numbers.
 """
 
+from functools import cache
+
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, Color
 from components.doors import Door
 from components.items import Box, Key
 from components.matter import Opaque, Portable, Solid
 from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
+from gv_engine.language.component import components_in
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
 
 assert object_type("NoneGridObject", Opaque, in_grid=False) == NONE_GRID_OBJECT
@@ -29,3 +32,9 @@ BEACON = object_type("Beacon", Beacon, Color)
 def built_in_types() -> tuple[ObjectType, ...]:
     """The types that this module declares."""
     return tuple(kind for kind in OBJECT_TYPES if kind.module == __name__)
+
+
+@cache
+def built_in_components() -> tuple[type, ...]:
+    """The components that this package declares; every world has their columns."""
+    return components_in(__package__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -52,6 +53,14 @@ def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Under --quick, whoever compiles is told to say so."""
     if request.config.getoption("quick"):
         monkeypatch.setattr(CompiledBatch, "__init__", _refuse)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _what_stays_is_not_looked_through() -> Iterator[None]:
+    """Compiled programs leave millions of objects, through which every collection would go."""
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 def _refuse(*_: Any) -> None:

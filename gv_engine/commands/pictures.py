@@ -11,6 +11,7 @@ from gv_engine.commands.arguments import UsageError, at_most, positive
 from gv_engine.language.errors import nearest
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.picture_files import FORMATS
+from gv_engine.reading.families import FAMILIES
 
 
 def add_pictures(parser: Any) -> None:
@@ -18,9 +19,7 @@ def add_pictures(parser: Any) -> None:
     parser.add_argument(
         "--view",
         metavar="V",
-        default="both",
-        help="state, observation, both, or window: what a player sees; of algebra tree, "
-        "expression, both, or window (default: both)",
+        help=f"{_views()}; or window: what a player sees (default: the first of its family)",
     )
     parser.add_argument(
         "--fps", metavar="F", type=positive, default=8, help="steps a second (default: 8)"
@@ -28,6 +27,11 @@ def add_pictures(parser: Any) -> None:
     parser.add_argument(
         "--cell", metavar="PX", type=_cell, default=48, help="a cell's side (default: 48)"
     )
+
+
+def _views() -> str:
+    """The views of each family."""
+    return "; ".join(f"{family.title}: {', '.join(family.views)}" for family in FAMILIES.values())
 
 
 def _cell(text: str) -> int:
@@ -59,9 +63,10 @@ def draw(frames: Iterable[Any], scenario: Playable, out: Path, options: argparse
     from gv_engine.frontend.drawing import recording
 
     views = recording.views_of(scenario)
-    if options.view not in views:
-        raise UsageError(f"--view {options.view}: {nearest(options.view, views)}")
-    with recording.Recorder(out, scenario, options.view, options.cell, options.fps) as recorder:
+    view = options.view or next(iter(views))
+    if view not in views:
+        raise UsageError(f"--view {view}: {nearest(view, views)}")
+    with recording.Recorder(out, scenario, view, options.cell, options.fps) as recorder:
         for frame in frames:
             recorder.add(frame)
     return recorder.shown

@@ -18,7 +18,7 @@ from gv_engine.envs.requests import at_least, known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.trust import Consent
+from gv_engine.reading.trust import Consent, Trust
 
 
 class GridEnv(ScenarioEnv[Arrays]):
@@ -206,6 +206,7 @@ def grid_scenario(
         raise ValueError(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
         )
+    Trust.given(**consent)  # misspelt options of environments end here, whatever the scenario is
     found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario, **consent)
     if max_steps is None:
         return found

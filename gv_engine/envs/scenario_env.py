@@ -24,7 +24,7 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
 
     Attributes:
         scenario: what is played.
-        world: "compiled" or "object": what steps, in the end.
+        world: the name of the backend that steps, such as "compiled".
         num_actions: of the action space.
 
     Raises:

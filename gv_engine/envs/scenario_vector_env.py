@@ -34,7 +34,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
 
     Attributes:
         scenario: what is played.
-        world: "compiled" or "object": what steps, in the end.
+        world: the name of the backend that steps, such as "compiled".
         num_actions: of the action space of one.
         called: what messages call a world.
         recorded: names of the arrays in an observation that rollouts keep.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import components
 from components.appearance import FLOOR, Kind
+from components.objects import built_in_components
 from gv_engine.gridverse.base_object import GridObject, class_of, entity_fields
 from gv_engine.language.component import NOTHING, column_name
 from gv_engine.language.errors import RuleError
@@ -131,7 +131,7 @@ def new_world(height: int, width: int) -> ObjectWorld:
 
 def _types() -> tuple[ObjectType, ...]:
     """All types, but for those whose components are called like a newer one's."""
-    columns = {column_name(cls): cls for cls in _built_in_components()}
+    columns = {column_name(cls): cls for cls in built_in_components()}
     found = []
     for kind in reversed(list(OBJECT_TYPES)):
         own = {column_name(cls): cls for cls, _ in kind.components}
@@ -142,14 +142,9 @@ def _types() -> tuple[ObjectType, ...]:
 
 
 @cache
-def _built_in_components() -> tuple[type, ...]:
-    return tuple(getattr(components, name) for name in components.__all__)
-
-
-@cache
 def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
     own = {column_name(cls): cls for kind in types for cls, _ in kind.components}
-    for cls in (Kind, *_built_in_components()):
+    for cls in (Kind, *built_in_components()):
         own.pop(column_name(cls), None)
-    every = (*_built_in_components(), *(own[name] for name in sorted(own)))
+    every = (*built_in_components(), *(own[name] for name in sorted(own)))
     return Layout(height, width, 2 * height * width + _SPARE, every, types)

@@ -172,6 +172,12 @@ def is_component(thing: object) -> bool:
     return isinstance(thing, type) and thing in _COLUMNS
 
 
+def components_in(package: str) -> tuple[type[Any], ...]:
+    """The components that modules of a package have declared, in order of their names."""
+    declared = (cls for cls in _COLUMNS if cls.__module__.startswith(f"{package}."))
+    return tuple(sorted(declared, key=lambda cls: cls.__name__))
+
+
 def column_name(cls: type[Any]) -> str:
     """The name of the component's columns in a world: `MovingThing` → `moving_thing`."""
     return _COLUMNS[cls][0]

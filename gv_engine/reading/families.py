@@ -169,13 +169,14 @@ class Family:
         title: as people call it; its group of keys has this name too.
         hooks_module: with the functions of `Hooks`.
         env, vector_env: places of its Gymnasium environments.
-        built_in: finds its scenarios that come with the engine; none is read for it.
+        built_in: finds its scenarios that come with the engine, by the names that they have; none
+            is read for it.
         episode: place of what makes a `gv_engine.playing.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
         text: place of what writes a frame of its games as a str.
         terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.
         views: places of the `Drawing` of each of its views, see
-            `gv_engine.frontend.drawing.recording`; the usual view first.
+            `gv_engine.frontend.drawing.recording`; the usual view first, whatever it is called.
         keys: what players can do in its games.
         panels: groups of keys that its games have besides.
         extra: what it needs besides the package itself.
@@ -225,6 +226,11 @@ def hooks_of(scenario: AnyScenario) -> Hooks:
     return FAMILIES[scenario.family].hooks
 
 
+def built_in_levels() -> LevelsByName:
+    """Where each built-in scenario of any family stands; none is read for it."""
+    return {name: at for family in FAMILIES.values() for name, at in family.built_in().items()}
+
+
 def built_in_names() -> list[str]:
-    """Names of the built-in scenarios of all families; none is read for it."""
-    return [name for family in FAMILIES.values() for name in family.built_in()]
+    """Their names."""
+    return list(built_in_levels())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
@@ -82,21 +82,20 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
-def find(source: str | Path, known: Iterable[str] = ()) -> Level:
+def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
     """Where a scenario is.
 
     Args:
         source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant.
-        known: names that may be meant, if they are others than those of grids.
+        known: the scenarios that a name may mean; grids if left out.
 
     Raises:
         ScenarioError: there is none; the message names the nearest.
     """
-    if isinstance(source, str):
-        files = built_in_grids()
-        own = files | {gym_id(name): file for name, file in files.items()}
-        if source in own:
-            return own[source]
+    known = built_in_grids() if known is None else known
+    for name, level in known.items():
+        if source in (name, gym_id(name)):
+            return level
     path, variant = Level.at(Path(source))
     try:
         is_folder, is_there = path.is_dir(), path.exists()
@@ -115,7 +114,7 @@ def find(source: str | Path, known: Iterable[str] = ()) -> Level:
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
     beside = [file.parent.name for file in Path().glob(f"*/{IN_FOLDER}")]
-    near = get_close_matches(path.name, [*(known or grid_names()), *beside], cutoff=0.5)
+    near = get_close_matches(path.name, [*known, *beside], cutoff=0.5)
     message = f"no scenario of this name{instead(path.name, near, 'near')}"
     raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
 

@@ -12,9 +12,9 @@ from typing import Any, Unpack, cast
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import FAMILIES, AnyScenario, Family
+from gv_engine.reading.families import FAMILIES, AnyScenario, Family, built_in_levels
 from gv_engine.reading.files import exists
-from gv_engine.reading.library import Level, find, gym_id
+from gv_engine.reading.library import Level, find
 from gv_engine.reading.trust import Consent, Trust
 from gv_engine.reading.values import YamlNode, instead, located
 
@@ -51,19 +51,9 @@ def read_scenario(
     return family_of(document).hooks.read(document)
 
 
-def built_in_levels() -> dict[str, Level]:
-    """Where each built-in scenario stands, by name."""
-    return {
-        name: found for family in FAMILIES.values() for name, found in family.built_in().items()
-    }
-
-
 def _found(source: str | Path) -> Level:
     known = built_in_levels()
-    for name, found in known.items():
-        if source in (name, gym_id(name)):
-            return found
-    if not exists(Path(source)):
+    if source not in known and not exists(Path(source)):
         longer = [name for name in known if name.startswith(f"{source}-")]
         if longer:
             return known[min(longer, key=len)]
@@ -85,8 +75,13 @@ def family_of(document: Document) -> Family:
 
 
 def scenario_of(source: Any, **consent: Unpack[Consent]) -> AnyScenario:
-    """A scenario as it is, or loaded from what `load_scenario` takes."""
+    """A scenario as it is, or loaded from what `load_scenario` takes.
+
+    Raises:
+        TypeError: something in `consent` is no option.
+    """
+    trust = Trust.given(**consent)
     if isinstance(source, str | Path | Mapping):
-        return load_scenario(source, **consent)
+        return read_scenario(source, trust)
     scenario: AnyScenario = source
     return scenario

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import components
 from components.appearance import NONE
-from components.objects import BOX
+from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
 from gv_engine.language.geometry import ACTIONS
@@ -316,7 +315,7 @@ class _Reader(TopLevel):
 
     def components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
         """The built-in components and the scenario's own, the latter sorted by column."""
-        built_in = [getattr(components, name) for name in components.__all__]
+        built_in = built_in_components()
         found = [
             thing
             for module in self.names.modules.values()

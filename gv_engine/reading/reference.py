@@ -9,8 +9,8 @@ from typing import Any, Unpack
 
 from gv_engine.language.errors import ScenarioError, shortened
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.reading.families import AnyScenario
-from gv_engine.reading.loading import built_in_levels, read_scenario
+from gv_engine.reading.families import AnyScenario, built_in_levels
+from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.trust import Consent, Trust
 
 

@@ -29,7 +29,7 @@ from gv_engine.language.frame import Canvas, Frame
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.families import built_in_levels
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import find
@@ -299,7 +299,7 @@ def document_of(
     """
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust)
-    return read_file(find(source), trust)
+    return read_file(find(source, built_in_levels()), trust)
 
 
 def _understood(
@@ -313,21 +313,16 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
-_UNMIXED = "of the family {}, which cannot be mixed; members of mixtures are grids"
-
-
 def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
     if isinstance(wanted, Document):
-        document = wanted
+        document, called = wanted, wanted.label
     else:
-        for family in FAMILIES.values():
-            if family.name != Scenario.family and wanted in family.built_in():
-                raise ScenarioError([f"{wanted} is {_UNMIXED.format(family.name)}"])
-        level = find(wanted)
+        level, called = find(wanted, built_in_levels()), str(wanted)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust)
     if document.family != Scenario.family:
-        raise ScenarioError([f"{document.label} is {_UNMIXED.format(document.family)}"])
+        unmixed = f"of the family {document.family}, which cannot be mixed"
+        raise ScenarioError([f"{called} is {unmixed}; members of mixtures are grids"])
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
     return _understood(document, {})

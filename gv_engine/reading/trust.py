@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict, Unpack, cast
 
 from gv_engine.reading.resources import SCENARIOS
 
@@ -45,15 +45,19 @@ class Trust:
     referrer: str = ""
 
     @classmethod
-    def given(
-        cls, *, trust: bool = False, allow_modules: Iterable[str] = (), code: bool = True
-    ) -> Trust:
+    def given(cls, **consent: Unpack[Consent]) -> Trust:
         """The trust of somebody who names a scenario.
 
         Raises:
+            TypeError: something among it is no such option.
             ValueError: `allow_modules` is a text, whose letters are no modules, or holds something
                 that is no name of a module.
         """
+        for name in consent:
+            if name not in Consent.__annotations__:
+                more = ", ".join(Consent.__annotations__)
+                raise TypeError(f"no option {name!r}: allowed are the named arguments, and {more}")
+        allow_modules = consent.get("allow_modules", ())
         if isinstance(allow_modules, str):
             raise ValueError(f"allow_modules={allow_modules!r}: expected a list of names")
         modules = tuple(allow_modules)
@@ -62,7 +66,7 @@ class Trust:
                 raise ValueError(
                     f"allow_modules: {name!r} is no name of a module, as caves.rules is"
                 )
-        return cls(trust, modules, code)
+        return cls(consent.get("trust", False), modules, consent.get("code", True))
 
     def of_reference(self, referrer: object) -> Trust:
         """The consent to a scenario that a file refers to."""

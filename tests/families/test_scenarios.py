@@ -7,7 +7,10 @@ import pytest
 
 from gv_engine import GridEnv
 from gv_engine.checking.invariants import fault_of_row
-from gv_engine.reading.library import grid_names
+from gv_engine.envs.any_family import make_env, make_vector_env
+from gv_engine.reading.families import built_in_names
+from gv_engine.reading.library import grid_names, gym_id
+from gv_engine.reading.loading import load_scenario
 from tests.comparing import same, under_hash_seeds
 
 FAMILIES = [
@@ -41,6 +44,19 @@ def test_a_random_player_meets_nothing_unlisted(name):
     for shown in played(env, 3, 200):
         assert shown[0] in env.observation_space
         assert not fault_of_row(env.scenario, env.snapshot())
+
+
+@pytest.mark.parametrize("name", built_in_names())
+def test_a_built_in_scenario_of_any_family_has_the_name_that_leads_to_it(name):
+    assert load_scenario(name).name == load_scenario(gym_id(name)).name == name
+
+
+@pytest.mark.parametrize("make", [make_env, make_vector_env])
+@pytest.mark.parametrize("name", ["keydoor-5x5", "mathy-poly-simplify-easy"])
+def test_a_misspelt_option_is_told_whatever_the_scenario_is(name, make):
+    for scenario in (name, load_scenario(name)):
+        with pytest.raises(TypeError, match="no option 'max_stepz': allowed are the named arg"):
+            make(scenario, max_stepz=3)
 
 
 @pytest.mark.compiled

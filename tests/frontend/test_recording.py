@@ -6,6 +6,7 @@ import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import imageio.v3
@@ -13,9 +14,13 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.commands import main
 from gv_engine.frontend.drawing.recording import Recorder
+from gv_engine.frontend.window.screens.export import ExportScreen
 from gv_engine.playing.game import Game
 from gv_engine.playing.picture_files import FORMATS, Picture
+from gv_engine.reading.families import FAMILIES
+from tests.desk import Desk
 
 # imageio leaves the pipes open through which it reads a video
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -107,6 +112,21 @@ def test_a_full_disk_is_noticed(tmp_path: Path, game: Game, suffix: str):
     with small_disk(1000), pytest.raises(OSError, match=rf"^{file} cannot be written: [^\n]+$"):
         record(game, file)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_usual_view_is_the_first_of_the_family(tmp_path: Path, monkeypatch):
+    """Whatever it is called: here grids have one view alone."""
+    grid = FAMILIES["grid"]
+    monkeypatch.setitem(FAMILIES, "grid", replace(grid, views={"state": grid.views["state"]}))
+    game = Game(Scenario.load("keydoor-5x5"), seed=0)
+    with Recorder(tmp_path / "one.png", game.scenario, cell=16) as recorder:
+        recorder.add(game.frame())
+    words = ["record", "keydoor-5x5", str(tmp_path / "other.png"), "--cell", "16", "--seed", "0"]
+    assert main(words) == 0
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "other.png").read_bytes()
+    desk = Desk()
+    desk.app.push(ExportScreen(desk.app, game))
+    assert (desk.look() != 0).any()
 
 
 def test_what_cannot_be_recorded_is_said(tmp_path: Path, game: Game):

@@ -136,7 +136,8 @@ def results() -> dict[str, Any]:
             "reset": [[900, 900]],
             "growth": [3 * 2**20],
         },
-        "gv-2-threads": engine | {"step": [[2e6, 4e6]]},
+        "gv-16384": engine | {"step": [[2e6, 2e6], [3e6, 3e6], [9e6, 9e6]]},
+        "gv-2-threads": engine | {"step": [[2e6, 4e6], [3e6, 6e6], [9e6, 9e6]]},
         "minigrid": peer | {"reset": [[10, 10]], "step": [[1e4, 1e4], [1e4, 1e4], [1e4, 1e4]]},
         "griddly": {"failed": "no wheel"},
     }
@@ -146,9 +147,17 @@ def test_claims_are_ratios_of_rounds(results: dict[str, Any]):
     found = {text: rest for text, *rest in claims.claims(results)}
     assert found == {
         "resets, of MiniGrid": ["at least 100 x", "90 x", "", "NO"],
-        "two threads to one": ["at least 1.7 x", "2 x", "", "yes"],
+        "two threads to one": ["at least 1.8 x", "2 x", "1 to 2", "undecided"],
         "growth in ten million steps": ["at most 1 MiB", "3 MiB", "", "NO"],
     }
+
+
+def test_claims_are_decided_by_intervals():
+    rounds = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6]
+    low, high = claims.interval(rounds)
+    assert 1.0 <= low < 1.3 < high <= 1.6
+    assert claims.interval([2.0]) == (2.0, 2.0)
+    assert claims.interval(rounds * 20) > (low, 0)
 
 
 def test_page_is_renewed_between_its_markers(results: dict[str, Any], tmp_path: Path):

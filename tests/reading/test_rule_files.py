@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from components.objects import EXIT
+from components.objects import EXIT, built_in_types
 from gv_engine.language.component import column_name
 from gv_engine.language.errors import ScenarioError
 from gv_engine.language.geometry import MOVE_FORWARD, TURN_LEFT
@@ -139,7 +139,8 @@ def test_rules_components_and_types_play(folder):
 
 def test_types_of_named_modules_are_there_by_default(folder):
     scenario = Scenario.load(folder)
-    assert [OBJECT_TYPES[i].name for i in scenario.objects[-2:]] == ["Beacon", "Coin"]
+    names = [OBJECT_TYPES[i].name for i in scenario.objects[-2:]]
+    assert names == [built_in_types()[-1].name, "Coin"]
 
 
 def test_types_of_other_scenarios_are_not(folder, tmp_path):

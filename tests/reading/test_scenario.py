@@ -12,7 +12,7 @@ import pytest
 
 from components.appearance import BLUE, FLOOR, NONE, RED, YELLOW
 from components.doors import CLOSED, LOCKED, OPEN
-from components.objects import BOX, DOOR, EXIT, KEY, TELEPOD, WALL
+from components.objects import BOX, DOOR, EXIT, KEY, TELEPOD, WALL, built_in_components
 from gv_engine.language.area import Area
 from gv_engine.language.component import AGENT, column_name
 from gv_engine.language.errors import ScenarioError
@@ -77,7 +77,7 @@ def test_built_in_scenario_loads_by_name_and_by_id(name):
     assert by_name.name == by_id.name == name
     assert by_name.source == by_id.source
     assert by_name.description
-    assert by_name.max_steps == 500
+    assert by_name.max_steps
     assert not by_name.warnings
 
 
@@ -105,6 +105,7 @@ def test_recorded_configs_and_built_in_files_agree(name):
     for attribute in ("objects", "colors", "observation_objects", "observation_colors"):
         assert getattr(recorded, attribute) == getattr(file, attribute)
     assert (recorded.actions, recorded.area) == (file.actions, file.area)
+    assert file.max_steps == 500
     for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY):
         assert recorded.calls(phase) == file.calls(phase)
 
@@ -165,6 +166,27 @@ def test_missing_files_name_the_nearest(tmp_path, source, expected, monkeypatch)
     with pytest.raises(ScenarioError) as error:
         Scenario.load(source.format(tmp=tmp_path))
     assert expected.format(tmp=tmp_path) in str(error.value)
+
+
+ANOTHER_COMPONENT = """
+from gv_engine import Scenario
+from gv_engine.language.component import component
+__name__ = "components.weather"
+@component
+class Wet: pass
+assert "wet" in Scenario.load("keydoor-5x5").layout.dtype.names
+"""
+
+
+def test_a_component_of_the_package_needs_no_other_line():
+    """In a process of its own, as all worlds made after it have the component."""
+    subprocess.run([sys.executable, "-c", ANOTHER_COMPONENT], check=True)
+
+
+@pytest.mark.parametrize("source", ["mathy-poly-simplify-easy", "GV-MathyPolySimplify-easy-v0"])
+def test_a_scenario_of_another_family_is_told_as_one(source):
+    with pytest.raises(ScenarioError, match="found 'mathy'; load_scenario"):
+        Scenario.load(source)
 
 
 # ---- top-level keys --------------------------------------------------------------------------
@@ -437,6 +459,7 @@ def test_columns_of_rule_files_follow_the_built_in_ones(tmp_path):
     )
     columns = [column_name(cls) for cls in scenario.layout.components]
     assert columns[-2:] == ["cat", "zebra"]
+    assert scenario.layout.components[:-2] == built_in_components()
     simulation = Simulation(scenario)
     simulation.reset()
     assert OBJECT_TYPES[simulation.world.cells()[1, 3, 0].item()].name == "Cat"

@@ -51,10 +51,16 @@ class _Lane(NamedTuple):
     """
 
     program: Program
-    systems: dict[int, System]
+    systems: dict[int, tuple[str, dict[int, System]]]
     records: NDArray[Any]
     address: int
     kept: tuple[NDArray[Any], ...]
+
+    def running(self, member: int) -> System | None:
+        """The system that is running, or was the last one to run, of a checked program."""
+        record = self.records[member]
+        field, systems = self.systems.get(int(record["running"]), ("", {}))
+        return systems.get(int(record[field]["running"])) if field else None
 
 
 class CompiledBatch(Worlds):
@@ -108,7 +114,11 @@ class CompiledBatch(Worlds):
         for _ in range(num_threads):
             lanes = []
             for program, (member, records) in tables.items():
-                systems = {mark(prefix): call.system for prefix, call in calls.all_parts(member)}
+                systems = {}
+                for field, call in calls.fields_of_calls(member):
+                    inside = calls.parts(call.name, call)
+                    own_marks = {mark(prefix): part.system for prefix, part in inside}
+                    systems[mark(field)] = field, own_marks
                 own = arrays(member, records.copy())
                 places = addresses.places_of(own)
                 kept = places, *own.values()
@@ -157,9 +167,8 @@ class CompiledBatch(Worlds):
         row = self.rows[i]
         if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
             row["member"] = 0
-        running = lane.records["running"][row["member"]] if self.checked else 0
-        if int(running) in lane.systems:
-            lane.systems[int(running)].blame(error)
+        if self.checked and (system := lane.running(row["member"])):
+            system.blame(error)
         self._errors[i] = error
         row["error"] = 1
         self._actions[i] = KEEP

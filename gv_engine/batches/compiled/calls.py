@@ -19,6 +19,7 @@ from gv_engine.language.system import (
     TERMINATING,
     TRANSITION,
     VISIBILITY,
+    Phase,
     measured,
     takes,
 )
@@ -45,18 +46,24 @@ def parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
         yield from parts(*part)
 
 
-def all_parts(scenario: Scenario) -> Iterator[tuple[str, Call]]:
-    """Every call of a scenario that is compiled, by the prefix of its fields in the record."""
-    for phase in (RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY):
-        for number, call in enumerate(scenario.calls(phase)):
-            yield from parts(f"{phase.name}_{number}", call)
+_COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY
+
+
+def fields_of_calls(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
+    """Calls of phases, or all that are compiled, by their fields in the record of parameters."""
+    return [
+        (f"{phase.name}_{number}", call)
+        for phase in phases or _COMPILED
+        for number, call in enumerate(scenario.calls(phase))
+    ]
 
 
 def runs_engine_rules_only(scenario: Scenario) -> bool:
     """Whether all rules that a scenario compiles come with the engine."""
     return all(
         rule_files.is_engine_module(getattr(function, "__module__", None) or "")
-        for _, call in all_parts(scenario)
+        for _, whole in fields_of_calls(scenario)
+        for call in whole.parts()
         for function in (call.system.function, call.system.remember, call.system.when)
         + tuple(call.arguments.values())
         if callable(function)
@@ -72,14 +79,15 @@ def parameters(
 ) -> NDArray[Any]:
     """(members,) records of everything about a scenario that is data.
 
-    That of the given member has the arguments of its systems, its actions and its step limit; in
-    the others all is 0 but their share of a mixture. Without masks it is told to have no actions
-    to look through. What is checked says there which of its rules runs.
+    That of the given member has the arguments of its systems, each call's in a record of its own,
+    its actions and its step limit; in the others all is 0 but their share of a mixture. Without
+    masks it is told to have no actions to look through. What is checked says there which call
+    runs, and in the call's record which of its parts.
     """
     member = scenario.members[number]
     actions = np.zeros(8, np.int64)
     actions[: len(member.actions)] = member.actions
-    values: dict[str, NDArray[Any]] = {
+    values = {
         "actions": actions,
         "num_actions": np.asarray(len(member.actions) if masks else 0),
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
@@ -87,19 +95,41 @@ def parameters(
     }
     if len(scenario.members) > 1:
         values["share"] = np.asarray(0.0)
-    if checked:
-        values["running"] = np.asarray(0, np.uint32)
-    for prefix, call in all_parts(member):
-        for name, value in call.arguments.items():
-            if _is_data(value):
-                values[f"{prefix}_{name}"] = np.asarray(value)
-    dtype = np.dtype([(name, v.dtype, v.shape) for name, v in values.items()], align=True)
-    records = np.zeros(len(scenario.members), dtype)
+    running = {"running": np.asarray(0, np.uint32)} if checked else {}
+    values |= running
+    for field, call in fields_of_calls(member):
+        own = {
+            f"{prefix}_{name}": np.asarray(value)
+            for prefix, part in parts(call.name, call)
+            for name, value in part.arguments.items()
+            if _is_data(value)
+        }
+        values[field] = _record({**running, **own} or {"none": np.asarray(0, np.uint8)})
+    records = np.zeros(len(scenario.members), _record(values).dtype)
     for name, value in values.items():
         records[number][name] = value
     if len(scenario.members) > 1:
         records["share"] = scenario.shares
     return records
+
+
+def ends(call: Call) -> dict[str, int]:
+    """Numbers of the tests in a terminating function that can end an episode, by their prefix."""
+    return {
+        prefix: number
+        for number, ((prefix, _), path) in enumerate(
+            zip(parts(call.name, call), call.paths(), strict=True), 1
+        )
+        if all(part.system.phase is TERMINATING for part in path)
+    }
+
+
+def _record(values: dict[str, NDArray[Any]]) -> NDArray[Any]:
+    """() record of these values."""
+    record = np.zeros((), np.dtype([(n, v.dtype, v.shape) for n, v in values.items()], align=True))
+    for name, value in values.items():
+        record[name] = value
+    return record
 
 
 # ---- calls -----------------------------------------------------------------------------------
@@ -150,10 +180,10 @@ class Past:
         ends: numbers of the tests that can end an episode, by their prefix.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ends: dict[str, int] | None = None) -> None:
         self.measure: Any = _unmeasured
         self.length = 0
-        self.ends: dict[str, int] = {}
+        self.ends = ends or {}
 
     def remember(self, helper: Any, values: Any) -> int:
         """Measure one more; returns its number."""
@@ -171,7 +201,7 @@ def _as_it_is(function: Any, values: Any) -> Any:
 
 def _as_number(function: Any, values: Any) -> Any:
     def number(w: Any, p: Any, was: Any) -> Any:
-        return 1.0 * function(w, *values(w, p, was))
+        return float(function(w, *values(w, p, was)))
 
     return number
 

@@ -21,16 +21,17 @@ import numba
 import numpy as np
 from numba import njit
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
-from numba.extending import register_jitable
 
 from gv_engine.batches.compiled import (
     addresses,
     bounds,
     intrinsics,
+    parts,
     program_functions,
     record_methods,
     rng_kernels,
     sight,
+    units,
 )
 from gv_engine.batches.compiled.addresses import Elements
 from gv_engine.batches.compiled.loop import link
@@ -60,6 +61,7 @@ class Program:
         errors: what the numbers in `row["error"]` stand for.
         functions: all that it is made of.
         checked: whether it refuses an index beyond its array.
+        surroundings: a digest of the code, and the settings, that all programs have in common.
         failure: why it does not compile, once that has been found out.
     """
 
@@ -67,6 +69,7 @@ class Program:
     errors: dict[int, RuleError]
     functions: tuple[FunctionType, ...]
     checked: bool
+    surroundings: str
     failure: str = ""
 
     def prepare(self) -> None:
@@ -93,7 +96,7 @@ class Program:
         collecting = gc.isenabled()
         gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
-            with bounds.checking(self.checked):
+            with bounds.checking(self.checked), units.among(self.surroundings):
                 self.run(0, 0, 0, 0)
         except (NumbaError, UnsupportedBytecodeError) as error:
             return self._brief(error)
@@ -151,7 +154,7 @@ _SETTINGS = (
 _WIDEST = 62
 """Columns whose bits a number holds, with room for a carry."""
 
-_EMITTING = addresses, bounds, intrinsics, record_methods
+_EMITTING = addresses, bounds, intrinsics, parts, record_methods, units
 """Modules whose functions emit code, so that no name leads to them."""
 
 _LOCK = threading.Lock()
@@ -195,8 +198,9 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
             out in `Program.prepare`.
     """
     record_methods.know(scenario.layout)
-    run = link(scenario, slots, elements)
-    roots = [run, *_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
+    run, units_ = link(scenario, slots, elements)
+    around = [*_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
+    roots = [run, *(unit.function for unit in units_), *around]
     functions = program_functions.functions_of(roots)
     width = scenario.area.shape[1]
     if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):
@@ -211,15 +215,14 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
             f"{_told(unbounded[0])}: {unbounded[0].__name__} asks for .flat, which has no bounds "
             f"where it is compiled; say .ravel()"
         )
-    key = program_functions.program_digest(
-        [*roots, *chain.from_iterable(map(_functions, _EMITTING))],
-        str(elements),
-        *_compiler(),
+    digest = program_functions.program_digest(
+        [*around, *chain.from_iterable(map(_functions, _EMITTING))], *_compiler(), str(checked)
     )
+    key = program_functions.program_digest(roots, str(elements), digest)
     with _LOCK:
         if key not in _PROGRAMS:
             run = _kept(run, key, functions, scenario.name)
-            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions), checked)
+            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions), checked, digest)
         return _PROGRAMS[key]
 
 
@@ -236,14 +239,13 @@ def _compiler() -> Iterator[str]:
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 
 
-def _kept(function: FunctionType, key: str, parts: Iterable[FunctionType], name: str) -> Any:
+def _kept(function: FunctionType, key: str, functions: Iterable[FunctionType], name: str) -> Any:
     """The function, to be compiled or loaded when it is called."""
 
     def on_miss() -> None:
         text = f"compiling {name} for this machine, once; later runs load it"
         print(f"gv-engine: {text}", file=sys.stderr)
-        for part in parts:
-            register_jitable(**record_methods.INLINED)(part)
+        parts.mark_parts(functions)
 
     compiled: Any = njit(nogil=True)(function)
     try:
@@ -277,7 +279,7 @@ def _errors(functions: dict[FunctionType, Any]) -> dict[int, RuleError]:
 
 _NOISE = (
     *("Failed in", "No implementation", "There are", "Overload", "With arg", "Rejected"),
-    *("raised from", ">>>", "During", "File", "-", "<source", "Enable", "This"),
+    *("raised from", ">>>", "During", "File", "-", "<source", "Enable", "This", "Intrinsic"),
 )
 """How the lines of Numba's messages begin that do not say what is wrong."""
 

@@ -20,6 +20,7 @@ from gv_engine.batches.compiled.addresses import Elements, batch_at
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, prefetch, prefetch_cell
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
 from gv_engine.batches.compiled.step import bind, nobody
+from gv_engine.batches.compiled.units import Unit
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.worlds.rng import draw_member
 
@@ -30,8 +31,10 @@ AHEAD = 4
 """So many worlds before its turn a row is asked for, and half as many its cells if it is large."""
 
 
-def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> FunctionType:
-    """The kernel, not compiled yet.
+def link(
+    scenario: Scenario, slots: Sequence[int], elements: Elements
+) -> tuple[FunctionType, list[Unit]]:
+    """The kernel, not compiled yet, and its units.
 
     Args:
         scenario: whose systems it runs.
@@ -39,7 +42,7 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
         elements: of the arrays of the batch.
     """
     batch = batch_at(elements)
-    begin, act, reveal = bind(scenario, slots)
+    (begin, act, reveal), units = bind(scenario, slots)
     mixed = "share" in (elements["parameters"].names or ())
     large = elements["rows"].itemsize > SMALL_ROW
     checked = "running" in (elements["parameters"].names or ())
@@ -106,7 +109,7 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Functi
             failed += w.error != 0
         return failed
 
-    return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
+    return kernel, units  # type: ignore[return-value]  # mypy does not know it as a FunctionType
 
 
 def _keep_apart(b: Any, i: int) -> None:

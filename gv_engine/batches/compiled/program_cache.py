@@ -7,9 +7,11 @@ there is never stale.
 from __future__ import annotations
 
 import os
+import pickle
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -23,9 +25,13 @@ from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 
 from gv_engine.language.modules import is_rule_module
+from gv_engine.reading.files import replacing
 
 KEPT_PROGRAMS = 100
 """Programs that are kept; beyond, the oldest go when a new one comes."""
+
+KEPT_UNITS = 2000
+"""Units that are kept, likewise."""
 
 # Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
 # for different functions, and the first one loaded would serve both (numba issue 10486).
@@ -120,6 +126,33 @@ class ProgramCache(FunctionCache):
         folders = sorted(self._folder.parent.glob("*"), key=_age)
         for old in folders[:-KEPT_PROGRAMS]:
             shutil.rmtree(old, ignore_errors=True)
+
+
+def kept_unit(key: str) -> tuple[Any, bytes] | None:
+    """What a unit returns, as a type of Numba's, and its code; None if it is not kept."""
+    try:
+        return pickle.loads(_unit(key).read_bytes())  # type: ignore[no-any-return]
+    except FileNotFoundError:
+        return None
+    except Exception:  # whatever comes of a file that was tampered with
+        with suppress(OSError):
+            _unit(key).unlink()
+        return None
+
+
+def keep_unit(key: str, returns: Any, bitcode: bytes) -> None:
+    """Keep a unit, if there is room for it; without it, it is compiled again."""
+    path = _unit(key)
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for old in sorted(path.parent.glob("*.unit"), key=_age)[:-KEPT_UNITS]:
+            old.unlink()
+        with replacing(path) as draft:
+            draft.write_bytes(pickle.dumps((returns, bitcode)))
+
+
+def _unit(key: str) -> Path:
+    return cache_folder().parent / "units" / f"{key}.unit"
 
 
 def _age(path: Path) -> float:

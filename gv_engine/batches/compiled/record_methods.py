@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from gv_engine.batches.compiled import rng_kernels, sight
 from gv_engine.batches.compiled.intrinsics import agreeing, cells, writing
+from gv_engine.batches.compiled.parts import PARTS
 from gv_engine.batches.compiled.records import (
     GeneratorRecord,
     OurRecord,
@@ -43,9 +44,6 @@ def message_code(message: str) -> int:
 CAPACITY_CODE = message_code(CAPACITY)
 UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
 TO_NOTHING_CODE = message_code(TO_NOTHING)
-
-INLINED = {"forceinline": True, "no_cfunc_wrapper": True}
-"""Options of functions within compiled code: parts of the one that is called from outside."""
 
 # their own types know no such `jit_options`
 overload, overload_method = cast(Any, (extending.overload, extending.overload_method))
@@ -81,7 +79,7 @@ def _method(
             return method
 
         choose.__signature__ = _bare(build)  # type: ignore[attr-defined]  # numba reads it
-        overload_method(of, name, jit_options=INLINED, **options)(choose)
+        overload_method(of, name, jit_options=PARTS, **options)(choose)
         return build
 
     return teach
@@ -115,7 +113,7 @@ for _name in sight.BY_BITS:
     _teach_view(_name)
 
 
-@overload(measured, jit_options=INLINED)  # type: ignore[untyped-decorator]  # see above
+@overload(measured, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
 def _measured(value: Any) -> Any:
     def impl(value: Any) -> Any:
         return 1.0 * value

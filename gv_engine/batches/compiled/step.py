@@ -10,52 +10,68 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gv_engine.batches.compiled.calls import Past, arguments, inner, nested, parts
+from gv_engine.batches.compiled.calls import Past, arguments, ends, fields_of_calls, inner, nested
 from gv_engine.batches.compiled.intrinsics import fields
 from gv_engine.batches.compiled.sight import look, write_view
+from gv_engine.batches.compiled.units import Unit, any_of, call, gathered, in_turn, summed
 from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, NOTHING
-from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION
+from gv_engine.language.system import (
+    RESET,
+    REWARD,
+    SUCCESS,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Phase,
+)
 from gv_engine.language.world import stands_somewhere
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
 
-# ---- chains ----------------------------------------------------------------------------------
+# ---- units -----------------------------------------------------------------------------------
 
 
-def _nothing(w: Any, p: Any) -> None:
-    pass
+class Asked(NamedTuple):
+    """A unit `(w, p, was)`, and what it wants to know of the time before the transitions.
+
+    Attributes:
+        unit: it.
+        before: the unit `(w, p)` → `was`, if there is anything to be measured.
+    """
+
+    unit: Unit
+    before: Unit | None
 
 
-def _then(before: Any, measure: Any, run: Any) -> Any:
-    """RESET and TRANSITION: one system after the other."""
+def _asked(scenario: Scenario, phase: Phase) -> list[Asked]:
+    """The units of the systems of a phase."""
+    asked = []
+    for field, given in fields_of_calls(scenario, phase):
+        past = Past(ends(given) if phase is TERMINATING else None)
+        unit = Unit(nested(given.name, given, past), field)
+        asked.append(Asked(unit, Unit(past.measure, field) if past.length else None))
+    return asked
 
-    def both(w: Any, p: Any) -> None:
-        before(w, p)
-        run(w, p, measure(w, p))
+
+def _measuring(measure: Any, run: Any) -> Any:
+    def both(w: Any, p: Any, was: Any) -> Any:
+        return run(w, p, measure(w, p))
 
     return both
 
 
-def _no_reward(w: Any, p: Any, was: Any, terms: Any) -> float:
-    return 0.0
+def _run(scenario: Scenario, phase: Phase) -> list[Unit]:
+    """The units `(w, p, ())` of the systems of a phase; each measures just before it runs."""
+    return [
+        Unit(_measuring(before.function, unit.function), unit.field) if before else unit
+        for unit, before in _asked(scenario, phase)
+    ]
 
 
-def _add(before: Any, number: int, function: Any, values: Any) -> Any:
-    """REWARD: the terms from left to right."""
-
-    def total(w: Any, p: Any, was: Any, terms: Any) -> float:
-        reward = before(w, p, was, terms)
-        term = 1.0 * function(w, *values(w, p, was))
-        terms[number] = term
-        return reward + term  # type: ignore[no-any-return]
-
-    return total
-
-
-def _never(w: Any, p: Any, was: Any) -> bool:
+def _never(w: Any, was: Any) -> bool:
     return False
 
 
@@ -108,56 +124,62 @@ class BoundSystems(NamedTuple):
     reveal: Any
 
 
-def bind(scenario: Scenario, slots: Sequence[int]) -> BoundSystems:
-    """The systems of a scenario; `slots` says where the terms of its rewards go."""
-    reset: Any = _nothing
-    for number, call in enumerate(scenario.calls(RESET)):
-        past = Past()
-        run = nested(f"RESET_{number}", call, past)
-        reset = _then(reset, past.measure, run)
-    move: Any = _nothing
-    valid: Any = _no_action
-    for number, call in enumerate(scenario.calls(TRANSITION)):
-        past = Past()
-        run = nested(f"TRANSITION_{number}", call, past)
-        move = _then(move, past.measure, run)
-        valid = _answers(valid, f"TRANSITION_{number}", call)
-    past = Past()
-    score: Any = _no_reward
-    for number, call in enumerate(scenario.calls(REWARD)):
-        values = arguments(f"REWARD_{number}", call, past)
-        score = _add(score, slots[number], call.system.function, values)
-    (call,) = scenario.calls(TERMINATING)
-    past.ends = {
-        prefix: number
-        for number, ((prefix, _), path) in enumerate(
-            zip(parts("TERMINATING_0", call), call.paths(), strict=True), 1
-        )
-        if all(part.system.phase is TERMINATING for part in path)
-    }
-    over = nested("TERMINATING_0", call, past)
-    well = nested("SUCCESS_0", scenario.success, past) if scenario.success else _never
-    visibility = scenario.visibility
-    values = arguments("VISIBILITY_0", visibility, Past())
-    act = _acting(past.measure, move, score, over, well)
-    return BoundSystems(_beginning(reset), act, _showing(visibility.system.function, values, valid))
+def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[Unit]]:
+    """The systems of a scenario, and the units that they are made of.
+
+    Args:
+        scenario: whose they are.
+        slots: where the terms of its rewards go.
+    """
+    resets, moves = _run(scenario, RESET), _run(scenario, TRANSITION)
+    rewards, (over,) = _asked(scenario, REWARD), _asked(scenario, TERMINATING)
+    well = next(iter(_asked(scenario, SUCCESS)), Asked(Unit(_never), None))
+    answers = [
+        Unit(answer, field)
+        for field, given in fields_of_calls(scenario, TRANSITION)
+        if (answer := _answers(_no_action, given.name, given)) is not _no_action
+    ]
+    ((field, sight),) = fields_of_calls(scenario, VISIBILITY)
+    values = arguments(sight.name, sight, Past())
+    looks = Unit(_looking(sight.system.function, values), field)
+    systems = BoundSystems(
+        _beginning(call(_CLEAR), in_turn(resets)),
+        _acting(
+            *(gathered([before for _, before in asked]) for asked in (rewards, [over], [well])),
+            move=in_turn(moves),
+            score=summed([unit for unit, _ in rewards], slots),
+            over=call(over.unit),
+            well=call(well.unit),
+        ),
+        _showing(call(looks), any_of(answers)),
+    )
+    asked = [unit for each in (*rewards, over, well) for unit in each if unit]
+    return systems, [*resets, *moves, *asked, *answers, looks, _CLEAR]
 
 
-def _beginning(reset: Any) -> Any:
+def _clear(w: Any, was: Any) -> None:
+    """Take everything out of a world."""
+    w.capacity = len(w.alive)
+    for e in range(1, w.capacity):
+        if w.alive[e]:
+            w.become_nothing(e)
+    for y in range(w.at.shape[0]):  # loops, as `fill` would be compiled for each of these
+        for x in range(w.at.shape[1]):
+            w.at[y, x] = NOTHING
+    for kind in range(len(w.placed)):
+        w.placed[kind] = 0
+        w.recent[kind] = NOTHING
+    w.alive[AGENT] = 1
+    w.become_agent(AGENT)
+    w.free = AGENT + 1
+
+
+_CLEAR = Unit(_clear)
+
+
+def _beginning(clear: Any, reset: Any) -> Any:
     def begin(w: Any, p: Any, terms: Any) -> None:
-        w.capacity = len(w.alive)
-        for e in range(1, w.capacity):
-            if w.alive[e]:
-                w.become_nothing(e)
-        for y in range(w.at.shape[0]):  # loops, as `fill` would be compiled for each of these
-            for x in range(w.at.shape[1]):
-                w.at[y, x] = NOTHING
-        for kind in range(len(w.placed)):
-            w.placed[kind] = 0
-            w.recent[kind] = NOTHING
-        w.alive[AGENT] = 1
-        w.become_agent(AGENT)
-        w.free = AGENT + 1
+        clear(w, p, ())
         w.error = 0
         w.steps = 0
         w.action = 0
@@ -174,20 +196,22 @@ def _beginning(reset: Any) -> Any:
     return begin
 
 
-def _acting(measure: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
+def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
+    rewarding, ending, succeeding = measures
+
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
         w.action = action
         w.terminated = 0
         w.truncated = 0
         w.success = 0
         w.ended_by = 0
-        was = measure(w, p)
+        scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
         move(w, p)
         if stands_somewhere(w, AGENT):
-            w.reward = score(w, p, was, terms)
-            w.terminated = over(w, p, was)
+            w.reward = score(w, p, scored, terms)
+            w.terminated = over(w, p, ended[0])
             if w.terminated and w.error == 0:
-                w.success = well(w, p, was)
+                w.success = well(w, p, done[0])
         w.steps += 1
         w.total += w.reward
         w.truncated = w.steps >= p.max_steps and not w.terminated
@@ -195,13 +219,21 @@ def _acting(measure: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
     return act
 
 
-def _showing(function: Any, values: Any, valid: Any) -> Any:
-    def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
+def _looking(function: Any, values: Any) -> Any:
+    def looks(w: Any, p: Any, was: Any) -> None:
+        view, grid, item = was
         nobody(w, p, ())
         look(w, AGENT, view)
         function(w, *values(w, p, (view,)))
         nobody(w, p, ())
         write_view(w, AGENT, view, grid, item)
+
+    return looks
+
+
+def _showing(looks: Any, valid: Any) -> Any:
+    def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
+        looks(w, p, (view, grid, item))
         for k in range(p.num_actions):
             mask[k] = valid(w, p, p.actions[k])
 

@@ -73,7 +73,7 @@ class Recorder:
     Args:
         path: ends with one of `gv_engine.playing.picture_files.FORMATS`.
         scenario: whose frames they are.
-        view: one of `views_of(scenario)`.
+        view: one of `views_of(scenario)`; the usual one if empty.
         cell: pixels of a cell's side.
         fps: frames a second.
 
@@ -86,14 +86,16 @@ class Recorder:
     """
 
     def __init__(
-        self, path: Path, scenario: Playable, view: str = "both", cell: int = 48, fps: float = 8
+        self, path: Path, scenario: Playable, view: str = "", cell: int = 48, fps: float = 8
     ) -> None:
         kind = FORMATS.get(path.suffix.lower())
         if kind is None:
             raise ValueError(f"{path}: the name must end with {', '.join(FORMATS)}")
         self.path = path
         self.shown = 0
-        self._draw = views_of(scenario)[view](scenario, view, cell)
+        views = views_of(scenario)
+        view = view or next(iter(views))
+        self._draw = views[view](scenario, view, cell)
         self._last: Picture | None = None
         self._held = int(fps) if kind.moves else 0
         self._draft = Draft(path)

@@ -35,7 +35,7 @@ class ExportScreen(Menu):
         super().__init__(app)
         self._game = game
         self._suffix = ".mp4"
-        self._view = "both"
+        self._view = next(iter(views_of(game.scenario)))
         self._cell = 32
         self._speed = self.app.settings.speed
         self._writing: Generator[None] | None = None

@@ -1,0 +1,258 @@
+"""Units: parts of a step that are compiled once for all programs that have them.
+
+A unit is a rule with all that it calls, or the look of an agent, as LLVM code of its own. It is
+kept beside the programs, under a digest of its functions and of the types that it is called with,
+and linked into every program that has it; so a new list of rules compiles only those that are new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from typing import Any, NamedTuple, cast
+
+from llvmlite import binding, ir
+from numba import njit, types
+from numba.core import cgutils, registry
+from numba.np.arrayobj import make_array
+
+from gv_engine.batches.compiled import program_functions
+from gv_engine.batches.compiled.intrinsics import intrinsic, mark
+from gv_engine.batches.compiled.parts import PARTS, part_library
+from gv_engine.batches.compiled.program_cache import keep_unit, kept_unit
+
+# what numba says of its types leads nowhere
+_types, _cgutils, _registry, _make_array = cast(Any, (types, cgutils, registry, make_array))
+
+
+class Code(NamedTuple):
+    """What a unit is compiled to.
+
+    Attributes:
+        name: of its function in LLVM code.
+        returns: the Numba type of what it returns.
+        library: the code, to be linked.
+    """
+
+    name: str
+    returns: Any
+    library: Any
+
+
+class Unit(NamedTuple):
+    """A function `(w, p, …)` of a world, of its own record of arguments, and of anything else.
+
+    Attributes:
+        function: what is compiled.
+        field: of the parameters, where its own record is; "" if it takes none, `(w, …)`.
+    """
+
+    function: Callable[..., Any]
+    field: str = ""
+
+    def kinds(self, w: Any, p: Any, *more: Any) -> tuple[Any, ...]:
+        """The types of its arguments, in a program with parameters `p`."""
+        return (w, p.fields[self.field].type, *more) if self.field else (w, *more)
+
+    def code(self, kinds: tuple[Any, ...]) -> Code:
+        """Its code for arguments of these types: known, kept, or compiled now."""
+        around, codes = _around.get()
+        if (self.function, kinds) not in codes:
+            codes[self.function, kinds] = _code(self.function, kinds, around)
+        return codes[self.function, kinds]
+
+    def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
+        """Emit a call in a program with these arguments `(w, p, …)`; its result."""
+        p, kinds = types_[1], self.kinds(*types_)
+        w, parameters, *others = values
+        given = [w, *others]
+        if self.field:
+            if "running" in p.fields:
+                context.get_setattr("running", _types.void(p, _types.uint32))(
+                    builder, (parameters, ir.IntType(32)(mark(self.field)))
+                )
+            read = context.get_getattr(p, self.field)
+            given.insert(1, read(context, builder, p, parameters, self.field))
+        code, convention = self.code(kinds), context.call_conv
+        function = _cgutils.get_or_insert_function(
+            builder.module, convention.get_function_type(code.returns, kinds), code.name
+        )
+        context.active_code_library.add_linking_library(code.library)
+        status, result = convention.call_function(builder, function, code.returns, kinds, given)
+        with _cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return result
+
+
+class _Around(NamedTuple):
+    """What a program's units lie among: a digest of it, and the codes of those before."""
+
+    digest: str
+    codes: dict[tuple[Callable[..., Any], tuple[Any, ...]], Code]
+
+
+_around: ContextVar[_Around] = ContextVar("_around")
+
+
+@contextmanager
+def among(digest: str) -> Iterator[None]:
+    """The units that this thread compiles in here lie among code, and settings, of this digest."""
+    token = _around.set(_Around(digest, {}))
+    try:
+        yield
+    finally:
+        _around.reset(token)
+
+
+@cache
+def _spelled(kind: Any) -> str:
+    """A type in a text that is the same in every process."""
+    if isinstance(kind, types.Record):
+        fields = ((n, f.offset, _spelled(f.type)) for n, f in cast(Any, kind.fields).items())
+        return f"{type(kind).__name__}{kind.size}{list(fields)}"
+    if isinstance(kind, types.BaseTuple):
+        return f"({', '.join(map(_spelled, cast(Any, kind)))})"
+    return str(kind)
+
+
+# ---- calls in a program ------------------------------------------------------------------------
+
+
+def call(unit: Unit) -> Any:
+    """`(w, p, was)`: the unit's result."""
+
+    def one(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return unit.emit(context, builder, signature.args, arguments)
+
+        return unit.code(unit.kinds(w, p, was)).returns(w, p, was), generate
+
+    return intrinsic(one)
+
+
+def in_turn(units: Sequence[Unit]) -> Any:
+    """`(w, p)`: one unit `(w, p, ())` after the other."""
+
+    def each(typing_context: Any, w: Any, p: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            was = context.make_tuple(builder, _NONE, [])
+            for unit in units:
+                unit.emit(context, builder, (w, p, _NONE), (*arguments, was))
+            return context.get_dummy_value()
+
+        for unit in units:
+            unit.code(unit.kinds(w, p, _NONE))
+        return _types.none(w, p), generate
+
+    return intrinsic(each)
+
+
+def gathered(units: Sequence[Unit | None]) -> Any:
+    """`(w, p)`: the results of all units `(w, p)`, as a tuple; () where there is none."""
+
+    def each(typing_context: Any, w: Any, p: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            results = [
+                unit.emit(context, builder, (w, p), arguments)
+                if unit
+                else context.make_tuple(builder, _NONE, [])
+                for unit in units
+            ]
+            return context.make_tuple(builder, kind, results)
+
+        kind = _types.Tuple(
+            [unit.code(unit.kinds(w, p)).returns if unit else _NONE for unit in units]
+        )
+        return kind(w, p), generate
+
+    return intrinsic(each)
+
+
+def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
+    """`(w, p, was, terms)`: the sum of all units `(w, p, was[k])`, each of which goes into its
+    slot among the terms, too."""
+
+    def each(typing_context: Any, w: Any, p: Any, was: Any, terms: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            total = context.get_constant(_types.float64, 0.0)
+            first = _make_array(terms)(context, builder, arguments[3]).data
+            for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
+                own = builder.extract_value(arguments[2], k)
+                term = unit.emit(context, builder, (w, p, was[k]), (*arguments[:2], own))
+                builder.store(term, builder.gep(first, [ir.IntType(64)(slot)]))
+                total = builder.fadd(total, term)
+            return total
+
+        for unit, own in zip(units, was, strict=True):
+            unit.code(unit.kinds(w, p, own))
+        return _types.float64(w, p, was, terms), generate
+
+    return intrinsic(each)
+
+
+def any_of(units: Sequence[Unit]) -> Any:
+    """`(w, p, action)`: whether one of the units is true; those behind it are not asked."""
+
+    def each(typing_context: Any, w: Any, p: Any, action: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            found = _cgutils.alloca_once_value(builder, _cgutils.false_bit)
+            for unit in units:
+                with builder.if_then(builder.not_(builder.load(found))):
+                    answer = unit.emit(context, builder, signature.args, arguments)
+                    returns = unit.code(unit.kinds(*signature.args)).returns
+                    builder.store(context.cast(builder, answer, returns, types.boolean), found)
+            return builder.load(found)
+
+        for unit in units:
+            unit.code(unit.kinds(w, p, action))
+        return _types.boolean(w, p, action), generate
+
+    return intrinsic(each)
+
+
+_NONE = _types.Tuple(())
+
+
+# ---- code ----------------------------------------------------------------------------------------
+
+
+_CODES: dict[str, Code] = {}
+
+
+def _code(function: Callable[..., Any], kinds: tuple[Any, ...], around: str) -> Code:
+    key = program_functions.program_digest([function], ", ".join(map(_spelled, kinds)), around)
+    if key not in _CODES:
+        name = f"unit_{key}"
+        found = kept_unit(key)
+        returns, bitcode = found or _compile(function, kinds, name)
+        library = part_library(_codegen(), name)
+        library._final_module = binding.parse_bitcode(bitcode)
+        library._finalize_dynamic_globals()
+        library._finalized = True
+        if not found and not library.has_dynamic_globals:  # addresses in this process
+            keep_unit(key, returns, bitcode)
+        _CODES[key] = Code(name, returns, library)
+    return _CODES[key]
+
+
+def _compile(function: Callable[..., Any], kinds: Any, name: str) -> tuple[Any, bytes]:
+    """The type of what it returns, and LLVM code."""
+    compiled: Any = cast(Any, njit)(**PARTS)(function)
+    compiled.compile(kinds)
+    (result,) = compiled.overloads.values()
+    library = _codegen().create_library(name)
+    module = library._final_module
+    module.link_in(result.library._final_module, preserve=True)
+    for part in module.functions:
+        if part.name == result.fndesc.llvm_func_name:
+            part.linkage, part.name = "external", name
+        elif not part.is_declaration:
+            part.linkage = "internal"
+    library._optimize_final_module()
+    return result.signature.return_type, module.as_bitcode()
+
+
+def _codegen() -> Any:
+    return _registry.cpu_target.target_context.codegen()
