@@ -18,6 +18,8 @@ from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, Whic
 from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.frame import Frame
+from gv_engine.reading.layout import RNG
+from gv_engine.worlds.rng import generator_to_row
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -72,6 +74,9 @@ class Worlds(Protocol):
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
         """Give world i the state of a PCG64 generator, from which its next level is drawn."""
+        record = np.zeros((), RNG)
+        generator_to_row(generator, record)
+        self.put_generators(i, record)
 
     def reset(self, chosen: NDArray[np.bool_]) -> None:
         """Begin a new episode in the worlds where `chosen`, (N,), is True.
@@ -108,14 +113,14 @@ class Worlds(Protocol):
         self.put(worlds, rows)
         self.outputs.terms[worlds] = 0.0  # those of another member would stay
         self.step(looking(len(self), worlds), NEXT_STEP)
-        self.put_generators(worlds, rows)  # looking may have drawn
+        self.put_generators(worlds, rows["rng"])  # looking may have drawn
         self.outputs.success[worlds] = rows["success"]
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         """For `restore`: make these worlds those of the rows, and show nothing."""
 
-    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
-        """For `restore`: let these worlds draw as the rows do."""
+    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
+        """Let these worlds draw as records of generators do, () for all of them or (K,)."""
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         """Run the rendering systems on world i; `show` takes the finished frame."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -13,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
+from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
 from gv_engine.envs.pictures import Renderer
@@ -131,9 +133,10 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
             ValueError: seeds or mask have another length or kind, or an option is not known.
         """
         seeds, chosen = self._asked(seed, options)
-        for i, own in enumerate(seeds):
-            if chosen[i] and (own is not None or not self._started):
-                self._batch.set_generator(i, np.random.default_rng(own))
+        if not self._started:
+            seeds = [secrets.randbits(64) if own is None else own for own in seeds]
+        if given := {i: own for i, own in enumerate(seeds) if chosen[i] and own is not None}:
+            self._batch.put_generators(np.array([*given]), seeded([*given.values()]))
         self._started = True
         self._batch.reset(chosen)
         return self._observation(), self._info()

@@ -134,9 +134,6 @@ class CompiledBatch(Worlds):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        generator_to_row(generator, self.rows["rng"][i])
-
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
         self._actions[:] = actions
         if self._at_once:
@@ -214,8 +211,8 @@ class CompiledBatch(Worlds):
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         self.rows[worlds] = rows
 
-    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self.rows["rng"][worlds] = rows["rng"]
+    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
+        self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         scenario, shown = self.scenario, self.outputs.grid[i]
