@@ -110,6 +110,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         self._statistics = episode_statistics
         self._masks = action_masks
         self._shared_info: dict[str, Any] | None = None
+        self._last: tuple[NDArray[Any], NDArray[Any], NDArray[np.object_]] | None = None
         self._renderer: Renderer | None = None
 
     @property
@@ -203,17 +204,28 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
         out, codes, ended = self._batch.outputs, self._representation.codes, self._ended.copy()
+        which = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
-        grids, items = codes(out.final_grid[ended]), codes(out.final_item[ended])
-        centres = self._agent_id_grid[ended]
-        final[ended] = [
-            {"grid": grid, "agent_id_grid": centre, "item": item}
-            for grid, centre, item in zip(grids, centres, items, strict=True)
-        ]
+        if self._copy:
+            grids, items = codes(out.final_grid[which]), codes(out.final_item[which])
+            final[which] = _one_by_one(grids, self._agent_id_grid[which], items)
+        else:
+            if self._last is None:
+                coded = self._representation.name != "default"
+                grids, items = (
+                    np.zeros_like(now) if coded else last
+                    for now, last in ((self._grid, out.final_grid), (self._item, out.final_item))
+                )
+                self._last = grids, items, _one_by_one(grids, self._agent_id_grid, items)
+            grids, items, shared = self._last
+            if grids is not out.final_grid:
+                grids[which] = codes(out.final_grid[which])
+                items[which] = codes(out.final_item[which])
+            final[which] = shared[which]
         told = out.final_mask, out.final_terms, out.final_member, out.success
-        own = [array.copy() for array in told]
-        for array in own:
-            array[~ended] = 0
+        own = [np.zeros_like(array) for array in told]
+        for mine, array in zip(own, told, strict=True):
+            mine[which] = array.take(which, 0)
         info |= {"final_obs": final, "_final_obs": ended}
         info |= {"final_info": self._named(*own, which=ended), "_final_info": ended}
 
@@ -272,7 +284,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy opens a window of its own, and has arrays of its own
-        return {**vars(self), "_renderer": None, "_shared_info": None}
+        return {**vars(self), "_renderer": None, "_shared_info": None, "_last": None}
 
     def render(self) -> tuple[Any, ...] | None:
         """One picture per world, as the render mode says."""
@@ -287,3 +299,10 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
+
+
+def _one_by_one(*shown: NDArray[Any]) -> NDArray[np.object_]:
+    """(K,) observations of single worlds, as views of the grids, centres and items of K."""
+    names = "grid", "agent_id_grid", "item"
+    each = [dict(zip(names, one, strict=True)) for one in zip(*shown, strict=True)]
+    return np.array(each, object)
