@@ -101,20 +101,45 @@ class Worlds(Protocol):
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
 
-    def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
+    def restore(self, worlds: Which, rows: NDArray[Any], trusted: bool = False) -> None:
         """Make these worlds, all different, the worlds of rows, or all of them that of one row.
 
         They are shown, with no reward in `outputs.terms`.
 
+        Args:
+            trusted: the rows come from worlds of this scenario as they are, so that nothing in them
+                is looked for that compiled code could stumble over.
+
         Raises:
-            ValueError: the rows have another layout.
+            ValueError: the rows have another layout, or are damaged.
         """
-        self.scenario.check(rows)
+        self.check(rows, trusted)
         self.put(worlds, rows)
         self.outputs.terms[worlds] = 0.0  # those of another member would stay
-        self.step(looking(len(self), worlds), NEXT_STEP)
+        self.look(worlds)
         self.put_generators(worlds, rows["rng"])  # looking may have drawn
         self.outputs.success[worlds] = rows["success"]
+
+    def check(self, rows: NDArray[Any], trusted: bool) -> None:
+        """Make sure that rows can be worlds of the scenario; if trusted, by their layout alone.
+
+        Raises:
+            ValueError: they cannot.
+        """
+        if not trusted or rows.dtype != self.scenario.layout.dtype:
+            self.scenario.check(rows)
+
+    def look(self, worlds: Which) -> None:
+        """Show these worlds, and leave all others alone.
+
+        Raises:
+            RuleError: as for `step`.
+        """
+        self.step(looking(len(self), worlds), NEXT_STEP)
+
+    def bench(self, num_worlds: int) -> Worlds:
+        """Worlds of the same kind for whoever plans, in one thread."""
+        return type(self)(self.scenario, num_worlds, 1, self.masks, self.checked)
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         """For `restore`: make these worlds those of the rows, and show nothing."""
@@ -134,6 +159,12 @@ class Worlds(Protocol):
         self.__init__(*given)  # type: ignore[misc]  # contexts and addresses are those of now
         self.put(np.arange(len(rows)), rows)
         self.outputs.become(outputs)
+
+
+def words_of(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """(n, words): rows () or (n,), where they are; NumPy copies records field by field."""
+    words = np.ascontiguousarray(rows).view(np.uint64)
+    return words.reshape(rows.size, rows.dtype.itemsize // 8)
 
 
 BACKENDS = {

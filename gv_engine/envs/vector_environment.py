@@ -14,8 +14,9 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
+from gv_engine.batches.planning import AT_ONCE, Expansion, expand, state_keys
 from gv_engine.batches.seeding import seeded
-from gv_engine.batches.worlds import make_batch
+from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
@@ -112,6 +113,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         self._shared_info: dict[str, Any] | None = None
         self._last: tuple[NDArray[Any], NDArray[Any], NDArray[np.object_]] | None = None
         self._renderer: Renderer | None = None
+        self._bench: Worlds | None = None
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -241,7 +243,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         return self._batch.snapshot(self._chosen(worlds))
 
     def restore(
-        self, rows: NDArray[Any], worlds: ArrayLike | None = None
+        self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Arrays, dict[str, Any]]:
         """Make worlds those of rows, and return what all worlds show, as `reset` does.
 
@@ -250,6 +252,8 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         Args:
             rows: (K,), or () for all of them alike; from an environment of either kind.
             worlds: as for `snapshot`.
+            trusted: the rows are as `snapshot` or `expand` of this scenario have made them, so that
+                nothing but their layout is checked; others could crash the process.
 
         Raises:
             ValueError: the rows have another layout or number, or nothing was reset yet.
@@ -259,9 +263,62 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
             raise ValueError(f"rows have shape {rows.shape}: expected () or {chosen.shape}")
         if not self._started and chosen.size < self.num_envs:
             raise ValueError("call reset() before some of the worlds are restored")
-        self._batch.restore(chosen, rows)
+        self._batch.restore(chosen, rows, trusted)
         self._started = True
         return self._observation(), self._info()
+
+    def expand(
+        self, rows: NDArray[Any], actions: ArrayLike | None = None, *, trusted: bool = False
+    ) -> Expansion:
+        """Let each of many states go on by each of many actions; the worlds are left alone.
+
+        Actions that draw do so from the generator of their state, all of them the same. Nothing
+        begins anew: a state whose episode is over goes on.
+
+        Args:
+            rows: (n,), from an environment of either kind.
+            actions: (a,) integers of the action space; all of it if left out.
+            trusted: as for `restore`.
+
+        Returns:
+            `rows` (n, a), `rewards` (n, a) float64, `terminated` (n, a) bool and `masks`
+            (n, a, actions) int8, 0 if they are left out of `info`.
+
+        Raises:
+            ValueError: the rows have another layout, or an action is none of the action space.
+            RuleError: a rule is not defined on some of the states; `worlds` are positions among
+                the n * a.
+        """
+        chosen = np.arange(self.num_actions) if actions is None else np.asarray(actions)
+        known = chosen.ndim == 1 and chosen.dtype.kind in "iu"
+        if not known or np.any((chosen < 0) | (chosen >= self.num_actions)):
+            raise ValueError(f"actions={actions!r}: allowed are 0 to {self.num_actions - 1}, (a,)")
+        self._batch.check(rows, trusted)
+        if rows.ndim != 1:
+            raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
+        if self._bench is None:
+            self._bench = self._batch.bench(AT_ONCE)
+        return expand(self._bench, rows, chosen.astype(np.int64))
+
+    def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
+        """Numbers that are equal for states with the same future.
+
+        They leave out the number of steps and what the last one brought: reward, return and end.
+        Different states have equal ones by chance alone: among a million states some two, once in
+        thirty million searches.
+
+        Args:
+            rows: () or (n,), from an environment of either kind.
+            generator: False leaves out what the worlds will draw.
+
+        Returns:
+            As many uint64, the same in every process.
+
+        Raises:
+            ValueError: the rows have another layout.
+        """
+        self._batch.check(rows, trusted=True)
+        return state_keys(rows.reshape(-1), generator, self._batch.compiles).reshape(rows.shape)
 
     def fork(self) -> GridVectorEnv:
         """An independent environment with the same worlds, and the same future."""
@@ -284,7 +341,13 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy opens a window of its own, and has arrays of its own
-        return {**vars(self), "_renderer": None, "_shared_info": None, "_last": None}
+        return {
+            **vars(self),
+            "_renderer": None,
+            "_shared_info": None,
+            "_last": None,
+            "_bench": None,
+        }
 
     def render(self) -> tuple[Any, ...] | None:
         """One picture per world, as the render mode says."""
