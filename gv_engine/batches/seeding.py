@@ -54,7 +54,15 @@ def seeded(seeds: Sequence[int]) -> NDArray[Any]:
     return sown(words, words >> _32) if len(words) > _FEW else _one_by_one(seeds)
 
 
-def _one_by_one(seeds: Sequence[int]) -> NDArray[Any]:
+def seeded_pairs(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
+    """(K,) records, each as `default_rng([seed, number])` has it."""
+    if len(numbers) <= _FEW or max(seed, *numbers) >> 32:
+        return _one_by_one([[seed, number] for number in numbers])
+    words = np.array(numbers, np.uint64)
+    return sown(np.full_like(words, seed), words)
+
+
+def _one_by_one(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
     records = np.zeros(len(seeds), RNG)
     for record, seed in zip(records, seeds, strict=True):
         generator_to_row(np.random.default_rng(seed), record)

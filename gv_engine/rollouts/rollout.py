@@ -78,10 +78,13 @@ def rollout(
     expected = 0
 
     def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
-        for i in np.flatnonzero(which).tolist():
-            policy.begin(i, np.random.default_rng([seed, int(number[i])]))
+        worlds = np.flatnonzero(which).tolist()
+        numbers = number[worlds].tolist()
+        policy.begin(worlds, seed, numbers)
         length[which] = total[which] = terms[which] = 0
-        seeds: Any = (seed + number).tolist()  # a list is more than Gymnasium speaks of
+        seeds: Any = [None] * n  # a list is more than Gymnasium speaks of
+        for i, own in zip(worlds, numbers, strict=True):
+            seeds[i] = seed + own
         return env.reset(seed=seeds, options={"reset_mask": which})
 
     observation, info = begin(~idle)

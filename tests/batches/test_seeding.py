@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv
-from gv_engine.batches.seeding import seeded, sown
+from gv_engine.batches.seeding import seeded, seeded_pairs
 from gv_engine.reading.layout import RNG
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
@@ -35,11 +35,15 @@ def test_any_seeds_are_numpys(seeds):
         assert record == expected(seed)
 
 
-@given(st.lists(st.tuples(words, words), min_size=1, max_size=9))
-def test_pairs_of_words_are_numpys(pairs):
-    found = sown(*np.array(pairs, np.uint64).T)
-    for record, pair in zip(found, pairs, strict=True):
-        assert record == expected(list(pair))
+@given(st.one_of(words, edges), st.lists(st.one_of(words, edges), max_size=2 * MANY))
+@example(2**32 - 1, list(range(MANY)))
+@example(2**32, list(range(MANY)))
+@example(0, list(range(2**32 - MANY, 2**32 + MANY)))
+def test_pairs_of_numbers_are_numpys(seed, numbers):
+    found = seeded_pairs(seed, numbers)
+    assert found.shape == (len(numbers),)
+    for record, number in zip(found, numbers, strict=True):
+        assert record == expected([seed, number])
 
 
 def test_they_go_on_as_numpys():
