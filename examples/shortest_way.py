@@ -1,11 +1,14 @@
 """Planning: the shortest way through a level, by a breadth-first search over rows."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine import GridVectorEnv
 
 
-def shortest_way(envs, start):
+def shortest_way(envs: GridVectorEnv, start: NDArray[Any]) -> tuple[list[int] | None, int]:
     """The shortest list of actions that leads to success, or None, and how many states were met.
 
     Args:
@@ -14,7 +17,7 @@ def shortest_way(envs, start):
     """
     states = start.reshape(1)
     known = envs.state_key(states, generator=False)
-    steps = []  # (n,) for each step: from which state before it, and by which action
+    steps: list[Any] = []  # (n,) for each step: from which state before it, and by which action
     while len(states):
         found = envs.expand(states, trusted=True)
         rows, num_actions = found.rows.reshape(-1), found.rows.shape[1]
@@ -39,10 +42,10 @@ def main() -> None:
     envs.reset(seed=0)
     way, met = shortest_way(envs, envs.snapshot(0))
     print(f"{met} states met")
-    for action in way:
+    for action in way or ():
         infos = envs.step([action])[4]
         print(envs.labels["action_names"][action])
-    print(f"{len(way)} steps, success: {infos['success'][0]}")
+    print(f"{len(way or ())} steps, success: {infos['success'][0]}")
 
 
 if __name__ == "__main__":

@@ -62,6 +62,7 @@ def expand(bench: Worlds, rows: NDArray[Any], actions: NDArray[np.int64]) -> Exp
         np.empty((*shape, out.mask.shape[1]), np.int8),
     )
     followers = words_of(found.rows)
+    told: list[NDArray[Any]] = [out.rewards, out.terminated, out.mask]
     flat = [array.reshape(-1, *array.shape[2:]) for array in found[1:]]
     for start in range(0, prod(shape), len(bench)):
         turns = np.arange(start, min(start + len(bench), prod(shape)))
@@ -74,7 +75,7 @@ def expand(bench: Worlds, rows: NDArray[Any], actions: NDArray[np.int64]) -> Exp
         except RuleError as error:
             raise RuleError.of_worlds([start + i for i in error.worlds], error) from error
         followers[start:stop] = words_of(bench.snapshot(worlds))
-        for array, shown in zip(flat, (out.rewards, out.terminated, out.mask), strict=True):
+        for array, shown in zip(flat, told, strict=True):
             array[start:stop] = shown[: len(turns)]
     return found
 

@@ -64,8 +64,8 @@ def seeded_pairs(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
 
 def _one_by_one(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
     records = np.zeros(len(seeds), RNG)
-    for record, seed in zip(records, seeds, strict=True):
-        generator_to_row(np.random.default_rng(seed), record)
+    for k, seed in enumerate(seeds):
+        generator_to_row(np.random.default_rng(seed), records[k : k + 1].reshape(()))
     return records
 
 

@@ -90,7 +90,7 @@ class _Chance:
         for world in np.flatnonzero(self._next == _BLOCK):
             self._draws[world] = self._rngs[world].random(_BLOCK)
             self._next[world] = 0
-        draws = self._draws[self._worlds, self._next]
+        draws: NDArray[np.float64] = self._draws[self._worlds, self._next]
         self._next += 1
         return draws
 

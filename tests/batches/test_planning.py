@@ -1,6 +1,7 @@
 """What follows many states, and which of them are the same."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -181,12 +182,14 @@ def test_a_restore_of_some_worlds_runs_over_these_alone(level, few, monkeypatch)
     rows = envs.snapshot()[[3, 8, 5]]
     spans = []
     lanes = envs._batch._lanes[0]
+
+    def noted(run, address, start, stop, mode):
+        spans.append((start, stop))
+        return run(address, start, stop, mode)
+
     for k, lane in enumerate(lanes):
         program = copy.copy(lane.program)
-        run = program.run
-        program.run = lambda address, start, stop, mode, run=run: (
-            spans.append((start, stop)) or run(address, start, stop, mode)
-        )
+        program.run = partial(noted, program.run)
         lanes[k] = lane._replace(program=program)
     assert same(envs.restore(rows, [30, 2, 17]), others.restore(rows, [30, 2, 17], trusted=True))
     assert (set(spans) == {(30, 31), (2, 3), (17, 18)}) == bool(few)
