@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,9 +31,6 @@ class ObjectBatch(Worlds):
 
     def __len__(self) -> int:
         return len(self.simulations)
-
-    def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        self.simulations[i].world.rng = copy.deepcopy(generator)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
         failed: dict[int, Exception] = {}
@@ -86,9 +82,9 @@ class ObjectBatch(Worlds):
         for world, row in self._each(worlds, rows):
             world.restore(row)
 
-    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
-        for world, row in self._each(worlds, rows):
-            world.rng = generator_from_row(row["rng"])
+    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
+        for world, record in self._each(worlds, records):
+            world.rng = generator_from_row(record)
 
     def _each(
         self, worlds: Which, rows: NDArray[Any]

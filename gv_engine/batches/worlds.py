@@ -18,6 +18,8 @@ from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, Whic
 from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.frame import Frame
+from gv_engine.reading.layout import RNG
+from gv_engine.worlds.rng import generator_to_row
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -73,6 +75,9 @@ class Worlds(Protocol):
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
         """Give world i the state of a PCG64 generator, from which its next level is drawn."""
+        record = np.zeros((), RNG)
+        generator_to_row(generator, record)
+        self.put_generators(i, record)
 
     def reset(self, chosen: NDArray[np.bool_]) -> None:
         """Begin a new episode in the worlds where `chosen`, (N,), is True.
@@ -99,26 +104,51 @@ class Worlds(Protocol):
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         """These worlds as rows, () or (K,) like `worlds`, independent of the batch."""
 
-    def restore(self, worlds: Which, rows: NDArray[Any]) -> None:
+    def restore(self, worlds: Which, rows: NDArray[Any], trusted: bool = False) -> None:
         """Make these worlds, all different, the worlds of rows, or all of them that of one row.
 
         They are shown, with no reward in `outputs.terms`.
 
+        Args:
+            trusted: the rows come from worlds of this scenario as they are, so that nothing in them
+                is looked for that compiled code could stumble over.
+
         Raises:
-            ValueError: the rows have another layout.
+            ValueError: the rows have another layout, or are damaged.
         """
-        self.scenario.check(rows)
+        self.check(rows, trusted)
         self.put(worlds, rows)
         self.outputs.terms[worlds] = 0.0  # those of another member would stay
-        self.step(looking(len(self), worlds), NEXT_STEP)
-        self.put_generators(worlds, rows)  # looking may have drawn
+        self.look(worlds)
+        self.put_generators(worlds, rows["rng"])  # looking may have drawn
         self.outputs.success[worlds] = rows["success"]
+
+    def check(self, rows: NDArray[Any], trusted: bool) -> None:
+        """Make sure that rows can be worlds of the scenario; if trusted, by their layout alone.
+
+        Raises:
+            ValueError: they cannot.
+        """
+        if not trusted or rows.dtype != self.scenario.layout.dtype:
+            self.scenario.check(rows)
+
+    def look(self, worlds: Which) -> None:
+        """Show these worlds, and leave all others alone.
+
+        Raises:
+            RuleError: as for `step`.
+        """
+        self.step(looking(len(self), worlds), NEXT_STEP)
+
+    def bench(self, num_worlds: int) -> Worlds:
+        """Worlds of the same kind for whoever plans, in one thread."""
+        return type(self)(self.scenario, num_worlds, 1, self.masks, self.checked)
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         """For `restore`: make these worlds those of the rows, and show nothing."""
 
-    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
-        """For `restore`: let these worlds draw as the rows do."""
+    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
+        """Let these worlds draw as records of generators do, () for all of them or (K,)."""
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         """Run the rendering systems on world i; `show` takes the finished frame."""
@@ -132,6 +162,12 @@ class Worlds(Protocol):
         self.__init__(*given)  # type: ignore[misc]  # contexts and addresses are those of now
         self.put(np.arange(len(rows)), rows)
         self.outputs.become(outputs)
+
+
+def words_of(rows: NDArray[Any]) -> NDArray[np.uint64]:
+    """(n, words): rows () or (n,), where they are; NumPy copies records field by field."""
+    words = np.ascontiguousarray(rows).view(np.uint64)
+    return words.reshape(rows.size, rows.dtype.itemsize // 8)
 
 
 BACKENDS = {

@@ -90,7 +90,7 @@ def play_in_lockstep(
     steps = 0
     for number in range(episodes):
         policy = Uniform(1, len(scenario.actions), valid=bool(number % 2))
-        policy.begin(0, np.random.default_rng([seed, number]))
+        policy.begin([0], seed, [number])
         action: int | None = None
         for step in range(_LONGEST + 1):
             try:

@@ -102,7 +102,9 @@ def run(options: argparse.Namespace) -> int:
     env = hooks.make_vector_env(
         scenario, num_envs, workers=options.threads, autoreset_mode="Disabled"
     )
-    policy = load_policy(options.policy, num_envs, env.num_actions)
+    policy = load_policy(
+        options.policy, num_envs, env.num_actions, compiled=env.world == "compiled"
+    )
     out: Path | None = options.out
     more = {"seed": options.seed, "policy": options.policy}
     with _undisturbed():

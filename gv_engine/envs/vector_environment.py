@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -13,7 +14,9 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches import autoreset
-from gv_engine.batches.worlds import make_batch
+from gv_engine.batches.planning import AT_ONCE, Expansion, expand, state_keys
+from gv_engine.batches.seeding import seeded
+from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
@@ -108,7 +111,9 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         self._statistics = episode_statistics
         self._masks = action_masks
         self._shared_info: dict[str, Any] | None = None
+        self._last: tuple[NDArray[Any], NDArray[Any], NDArray[np.object_]] | None = None
         self._renderer: Renderer | None = None
+        self._bench: Worlds | None = None
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -131,9 +136,10 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
             ValueError: seeds or mask have another length or kind, or an option is not known.
         """
         seeds, chosen = self._asked(seed, options)
-        for i, own in enumerate(seeds):
-            if chosen[i] and (own is not None or not self._started):
-                self._batch.set_generator(i, np.random.default_rng(own))
+        if not self._started:
+            seeds = [secrets.randbits(64) if own is None else own for own in seeds]
+        if given := {i: own for i, own in enumerate(seeds) if chosen[i] and own is not None}:
+            self._batch.put_generators(np.array([*given]), seeded([*given.values()]))
         self._started = True
         self._batch.reset(chosen)
         return self._observation(), self._info()
@@ -200,17 +206,28 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
         out, codes, ended = self._batch.outputs, self._representation.codes, self._ended.copy()
+        which = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
-        grids, items = codes(out.final_grid[ended]), codes(out.final_item[ended])
-        centres = self._agent_id_grid[ended]
-        final[ended] = [
-            {"grid": grid, "agent_id_grid": centre, "item": item}
-            for grid, centre, item in zip(grids, centres, items, strict=True)
-        ]
+        if self._copy:
+            grids, items = codes(out.final_grid[which]), codes(out.final_item[which])
+            final[which] = _one_by_one(grids, self._agent_id_grid[which], items)
+        else:
+            if self._last is None:
+                coded = self._representation.name != "default"
+                grids, items = (
+                    np.zeros_like(now) if coded else last
+                    for now, last in ((self._grid, out.final_grid), (self._item, out.final_item))
+                )
+                self._last = grids, items, _one_by_one(grids, self._agent_id_grid, items)
+            grids, items, shared = self._last
+            if grids is not out.final_grid:
+                grids[which] = codes(out.final_grid[which])
+                items[which] = codes(out.final_item[which])
+            final[which] = shared[which]
         told = out.final_mask, out.final_terms, out.final_member, out.success
-        own = [array.copy() for array in told]
-        for array in own:
-            array[~ended] = 0
+        own = [np.zeros_like(array) for array in told]
+        for mine, array in zip(own, told, strict=True):
+            mine[which] = array.take(which, 0)
         info |= {"final_obs": final, "_final_obs": ended}
         info |= {"final_info": self._named(*own, which=ended), "_final_info": ended}
 
@@ -226,7 +243,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         return self._batch.snapshot(self._chosen(worlds))
 
     def restore(
-        self, rows: NDArray[Any], worlds: ArrayLike | None = None
+        self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Arrays, dict[str, Any]]:
         """Make worlds those of rows, and return what all worlds show, as `reset` does.
 
@@ -235,6 +252,8 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         Args:
             rows: (K,), or () for all of them alike; from an environment of either kind.
             worlds: as for `snapshot`.
+            trusted: the rows are as `snapshot` or `expand` of this scenario have made them, so that
+                nothing but their layout is checked; others could crash the process.
 
         Raises:
             ValueError: the rows have another layout or number, or nothing was reset yet.
@@ -244,9 +263,62 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
             raise ValueError(f"rows have shape {rows.shape}: expected () or {chosen.shape}")
         if not self._started and chosen.size < self.num_envs:
             raise ValueError("call reset() before some of the worlds are restored")
-        self._batch.restore(chosen, rows)
+        self._batch.restore(chosen, rows, trusted)
         self._started = True
         return self._observation(), self._info()
+
+    def expand(
+        self, rows: NDArray[Any], actions: ArrayLike | None = None, *, trusted: bool = False
+    ) -> Expansion:
+        """Let each of many states go on by each of many actions; the worlds are left alone.
+
+        Actions that draw do so from the generator of their state, all of them the same. Nothing
+        begins anew: a state whose episode is over goes on.
+
+        Args:
+            rows: (n,), from an environment of either kind.
+            actions: (a,) integers of the action space; all of it if left out.
+            trusted: as for `restore`.
+
+        Returns:
+            `rows` (n, a), `rewards` (n, a) float64, `terminated` (n, a) bool and `masks`
+            (n, a, actions) int8, 0 if they are left out of `info`.
+
+        Raises:
+            ValueError: the rows have another layout, or an action is none of the action space.
+            RuleError: a rule is not defined on some of the states; `worlds` are positions among
+                the n * a.
+        """
+        chosen = np.arange(self.num_actions) if actions is None else np.asarray(actions)
+        known = chosen.ndim == 1 and chosen.dtype.kind in "iu"
+        if not known or np.any((chosen < 0) | (chosen >= self.num_actions)):
+            raise ValueError(f"actions={actions!r}: allowed are 0 to {self.num_actions - 1}, (a,)")
+        self._batch.check(rows, trusted)
+        if rows.ndim != 1:
+            raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
+        if self._bench is None:
+            self._bench = self._batch.bench(AT_ONCE)
+        return expand(self._bench, rows, chosen.astype(np.int64))
+
+    def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
+        """Numbers that are equal for states with the same future.
+
+        They leave out the number of steps and what the last one brought: reward, return and end.
+        Different states have equal ones by chance alone: among a million states some two, once in
+        thirty million searches.
+
+        Args:
+            rows: () or (n,), from an environment of either kind.
+            generator: False leaves out what the worlds will draw.
+
+        Returns:
+            As many uint64, the same in every process.
+
+        Raises:
+            ValueError: the rows have another layout.
+        """
+        self._batch.check(rows, trusted=True)
+        return state_keys(rows.reshape(-1), generator, self._batch.compiles).reshape(rows.shape)
 
     def fork(self) -> GridVectorEnv:
         """An independent environment with the same worlds, and the same future."""
@@ -269,7 +341,13 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy opens a window of its own, and has arrays of its own
-        return {**vars(self), "_renderer": None, "_shared_info": None}
+        return {
+            **vars(self),
+            "_renderer": None,
+            "_shared_info": None,
+            "_last": None,
+            "_bench": None,
+        }
 
     def render(self) -> tuple[Any, ...] | None:
         """One picture per world, as the render mode says."""
@@ -284,3 +362,10 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
+
+
+def _one_by_one(*shown: NDArray[Any]) -> NDArray[np.object_]:
+    """(K,) observations of single worlds, as views of the grids, centres and items of K."""
+    names = "grid", "agent_id_grid", "item"
+    each = [dict(zip(names, one, strict=True)) for one in zip(*shown, strict=True)]
+    return np.array(each, object)

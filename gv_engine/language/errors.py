@@ -20,17 +20,20 @@ class RuleError(GVEngineError, RuntimeError):
 
     Attributes:
         worlds: numbers of all worlds of a batch that failed in this step; the text is of the first.
+        told: the error of that one, without its number.
     """
 
     worlds: tuple[int, ...] = ()
+    told: RuleError | None = None
 
     @classmethod
     def of_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
         """The error of a step, from that of the first of the worlds which it failed in."""
         first, *others = failed
+        error = error.told or error
         more = f" ({len(others)} more failed: `worlds` of this error)" if others else ""
         found = type(error)(f"world {first}: {error}{more}")
-        found.worlds = (first, *others)
+        found.worlds, found.told = (first, *others), error
         return found
 
 

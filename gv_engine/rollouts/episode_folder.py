@@ -173,11 +173,9 @@ class EpisodeFolder:
             self._flush()
 
     def _flush(self) -> None:
-        pending, steps = self._pending, self.steps
-        for number, episode in enumerate(pending, self.episodes):
-            self._write(episode, steps, number)
-            steps += episode.length
-        episodes = self.episodes + len(pending)
+        if pending := self._pending:
+            self._write(pending)
+        steps, episodes = self.steps + self._num_pending, self.episodes + len(pending)
         for array in self._of_steps.values():
             array.count(steps)
         for array in self._of_episodes.values():
@@ -185,19 +183,23 @@ class EpisodeFolder:
         self.steps, self.episodes, self._pending, self._num_pending = steps, episodes, [], 0
         self._tell(complete=False)
 
-    def _write(self, episode: FinishedEpisode, start: int, number: int) -> None:
-        assert episode.steps is not None
+    def _write(self, episodes: list[FinishedEpisode]) -> None:
+        lengths = np.array([episode.length for episode in episodes])
         once: dict[str, Any] = {
-            "episode_start": start,
-            "episode_seed": episode.seed,
-            "episode_member": episode.member,
-            "episode_success": episode.success,
-            **{f"last_{name}": row for name, row in episode.last.items()},
+            "episode_start": self.steps + np.cumsum(lengths) - lengths,
+            "episode_seed": [episode.seed for episode in episodes],
+            "episode_member": [episode.member for episode in episodes],
+            "episode_success": [episode.success for episode in episodes],
+            **{
+                f"last_{name}": np.stack([episode.last[name] for episode in episodes])
+                for name in episodes[0].last
+            },
         }
         for name, array in self._of_steps.items():
-            array.write(start, episode.steps[name])
+            kept = [episode.steps[name] for episode in episodes if episode.steps is not None]
+            array.write(self.steps, np.concatenate(kept))
         for name, array in self._of_episodes.items():
-            array.write(number, [once[name]])
+            array.write(self.episodes, once[name])
 
     def close(self, complete: bool) -> None:
         """Write the rest, and whether that is all there should be.

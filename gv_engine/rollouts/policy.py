@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.batches.compiled.rng_kernels import random
+from gv_engine.batches.seeding import seeded_pairs
 from gv_engine.envs.representations import Arrays
 from gv_engine.language.errors import GVEngineError, nearest
 from gv_engine.reading import rule_files
+from gv_engine.reading.layout import RNG
 
 _BLOCK = 128  # draws are cheaper many at a time
 
@@ -23,8 +26,9 @@ class PolicyError(GVEngineError):
 class Policy(Protocol):
     """Acts in N worlds, each with chance of its own."""
 
-    def begin(self, world: int, rng: np.random.Generator) -> None:
-        """An episode begins in a world; whatever is drawn for it comes from this generator."""
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Episodes of these numbers begin in worlds; what is drawn for each of them comes from
+        `default_rng([seed, number])`."""
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions for what `GridVectorEnv` has returned.
@@ -41,28 +45,23 @@ class Uniform:
         num_envs: N.
         num_actions: the scenario's.
         valid: keep to the action mask; where it allows nothing, all actions are drawn.
+        compiled: whether compiled code is to draw, the same.
     """
 
-    def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
+    def __init__(
+        self, num_envs: int, num_actions: int, valid: bool, compiled: bool = False
+    ) -> None:
         self._num_actions = num_actions
         self._valid = valid
-        self._rngs = [np.random.default_rng(0)] * num_envs
-        self._draws = np.zeros((num_envs, _BLOCK))
-        self._next = np.full(num_envs, _BLOCK)
-        self._worlds = np.arange(num_envs)
+        self._chance = (_CompiledChance if compiled else _Chance)(num_envs)
 
-    def begin(self, world: int, rng: np.random.Generator) -> None:
-        """Draw from this generator from now on."""
-        self._rngs[world] = rng
-        self._next[world] = _BLOCK
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Draw from these generators from now on."""
+        self._chance.begin(worlds, seed, numbers)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions."""
-        for world in np.flatnonzero(self._next == _BLOCK):
-            self._draws[world] = self._rngs[world].random(_BLOCK)
-            self._next[world] = 0
-        draws = self._draws[self._worlds, self._next]  # (N,) in [0, 1)
-        self._next += 1
+        draws = self._chance.draw()
         if not self._valid:
             return np.asarray(draws * self._num_actions, np.int64)
         allowed = info["action_mask"].astype(bool)  # (N, actions)
@@ -70,6 +69,54 @@ class Uniform:
         wanted = (draws * allowed.sum(axis=1)).astype(np.int64)
         chosen: NDArray[np.int64] = (allowed.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
         return chosen
+
+
+class _Chance:
+    """A generator for each of N worlds."""
+
+    def __init__(self, num_envs: int) -> None:
+        self._rngs = [np.random.default_rng(0)] * num_envs
+        self._draws = np.zeros((num_envs, _BLOCK))
+        self._next = np.full(num_envs, _BLOCK)
+        self._worlds = np.arange(num_envs)
+
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        for world, number in zip(worlds, numbers, strict=True):
+            self._rngs[world] = np.random.default_rng([seed, number])
+            self._next[world] = _BLOCK
+
+    def draw(self) -> NDArray[np.float64]:
+        """(N,) in [0, 1)."""
+        for world in np.flatnonzero(self._next == _BLOCK):
+            self._draws[world] = self._rngs[world].random(_BLOCK)
+            self._next[world] = 0
+        draws: NDArray[np.float64] = self._draws[self._worlds, self._next]
+        self._next += 1
+        return draws
+
+
+class _CompiledChance:
+    """The same, as records that compiled code draws from."""
+
+    def __init__(self, num_envs: int) -> None:
+        from gv_engine.batches.compiled.compiler import compile_function
+
+        self._records = np.zeros(num_envs, RNG)
+        self._draws = np.zeros(num_envs)
+        self._fill = compile_function(fill_with_draws)
+
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        self._records[worlds] = seeded_pairs(seed, numbers)
+
+    def draw(self) -> NDArray[np.float64]:
+        self._fill(self._records, self._draws)
+        return self._draws
+
+
+def fill_with_draws(records: Any, draws: Any) -> None:
+    """One draw in [0, 1) from each generator, compiled."""
+    for i in range(len(records)):
+        draws[i] = random(records[i])
 
 
 class Own:
@@ -90,9 +137,10 @@ class Own:
         self._name = name
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
-    def begin(self, world: int, rng: np.random.Generator) -> None:
-        """Hand out this generator from now on."""
-        self._rngs[world] = rng
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Hand out these generators from now on."""
+        for world, number in zip(worlds, numbers, strict=True):
+            self._rngs[world] = np.random.default_rng([seed, number])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions.
@@ -120,18 +168,19 @@ BUILT_IN = {"random": False, "valid": True}
 """Names of the policies that come with the engine, and whether they keep to the action mask."""
 
 
-def load_policy(name: str, num_envs: int, num_actions: int) -> Policy:
+def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = False) -> Policy:
     """A policy by name.
 
     Args:
         name: `random`, `valid`, or `./file.py:function` of one's own.
         num_envs, num_actions: what it acts in.
+        compiled: whether what comes with the engine may draw in compiled code.
 
     Raises:
         PolicyError: there is none of that name.
     """
     if name in BUILT_IN:
-        return Uniform(num_envs, num_actions, valid=BUILT_IN[name])
+        return Uniform(num_envs, num_actions, BUILT_IN[name], compiled)
     where, colon, attribute = name.rpartition(":")
     if not colon or not where.endswith(".py"):
         known = (*BUILT_IN, "./file.py:function")

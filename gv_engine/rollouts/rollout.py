@@ -78,23 +78,27 @@ def rollout(
     expected = 0
 
     def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
-        for i in np.flatnonzero(which).tolist():
-            policy.begin(i, np.random.default_rng([seed, int(number[i])]))
+        worlds = np.flatnonzero(which).tolist()
+        numbers = number[worlds].tolist()
+        policy.begin(worlds, seed, numbers)
         length[which] = total[which] = terms[which] = 0
-        seeds: Any = (seed + number).tolist()  # a list is more than Gymnasium speaks of
+        seeds: Any = [None] * n  # a list is more than Gymnasium speaks of
+        for i, own in zip(worlds, numbers, strict=True):
+            seeds[i] = seed + own
         return env.reset(seed=seeds, options={"reset_mask": which})
 
     observation, info = begin(~idle)
     while not idle.all():
         action = policy.act(observation, info)
         if history:
-            history.keep(length, {**observation, "action": action})
+            history.keep({**observation, "action": action})
         observation, reward, terminated, truncated, info = env.step(action)
         for column, name in enumerate(names):
             gained[:, column] = info["reward_terms"][name]
         if history:
             flags = {"terminated": terminated, "truncated": truncated}
-            history.keep(length, {"reward": reward, "reward_terms": gained, **flags})
+            history.keep({"reward": reward, "reward_terms": gained, **flags})
+            history.advance(int(length.max()) + 1)
         length += 1
         total += reward
         terms += gained
@@ -126,27 +130,39 @@ def rollout(
 
 
 class _History:
-    """The steps of the present episode of every world, in arrays that grow to the longest one."""
+    """The last steps of all worlds, in arrays (steps, N, …) that go round, and grow to the longest
+    episode that is being played."""
 
     def __init__(self, env: ScenarioVectorEnv[Arrays]) -> None:
-        self._worlds = np.arange(env.num_envs)
-        self._room = _SHORT
+        self._room, self._now = _SHORT, 0
         self._kept = {
-            name: np.zeros((env.num_envs, _SHORT, *shape), dtype)
+            name: np.zeros((_SHORT, env.num_envs, *shape), dtype)
             for name, (dtype, shape) in rows_of_steps(env).items()
         }
 
-    def keep(self, step: NDArray[np.int64], told: Mapping[str, NDArray[Any]]) -> None:
-        """Keep, of what is told of a step in every world, that which has a name in the files."""
-        if step.max() >= self._room:
-            self._room *= 2
-            for name, array in self._kept.items():
-                self._kept[name] = np.concatenate([array, np.zeros_like(array)], 1)
+    def keep(self, told: Mapping[str, NDArray[Any]]) -> None:
+        """Keep, of what is told of this step in every world, that which has a name in the files."""
         for name in told.keys() & self._kept.keys():
-            self._kept[name][self._worlds, step] = told[name]
+            self._kept[name][self._now % self._room] = told[name]
+
+    def advance(self, longest: int) -> None:
+        """Go to the next step; the longest of the present episodes has so many behind it."""
+        self._now += 1
+        if longest < self._room:
+            return
+        times = self._last(self._room)
+        for name, array in self._kept.items():
+            self._kept[name] = np.zeros((2 * self._room, *array.shape[1:]), array.dtype)
+            self._kept[name][times % (2 * self._room)] = array[times % self._room]
+        self._room *= 2
+
+    def _last(self, length: int) -> NDArray[np.int64]:
+        return np.arange(self._now - length, self._now)
 
     def of(self, world: int, length: int) -> Arrays:
-        return {name: array[world, :length].copy() for name, array in self._kept.items()}
+        """The last so many steps of a world."""
+        lines = self._last(length) % self._room
+        return {name: array[lines, world] for name, array in self._kept.items()}
 
 
 def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[int, ...]]]:

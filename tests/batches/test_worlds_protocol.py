@@ -10,7 +10,6 @@ from gymnasium.vector import AutoresetMode
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.batches.autoreset import KEEP, begins, begins_at_once
 from gv_engine.batches.worlds import BACKENDS, Worlds
-from gv_engine.worlds.rng import generator_to_row
 from gv_engine.worlds.simulation import Simulation
 from tests.worlds.test_worlds import assert_same_rows
 
@@ -26,9 +25,6 @@ class RowBatch(Worlds):
 
     def __len__(self):
         return len(self.rows)
-
-    def set_generator(self, i, generator):
-        generator_to_row(generator, self.rows["rng"][i])
 
     def step(self, actions, mode):
         for i in np.flatnonzero(actions != KEEP).tolist():
@@ -74,8 +70,8 @@ class RowBatch(Worlds):
     def put(self, worlds, rows):
         self.rows[worlds] = rows
 
-    def put_generators(self, worlds, rows):
-        self.rows["rng"][worlds] = rows["rng"]
+    def put_generators(self, worlds, records):
+        self.rows["rng"][worlds] = records
 
     def render(self, i, show):
         self.enter(i).render(show, self.outputs.grid[i])

@@ -297,6 +297,46 @@ def test_episode_statistics_are_gymnasiums(kind, mode):
     assert ended > 2
 
 
+def ends_of(envs, actions):
+    """(world, what its end shows, a copy of it) of the episodes that end within some steps."""
+    return [
+        (i, one, copy.deepcopy(one))
+        for own in actions
+        for i, one in enumerate(envs.step(own)[4].get("final_obs", ()))
+        if one is not None
+    ]
+
+
+@pytest.mark.parametrize("representation", ["default", "compact"])
+@KINDS
+def test_ends_of_episodes_share_their_arrays_unless_copies_are_wanted(kind, representation):
+    shared, own = (
+        GridVectorEnv(
+            LEVEL,
+            4,
+            world=kind,
+            autoreset_mode=AutoresetMode.SAME_STEP,
+            max_steps=SHORT,
+            copy=wanted,
+            observation_representation=representation,
+        )
+        for wanted in (False, True)
+    )
+    pilot = np.random.default_rng(0)
+    actions = pilot.integers(8, size=(3 * SHORT, 4))
+    shared.reset(seed=0)
+    own.reset(seed=0)
+    found, kept = ends_of(shared, actions), ends_of(own, actions)
+    assert len(found) > 4
+    assert len({id(one) for _, one, _ in found}) == 4
+    assert len({id(one["grid"]) for _, one, _ in kept}) == len(kept)
+    assert all(same(one, then) for _, one, then in kept)
+    twin = shared.fork()  # shows what it does itself
+    found, kept = ends_of(twin, actions), ends_of(own, actions)
+    assert found
+    assert same(tuple((i, then) for i, _, then in found), tuple((i, then) for i, _, then in kept))
+
+
 @KINDS
 @MODES
 def test_masks_can_be_left_out(kind, mode):

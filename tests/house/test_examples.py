@@ -21,6 +21,7 @@ LAST_LINES = {
     "out_of_keys": "Floor() True",
     "random_transition": "six cells in 9 steps",
     "simplest_reset": "Agent(Position(y=1, x=1), Orientation.FORWARD) stands on Exit(Color.NONE)",
+    "shortest_way": "13 steps, success: True",
     "thin_ice": "MOVE_BACKWARD (0, 3) Ice(Ice.Status.BROKEN) Ice(Ice.Status.CRACKED)",
     "unchanged_reward": "MOVE_FORWARD 0.0 1.0",
 }
@@ -45,7 +46,8 @@ def running():
 @pytest.mark.parametrize("example", LAST_LINES)
 def test_example(running, example):
     out, errors = running[example].communicate(timeout=60)
-    assert errors == ""
+    told = "gv-engine: compiling"
+    assert [line for line in errors.splitlines() if not line.startswith(told)] == []
     assert out.splitlines()[-1] == LAST_LINES[example]
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import BUSY, KEEP, Which
-from gv_engine.batches.worlds import Worlds
+from gv_engine.batches.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, Which
+from gv_engine.batches.worlds import Worlds, words_of
 from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _LEAST = 512
 """Worlds that are done sooner than another thread wakes up."""
+
+_FEW = 32
+"""Worlds that are looked at one by one sooner than among all others."""
 
 
 @cache
@@ -134,9 +137,6 @@ class CompiledBatch(Worlds):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        generator_to_row(generator, self.rows["rng"][i])
-
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
         self._actions[:] = actions
         if self._at_once:
@@ -145,6 +145,19 @@ class CompiledBatch(Worlds):
             failed = self._run_in_chunks(mode)
         if failed:
             self._raise(np.flatnonzero(actions != KEEP))
+
+    def look(self, worlds: Which) -> None:
+        chosen = np.atleast_1d(worlds)
+        if chosen.size > _FEW:
+            super().look(worlds)
+            return
+        self._actions[chosen] = LOOK
+        failed = 0
+        for i in chosen.tolist():
+            for lane in self._lanes[0]:
+                failed += self._run(lane, i, i + 1, NEXT_STEP)
+        if failed:
+            self._raise(np.sort(chosen))
 
     def _run(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
         """Run a program over some of the worlds; how many have failed since the last that broke
@@ -208,14 +221,13 @@ class CompiledBatch(Worlds):
         raise RuleError.of_worlds(failed, error)
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
-        rows: NDArray[Any] = self.rows[np.atleast_1d(worlds)]
-        return rows.reshape(np.shape(worlds))
+        return self.rows.take(np.atleast_1d(worlds)).reshape(np.shape(worlds))
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self.rows[worlds] = rows
+        words_of(self.rows)[worlds] = words_of(rows)
 
-    def put_generators(self, worlds: Which, rows: NDArray[Any]) -> None:
-        self.rows["rng"][worlds] = rows["rng"]
+    def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
+        self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         scenario, shown = self.scenario, self.outputs.grid[i]

@@ -6,6 +6,7 @@ What is here compiles at once, without the 40 ms that Numba takes for a function
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, cast
 from zlib import crc32
 
@@ -27,6 +28,9 @@ SMALL_ROW = 4096
 
 _LINE = 64
 """Bytes that memory hands out at once."""
+
+_RUN = 16
+"""Bytes that are worth a call of their own."""
 
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 
@@ -156,6 +160,38 @@ def fields(
     # so that programs can be told apart
     pick.__name__ = f"fields {rule} {agent} {past} {' '.join(names)}"
     return intrinsic(pick)
+
+
+def filling(start: int, values: bytes) -> Callable[[Any], None]:
+    """`(w)`: write these bytes into a row from `start` on, most of which are long runs of one."""
+    runs: list[list[bytes]] = [[]]
+    for _, same in groupby(values):
+        run = bytes(same)
+        if len(run) >= _RUN:
+            runs += [[run], []]
+        else:
+            runs[-1].append(run)
+
+    @intrinsic
+    def fill(typing_context: Any, w: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            row, at = builder.bitcast(arguments[0], _BYTE.as_pointer()), start
+            for run in map(b"".join, runs):
+                place = builder.gep(row, [_INDEX(at)])
+                if len(set(run)) == 1:
+                    _cgutils.memset(builder, place, _INDEX(len(run)), run[0])
+                elif run:
+                    data = _cgutils.global_constant(builder, "row", _cgutils.make_bytearray(run))
+                    source = builder.bitcast(data, _BYTE.as_pointer())
+                    _cgutils.raw_memcpy(builder, place, source, _INDEX(len(run)), 1)
+                at += len(run)
+            return context.get_dummy_value()
+
+        return types.none(w), generate
+
+    # so that programs can be told apart
+    fill.__name__ = f"fill {start} {crc32(values):08x}"
+    return fill
 
 
 _Columns = list[tuple[str, str, NDArray[Any]]]

@@ -20,7 +20,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gv_engine.batches.compiled import rng_kernels, sight
-from gv_engine.batches.compiled.intrinsics import agreeing, cells, writing
+from gv_engine.batches.compiled.intrinsics import SMALL_ROW, agreeing, cells, filling, writing
 from gv_engine.batches.compiled.parts import PARTS
 from gv_engine.batches.compiled.records import (
     GeneratorRecord,
@@ -228,7 +228,15 @@ def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], N
 @_method("spawn")
 def _spawn(w: Any, kind: Any) -> Any:
     layout = _LAYOUTS[w]
-    write = _writer(layout)
+    kinds = slice(layout.kinds)
+    # what is not alive reads its defaults
+    write = writing(
+        [
+            (column, field, table)
+            for column, field, table in _prefabs(layout)
+            if (table[kinds] != table[layout.kinds]).any()
+        ]
+    )
     known = np.array([bool(parts) for parts in layout.prefabs])
 
     def impl(w: Any, kind: Any) -> Any:
@@ -273,6 +281,29 @@ def _become_nothing(w: Any, e: Any) -> Any:
     def impl(w: Any, e: Any) -> None:
         write(w, e, empty)
         w.alive[e] = 0
+
+    return impl
+
+
+@_method("become_empty")
+def _become_empty(w: Any) -> Any:
+    """For the kernels: take everything out of a world."""
+    layout = _LAYOUTS[w]
+    start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
+    fill = filling(start, layout.defaults().tobytes()[start:])
+    if layout.dtype.itemsize <= SMALL_ROW:
+        return lambda w: fill(w)
+
+    def impl(w: Any) -> None:
+        for e in range(1, len(w.alive)):
+            if w.alive[e]:
+                w.become_nothing(e)
+        for y in range(w.at.shape[0]):  # loops, as `fill` would be compiled for each of these
+            for x in range(w.at.shape[1]):
+                w.at[y, x] = NOTHING
+        for kind in range(len(w.placed)):
+            w.placed[kind] = 0
+            w.recent[kind] = NOTHING
 
     return impl
 

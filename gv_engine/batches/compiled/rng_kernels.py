@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 
 _U = np.uint64
-_MULTIPLIER_HIGH = _U(2549297995355413924)
-_MULTIPLIER_LOW = _U(4865540595714422341)
+MULTIPLIER_HIGH = _U(2549297995355413924)
+MULTIPLIER_LOW = _U(4865540595714422341)
 _MASK32 = _U(0xFFFFFFFF)
 _0, _1, _2, _4, _8, _16 = _U(0), _U(1), _U(2), _U(4), _U(8), _U(16)
 _11, _32, _58, _63, _64 = _U(11), _U(32), _U(58), _U(63), _U(64)
 _TO_UNIT = 1.0 / 9007199254740992.0
 
 
-def _high_product(a: Any, b: Any) -> Any:
+def high_product(a: Any, b: Any) -> Any:
     """The upper half of the 128-bit product."""
     a0, a1, b0, b1 = a & _MASK32, a >> _32, b & _MASK32, b >> _32
     middle = a1 * b0 + ((a0 * b0) >> _32)
@@ -34,8 +34,8 @@ def _high_product(a: Any, b: Any) -> Any:
 def next64(r: Any) -> Any:
     """64 random bits: advance the state, then permute it."""
     high, low = r.state_high, r.state_low
-    new_low = low * _MULTIPLIER_LOW
-    new_high = _high_product(low, _MULTIPLIER_LOW) + high * _MULTIPLIER_LOW + low * _MULTIPLIER_HIGH
+    new_low = low * MULTIPLIER_LOW
+    new_high = high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
     total = new_low + r.inc_low
     new_high = new_high + r.inc_high
     if total < new_low:
@@ -81,7 +81,7 @@ def integers(r: Any, low: int, high: int) -> Any:
             threshold = (_0 - n) % n
             while word * n < threshold:
                 word = next64(r)
-        return np.int64(low) + np.int64(_high_product(word, n))
+        return np.int64(low) + np.int64(high_product(word, n))
     scaled = next32(r) * n
     rest = scaled & _MASK32
     if rest < n:

@@ -15,7 +15,7 @@ from gv_engine.batches.compiled.intrinsics import fields
 from gv_engine.batches.compiled.sight import look, write_view
 from gv_engine.batches.compiled.units import Unit, any_of, call, gathered, in_turn, summed
 from gv_engine.language.call import Call
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import AGENT
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -160,15 +160,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
 def _clear(w: Any, was: Any) -> None:
     """Take everything out of a world."""
     w.capacity = len(w.alive)
-    for e in range(1, w.capacity):
-        if w.alive[e]:
-            w.become_nothing(e)
-    for y in range(w.at.shape[0]):  # loops, as `fill` would be compiled for each of these
-        for x in range(w.at.shape[1]):
-            w.at[y, x] = NOTHING
-    for kind in range(len(w.placed)):
-        w.placed[kind] = 0
-        w.recent[kind] = NOTHING
+    w.become_empty()
     w.alive[AGENT] = 1
     w.become_agent(AGENT)
     w.free = AGENT + 1

@@ -43,7 +43,7 @@ def frames(
 def _frames(
     env: ExpressionVectorEnv, policy: Policy, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
-    policy.begin(0, np.random.default_rng([seed, 0]))
+    policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
     mirror = env.scenario.episode()
     mirror.reset(seed)

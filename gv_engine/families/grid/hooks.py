@@ -49,7 +49,7 @@ def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[F
 
 def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
     mirror = Simulation(env.scenario)
-    policy.begin(0, np.random.default_rng([seed, 0]))
+    policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
     over = False
     for step in range(steps + 1):

@@ -1,0 +1,141 @@
+"""Planning over rows: what follows many states, and which of them are the same.
+
+Nothing here belongs to a world that is being played.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cache
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.batches.autoreset import DISABLED, KEEP
+from gv_engine.batches.worlds import Worlds, words_of
+from gv_engine.language.errors import RuleError
+
+AT_ONCE = 1024
+"""Worlds that states are expanded in; their rows stay in the cache."""
+
+_OF_THE_PAST = {
+    *("reward", "total", "steps", "error", "action"),
+    *("terminated", "truncated", "success", "ended_by"),
+}
+"""Figures of a row that tell how a world came to be what it is."""
+
+
+class Expansion(NamedTuple):
+    """What follows n states, each after a actions.
+
+    Attributes:
+        rows: (n, a) records, the states that follow.
+        rewards: (n, a) float64, of these steps.
+        terminated: (n, a) bool, whether the episode ends with them.
+        masks: (n, a, actions) int8, what would do something next.
+    """
+
+    rows: NDArray[Any]
+    rewards: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    masks: NDArray[np.int8]
+
+
+def expand(bench: Worlds, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:
+    """Let each state go on by each action.
+
+    Args:
+        bench: worlds that nobody plays.
+        rows: (n,) states.
+        actions: (a,) positions in the scenario's action space.
+
+    Raises:
+        RuleError: a rule is not defined on some of them; `worlds` are positions among the n * a.
+    """
+    shape, out = (len(rows), len(actions)), bench.outputs
+    found = Expansion(
+        np.empty(shape, rows.dtype),
+        np.empty(shape),
+        np.empty(shape, np.bool_),
+        np.empty((*shape, out.mask.shape[1]), np.int8),
+    )
+    followers = words_of(found.rows)
+    told: list[NDArray[Any]] = [out.rewards, out.terminated, out.mask]
+    flat = [array.reshape(-1, *array.shape[2:]) for array in found[1:]]
+    for start in range(0, prod(shape), len(bench)):
+        turns = np.arange(start, min(start + len(bench), prod(shape)))
+        worlds, stop = turns - start, start + len(turns)
+        bench.put(worlds, rows.take(turns // len(actions)))
+        moves = np.full(len(bench), KEEP)
+        moves[worlds] = actions[turns % len(actions)]
+        try:
+            bench.step(moves, DISABLED)
+        except RuleError as error:
+            raise RuleError.of_worlds([start + i for i in error.worlds], error) from error
+        followers[start:stop] = words_of(bench.snapshot(worlds))
+        for array, shown in zip(flat, told, strict=True):
+            array[start:stop] = shown[: len(turns)]
+    return found
+
+
+def state_keys(rows: NDArray[Any], generator: bool, compiled: bool) -> NDArray[np.uint64]:
+    """(n,) numbers of 64 bits, equal for states with the same future, else as good as never.
+
+    Args:
+        rows: (n,) states.
+        generator: whether states that differ in what they will draw are different.
+        compiled: whether compiled code is to do it.
+    """
+    salts, kept = _salts(rows.dtype, generator)
+    words, keys = words_of(rows), np.empty(len(rows), np.uint64)
+    if compiled:
+        from gv_engine.batches.compiled.compiler import compile_function
+
+        compile_function(fold_each)(words, salts, kept, keys)
+    else:
+        keys[:] = fold(words.T, salts, kept)
+    return keys
+
+
+_SHIFT, _FACTOR, _OTHER = (
+    np.uint64(32),
+    np.uint64(0x9E3779B97F4A7C15),
+    np.uint64(0xD6E8FEB86659FD93),
+)
+
+
+def fold(words: Any, salts: Any, kept: Any) -> Any:
+    """The sum of what each word, and its place, are turned into."""
+    total = np.uint64(0)
+    for k in range(len(salts)):
+        word = ((words[k] & kept[k]) ^ salts[k]) * _FACTOR
+        word = (word ^ (word >> _SHIFT)) * _OTHER
+        total = total + (word ^ (word >> _SHIFT))
+    return total
+
+
+def fold_each(words: Any, salts: Any, kept: Any, keys: Any) -> None:
+    """The keys of all rows, compiled."""
+    for i in range(len(words)):
+        keys[i] = fold(words[i], salts, kept)
+
+
+@cache
+def _salts(dtype: np.dtype[Any], generator: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """For each word of a row a number of its own, and the bits of it that matter."""
+    kept = _bytes_of(dtype, _OF_THE_PAST if generator else {*_OF_THE_PAST, "rng"}).view(np.uint64)
+    return np.random.default_rng(0).integers(2**64, size=len(kept), dtype=np.uint64), kept
+
+
+def _bytes_of(dtype: np.dtype[Any], left_out: Collection[str] = ()) -> NDArray[np.uint8]:
+    """(itemsize,): 255 for each byte that holds something, 0 in between and in fields left out."""
+    if dtype.subdtype:
+        inner, shape = dtype.subdtype
+        return np.tile(_bytes_of(inner), prod(shape))
+    held = np.full(dtype.itemsize, 0 if dtype.fields else 255, np.uint8)
+    for name, (inner, offset, *_) in (dtype.fields or {}).items():
+        if name not in left_out:
+            held[offset : offset + inner.itemsize] = _bytes_of(inner)
+    return held

@@ -1,0 +1,33 @@
+"""What policies draw is that of the episode, wherever it is drawn."""
+
+import numpy as np
+import pytest
+
+from gv_engine.rollouts.policy import load_policy
+
+WORLDS = 40
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", [3, 2**40])
+@pytest.mark.parametrize("name", ["random", "valid"])
+def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
+    policies = [load_policy(name, WORLDS, 8, compiled=compiled) for compiled in (False, True)]
+    pilot = np.random.default_rng(0)
+    rngs = {}
+    fresh = list(range(WORLDS))
+    number = 0
+    for _ in range(150):  # more than are drawn at a time
+        for policy in policies:
+            policy.begin(fresh, seed, range(number, number + len(fresh)))
+        for i, world in enumerate(fresh):
+            rngs[world] = np.random.default_rng([seed, number + i])
+        number += len(fresh)
+        info = {"action_mask": (pilot.random((WORLDS, 8)) < 0.3).astype(np.int8)}
+        found, again = (policy.act({}, info) for policy in policies)
+        assert np.array_equal(found, again)
+        draws = np.array([rngs[world].random() for world in range(WORLDS)])
+        if name == "random":
+            assert np.array_equal(found, (draws * 8).astype(int))
+        fresh = np.flatnonzero(pilot.random(WORLDS) < 0.01).tolist()
+    assert number > 2 * WORLDS
