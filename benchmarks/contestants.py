@@ -66,7 +66,7 @@ def gv_vector(
 
     import gv_engine
 
-    options: dict[str, Any] = {} if threads == 1 else {"num_threads": threads}
+    options: dict[str, Any] = {"world": "compiled", "num_threads": threads}
     if not resets:
         options |= {"autoreset_mode": "Disabled", "max_steps": 0}
     env = gv_engine.GridVectorEnv(keydoor(size, view), worlds, **options)
@@ -86,7 +86,7 @@ def gv_vector(
     return Contestant(f"key-door {size}x{size}", worlds, step, reset)
 
 
-def gv_single(world: str = "auto") -> Contestant:
+def gv_single(world: str = "compiled") -> Contestant:
     """One environment through `gymnasium.make`."""
     import gymnasium
 

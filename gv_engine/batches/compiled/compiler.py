@@ -35,7 +35,7 @@ from gv_engine.batches.compiled import (
 )
 from gv_engine.batches.compiled.addresses import Elements
 from gv_engine.batches.compiled.loop import link
-from gv_engine.batches.compiled.program_cache import ProgramCache
+from gv_engine.batches.compiled.program_cache import NotKeptError, ProgramCache, loading_only
 from gv_engine.language.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
@@ -61,6 +61,7 @@ class Program:
         errors: what the numbers in `row["error"]` stand for.
         functions: all that it is made of.
         checked: whether it refuses an index beyond its array.
+        key: a digest of all that it is made of; equal in every process.
         surroundings: a digest of the code, and the settings, that all programs have in common.
         failure: why it does not compile, once that has been found out.
     """
@@ -69,6 +70,7 @@ class Program:
     errors: dict[int, RuleError]
     functions: tuple[FunctionType, ...]
     checked: bool
+    key: str
     surroundings: str
     failure: str = ""
 
@@ -85,6 +87,19 @@ class Program:
             if all(is_engine_module(function.__module__) for function in self.functions):
                 raise BuiltInDoesNotCompileError(f"{self.failure}; {_OWN_FAULT}")
             raise DoesNotCompileError(f"{self.failure}; {_ADVICE}")
+
+    def load(self) -> bool:
+        """Load from the cache, if it is kept there; whether `prepare` no longer takes its time.
+
+        Raises:
+            DoesNotCompileError: as for `prepare`.
+        """
+        try:
+            with loading_only():
+                self.prepare()
+        except NotKeptError:
+            return False
+        return True
 
     def _try(self) -> str:
         """Compile; what is wrong, if anything is."""
@@ -222,7 +237,8 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
     with _LOCK:
         if key not in _PROGRAMS:
             run = _kept(run, key, functions, scenario.name)
-            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions), checked, digest)
+            errors = _errors(functions)
+            _PROGRAMS[key] = Program(run, errors, tuple(functions), checked, key, digest)
         return _PROGRAMS[key]
 
 
