@@ -8,7 +8,8 @@ import subprocess
 import sys
 import time
 import warnings
-from itertools import count
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,15 +64,14 @@ def compiled_after(monkeypatch):
 
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("looks", [0, 4, 12, 17, 27])
+@pytest.mark.parametrize("looks", [4, 17, 27])
 def test_many_worlds_go_on_where_they_were(level, mode, looks, compiled_after):
     compiled_after(looks)
     played = Scenario.load(level).with_(max_steps=7)
     options = {"autoreset_mode": mode, "copy": True, "episode_statistics": True}
     options |= {"render_mode": "ansi", "observation_representation": "compact"}
     envs, *others = all_three = [
-        GridVectorEnv(played, 3, world=world, **options)
-        for world in ("auto", "object", "compiled")
+        GridVectorEnv(played, 3, world=world, **options) for world in ("auto", "object", "compiled")
     ]
     assert envs.world == "object"
     chance = np.random.default_rng(looks)
@@ -94,7 +94,8 @@ def test_many_worlds_go_on_where_they_were(level, mode, looks, compiled_after):
         actions = chance.integers(envs.num_actions, size=3)
         all_agree(lambda env, actions=actions: env.step(actions), f"turn {turn}")
         assert_same_rows(all_three[0].snapshot(), all_three[1].snapshot())
-        all_agree(lambda env: env.render())
+        if turn % 5 == 4:
+            all_agree(lambda env: env.render())
     assert {env.world for env in (envs, *others)} == {"object", "compiled"}
     assert looks > 20 or envs.world == "compiled"
 
@@ -110,9 +111,7 @@ def test_one_world_goes_on_where_it_was(looks, compiled_after):
     for turn in range(30):
         again = turn % 8 == 0
         seed, action = int(chance.integers(99)), int(chance.integers(envs[0].num_actions))
-        found, *expected = (
-            env.reset(seed=seed) if again else env.step(action) for env in envs
-        )
+        found, *expected = (env.reset(seed=seed) if again else env.step(action) for env in envs)
         for other in expected:
             assert_equal(found, other, f"turn {turn}")
         assert_same_rows(envs[0].snapshot(), envs[1].snapshot())
@@ -151,7 +150,9 @@ LEVEL = {
 }
 
 
-def test_what_does_not_compile_stays_objects_and_says_so_once(tmp_path, compiled_after, monkeypatch):
+def test_what_does_not_compile_stays_objects_and_says_so_once(
+    tmp_path, compiled_after, monkeypatch
+):
     (tmp_path / "rules.py").write_text(FAULTY)
     played = Scenario.load(LEVEL, folder=tmp_path)
     compiled_after(2, ["rules.py, line 6: this is any Python"])
@@ -186,9 +187,8 @@ SLEEPS = "import time; time.sleep(100)"
 
 
 @pytest.fixture
-def nothing_kept(monkeypatch, tmp_path):
-    """An empty cache, for programs that were loaded before too."""
-    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "cache"))
+def nothing_kept(monkeypatch):
+    """Programs seem to be missing, as if the cache were empty."""
     monkeypatch.setattr(CompiledBatch, "load", lambda worlds: False)
     monkeypatch.setattr(elsewhere, "_COMPILATIONS", {})
     yield
@@ -299,44 +299,30 @@ def test_a_program_with_a_rule_of_ones_own_is_compiled_in_another_process(tmp_pa
         assert said.split()[-1] == "compiled", told
         if not number:
             first, last = told.splitlines()
-            assert first.startswith("gv-engine: compiling cell for this machine, once, in the back")
+            assert first.startswith("gv-engine: compiling cell in the background, once")
             assert last.startswith("gv-engine: cell is compiled after ")
         else:
             assert told == ""  # it was kept
 
 
-def children(parent):
-    """Process numbers, by what Linux tells."""
+def running(parent=None, process=""):
+    """Numbers of the processes that run, by what Linux tells: children, or one."""
     found = []
-    for number in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{number}/stat") as file:
-                name, _, rest = file.read().rpartition(")")
-            state, own_parent = rest.split()[:2]
-        except OSError:
-            continue
-        if int(own_parent) == parent and state != "Z":
-            found.append(int(number))
+    for file in Path("/proc").glob(f"{process or '[0-9]*'}/stat"):
+        with suppress(OSError):
+            state, own_parent = file.read_text().rpartition(")")[2].split()[:2]
+            if state != "Z" and parent in (None, int(own_parent)):
+                found.append(int(file.parent.name))
     return found
 
 
-def is_there(process):
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks into /proc")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_the_process_ends_with_the_one_that_it_belongs_to(tmp_path, how):
     playing = start(tmp_path, "keydoor-5x5")
     playing.stdout.readline()
-    (compiling,) = children(playing.pid)
+    (compiling,) = running(parent=playing.pid)
     playing.send_signal(how)
     playing.communicate()
-    for _ in count():
-        if not is_there(compiling):
-            break
+    while running(process=compiling):
         time.sleep(0.05)

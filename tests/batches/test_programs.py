@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.batches.compiled import program_functions
+from gv_engine.batches.compiled import compiler, program_cache, program_functions
 from gv_engine.checking.lockstep import play_in_lockstep
 
 pytestmark = pytest.mark.compiled
@@ -212,6 +213,26 @@ def test_a_cache_that_several_processes_fill_at_once(tmp_path):
         file.write_bytes(file.read_bytes()[:100])  # as a full disk leaves it
     assert processes_with(run, tmp_path)[0][0] == "compiling\n42\n"
     assert processes_with(run, tmp_path)[0][0] == "42\n"
+
+
+def triple(x):
+    return 3 * x
+
+
+def test_where_nothing_can_be_kept_it_is_until_the_process_ends(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    with pytest.warns(RuntimeWarning, match="cannot be kept .*Set GV_ENGINE_CACHE_DIR"):
+        one = compiler._kept(triple, "triple", [triple], "triple")
+    assert one(14) == 42
+    again = compiler._kept(triple, "triple", [triple], "triple")
+    assert again(14) == 42
+    assert capsys.readouterr().err.count("compiling triple") == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        assert compiler._kept(triple, "triple", [triple], "triple")(14) == 42
 
 
 STRAY = """

@@ -136,12 +136,12 @@ class CompiledBatch(Worlds):
             program.prepare()
 
     def load(self) -> bool:
-        """Load all programs that are kept; whether `prepare` no longer takes its time.
+        """Load programs that are kept; whether they all are, so that `prepare` takes no time.
 
         Raises:
             DoesNotCompileError: as for `prepare`, if that has been found out before.
         """
-        return all([program.load() for program in self.programs])
+        return all(program.load() for program in self.programs)
 
     def __len__(self) -> int:
         return len(self.rows)

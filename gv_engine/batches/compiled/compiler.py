@@ -35,7 +35,12 @@ from gv_engine.batches.compiled import (
 )
 from gv_engine.batches.compiled.addresses import Elements
 from gv_engine.batches.compiled.loop import link
-from gv_engine.batches.compiled.program_cache import NotKeptError, ProgramCache, loading_only
+from gv_engine.batches.compiled.program_cache import (
+    NotKeptError,
+    ProgramCache,
+    keep_until_exit,
+    loading_only,
+)
 from gv_engine.language.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
@@ -265,9 +270,13 @@ def _kept(function: FunctionType, key: str, functions: Iterable[FunctionType], n
 
     compiled: Any = njit(nogil=True)(function)
     try:
-        compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
-    except OSError as error:
-        _not_kept(error)
+        try:
+            compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
+        except OSError as error:
+            _not_kept(error)
+            keep_until_exit()
+            compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
+    except OSError:  # nor is there room for what goes with this process
         on_miss()
     return compiled
 

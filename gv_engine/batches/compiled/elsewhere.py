@@ -51,7 +51,7 @@ class Compilation:
         self.failures: Mapping[str, str] | None = None
         self._name, self._began, self._told = worlds.scenario.name, time.perf_counter(), False
         asked = worlds.scenario, worlds.checked, self.keys
-        self._asked = pickle.dumps(sys.path) + pickle.dumps(asked)
+        self._asked = pickle.dumps(sys.path), pickle.dumps(asked)
         self._process: subprocess.Popen[bytes] | None = None
 
     def over(self) -> bool:
@@ -85,7 +85,8 @@ class Compilation:
     def _start(self) -> subprocess.Popen[bytes]:
         # a file takes it all at once, where a pipe would wait for its reader
         with tempfile.TemporaryFile() as asked:
-            asked.write(self._asked)
+            path, worlds = self._asked
+            asked.write(path + pickle.dumps(os.getpid()) + worlds)
             asked.seek(0)
             return subprocess.Popen(
                 [sys.executable, "-P", "-c", _CODE],
@@ -114,7 +115,8 @@ class Compilation:
             self._close()
 
     def _close(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None
+        assert self._process.stdout is not None
         self._process.stdout.close()
 
 
@@ -142,7 +144,7 @@ def compilation_of(worlds: CompiledBatch) -> Compilation:
             found = Compilation(worlds)
             _COMPILATIONS[found.keys] = found
             name = worlds.scenario.name
-            _say(f"compiling {name} for this machine, once, in the background; objects play so long")
+            _say(f"compiling {name} in the background, once; until then objects are stepped")
     found.over()
     return found
 
@@ -185,7 +187,9 @@ def _say(text: str) -> None:
 
 def main() -> None:
     """Compile what stands in the input, and answer with the failures, in JSON."""
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    parent = pickle.load(sys.stdin.buffer)
+    if os.name == "posix":  # elsewhere the number of the parent stays when that has ended
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     answer, sys.stdout = sys.stdout, sys.stderr  # what rule files print is none
     asked: Any = pickle.load(sys.stdin.buffer)
     scenario, checked, keys = asked

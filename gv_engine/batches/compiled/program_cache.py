@@ -6,10 +6,12 @@ there is never stale.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
@@ -52,7 +54,22 @@ environment._rebuild_env = _rebuild_env
 def cache_folder() -> Path:
     """The user's folder of compiled programs: `GV_ENGINE_CACHE_DIR` if that is set."""
     given = os.environ.get("GV_ENGINE_CACHE_DIR")
-    return Path(given or platformdirs.user_cache_dir("gv-engine")) / "compiled"
+    own = Path(given or platformdirs.user_cache_dir("gv-engine")) / "compiled"
+    return _INSTEAD.get(own, own)
+
+
+_INSTEAD: dict[Path, Path] = {}
+
+
+def keep_until_exit() -> None:
+    """From now on keep programs in a folder that goes with this process, instead of theirs.
+
+    Raises:
+        OSError: there is no place for one.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="gv-engine-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _INSTEAD[cache_folder()] = folder / "compiled"
 
 
 class NotKeptError(Exception):
@@ -160,7 +177,7 @@ def alone(key: str) -> Iterator[None]:
 
             folder = cache_folder() / key
             folder.mkdir(parents=True, exist_ok=True)
-            fcntl.flock(stack.enter_context(open(folder / "lock", "wb")), fcntl.LOCK_EX)
+            fcntl.flock(stack.enter_context((folder / "lock").open("wb")), fcntl.LOCK_EX)
         yield
 
 
