@@ -10,6 +10,7 @@ import time
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -173,8 +174,8 @@ def test_what_does_not_compile_stays_objects_and_says_so_once(
 def test_a_built_in_rule_that_does_not_compile_is_told_once(compiled_after, monkeypatch):
     compiled_after(1, ["broken"])
     env = GridEnv("empty-8x8")
-    programs = env._batch._coming[0].programs
-    monkeypatch.setattr(programs[0], "failure", "")
+    waiting: Any = env._batch
+    monkeypatch.setattr(waiting._coming[0].programs[0], "failure", "")
     env.reset(seed=0)
     with pytest.raises(BuiltInDoesNotCompileError, match="broken; all rules here are built-in"):
         env.step(0)

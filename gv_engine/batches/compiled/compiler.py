@@ -116,7 +116,11 @@ class Program:
         collecting = gc.isenabled()
         gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
-            with bounds.checking(self.checked), units.among(self.surroundings):
+            with (
+                parts.unobserved(),
+                bounds.checking(self.checked),
+                units.among(self.surroundings),
+            ):
                 self.run(0, 0, 0, 0)
         except (NumbaError, UnsupportedBytecodeError) as error:
             return self._brief(error)
