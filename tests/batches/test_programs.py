@@ -9,9 +9,11 @@ import tempfile
 from typing import Any
 
 import pytest
+from numba import njit
+from numba.core import event
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.batches.compiled import compiler, program_cache, program_functions
+from gv_engine.batches.compiled import compiler, parts, program_cache, program_functions
 from gv_engine.checking.lockstep import play_in_lockstep
 
 pytestmark = pytest.mark.compiled
@@ -324,3 +326,12 @@ def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys,
         with pytest.raises(DoesNotCompileError, match=cause):
             GridEnv(wrong, world="compiled")
     assert capsys.readouterr().err.count("compiling") == 1
+
+
+def test_numba_tells_its_listeners_again_when_nobody_compiles():
+    with event.install_recorder("numba:compiler_lock") as told:
+        with parts.unobserved():
+            njit(lambda: 1)()
+        assert not told.buffer
+        njit(lambda: 2)()
+        assert told.buffer
