@@ -60,6 +60,10 @@ class WorldsAtOnce(Worlds):
         except Exception:  # whatever cannot be told to another process is compiled here
             return None
 
+    @property
+    def settled(self) -> Worlds:
+        return self if self._coming else self.now
+
     def _take(self, worlds: Worlds) -> None:
         self.now, self.world, self.compiles = worlds, worlds.world, worlds.compiles
 

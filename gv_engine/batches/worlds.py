@@ -76,6 +76,11 @@ class Worlds(Protocol):
         """
         return  # without it mypy takes this for a method that all have to write
 
+    @property
+    def settled(self) -> Worlds:
+        """The same worlds, without what only those need that will change their backend."""
+        return self
+
     def __len__(self) -> int: ...
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
@@ -179,4 +184,4 @@ def make_batch(
         scenario, num_worlds, num_threads, masks, checked
     )
     worlds.prepare()
-    return worlds
+    return worlds.settled

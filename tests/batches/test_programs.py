@@ -329,9 +329,10 @@ def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys,
 
 
 def test_numba_tells_its_listeners_again_when_nobody_compiles():
+    compiled: Any = njit
     with event.install_recorder("numba:compiler_lock") as told:
         with parts.unobserved():
-            njit(lambda: 1)()
+            compiled(lambda: 1)()
         assert not told.buffer
-        njit(lambda: 2)()
+        compiled(lambda: 2)()
         assert told.buffer
