@@ -88,7 +88,7 @@ def gv_vector(
     return Contestant(scenario or f"key-door {size}x{size}", worlds, step, reset)
 
 
-def gv_single(world: str = "auto") -> Contestant:
+def gv_single(world: str = "compiled") -> Contestant:
     """One environment through `gymnasium.make`."""
     import gymnasium
 

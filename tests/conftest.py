@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from gv_engine.batches.at_once import WorldsAtOnce
 from gv_engine.batches.compiled.batch import CompiledBatch
 from tests.boards import Game, scenario
 from tests.desk import home
@@ -53,6 +54,12 @@ def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Under --quick, whoever compiles is told to say so."""
     if request.config.getoption("quick"):
         monkeypatch.setattr(CompiledBatch, "__init__", _refuse)
+
+
+@pytest.fixture(autouse=True)
+def _programs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what a test sees does not depend on what is kept; test_at_once.py takes it back."""
+    monkeypatch.setattr(WorldsAtOnce, "_awaited", lambda worlds, compiled: None)
 
 
 @pytest.fixture(autouse=True, scope="module")

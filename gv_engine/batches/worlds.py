@@ -6,7 +6,6 @@ same thing in the same arrays (`StepArrays`), so that nobody asks which one it i
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, Which, looking
 from gv_engine.batches.step_arrays import StepArrays
-from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.frame import Frame
 from gv_engine.reading.layout import RNG
 from gv_engine.worlds.rng import generator_to_row
@@ -37,6 +35,7 @@ class Worlds(Protocol):
         num_threads: how many threads share the work, if the backend shares it.
         masks: whether to find out which actions would do something.
         checked: whether an index beyond its array is an error even in the engine's own rules.
+        outputs: what they show it in, if not in arrays of their own.
 
     Attributes:
         world: the backend's name.
@@ -44,7 +43,7 @@ class Worlds(Protocol):
         outputs: what the worlds show, overwritten by `reset`, `step` and `restore`.
 
     Raises:
-        DoesNotCompileError: the backend cannot run a rule of the scenario.
+        DoesNotCompileError: the backend cannot run a rule of the scenario; or `prepare` says so.
     """
 
     world: str
@@ -62,14 +61,28 @@ class Worlds(Protocol):
         num_threads: int = 1,
         masks: bool = True,
         checked: bool = False,
+        outputs: StepArrays | None = None,
     ) -> None:
         self.scenario = scenario
-        self.outputs = StepArrays.of(scenario, num_worlds)
+        self.outputs = outputs or StepArrays.of(scenario, num_worlds)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
         self.make(num_worlds)
 
     def make(self, num_worlds: int) -> None:
         """Make the worlds; all attributes are there."""
+
+    def prepare(self) -> None:
+        """Be ready to step, however long that takes.
+
+        Raises:
+            DoesNotCompileError: the backend cannot run a rule of the scenario.
+        """
+        return  # without it mypy takes this for a method that all have to write
+
+    @property
+    def settled(self) -> Worlds:
+        """The same worlds, without what only those need that will change their backend."""
+        return self
 
     def __len__(self) -> int: ...
 
@@ -160,6 +173,7 @@ class Worlds(Protocol):
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         given, rows, outputs = state
         self.__init__(*given)  # type: ignore[misc]  # contexts and addresses are those of now
+        self.prepare()
         self.put(np.arange(len(rows)), rows)
         self.outputs.become(outputs)
 
@@ -176,6 +190,9 @@ BACKENDS = {
 }
 """Where the `Worlds` of each backend are, by the name that `world=` takes; imported when needed."""
 
+_AT_ONCE = "gv_engine.batches.at_once:WorldsAtOnce"
+"""Where the `Worlds` are that are objects first, and compiled later."""
+
 
 def make_batch(
     scenario: Scenario,
@@ -185,11 +202,11 @@ def make_batch(
     masks: bool = True,
     checked: bool = False,
 ) -> Worlds:
-    """Worlds of a backend; compiled ones by default.
+    """Worlds of a backend, ready to step; compiled ones by default.
 
     Args:
-        world: a name in `BACKENDS`, or "auto": compiled if possible; if an author's rule does not
-            compile, objects and a warning.
+        world: a name in `BACKENDS`, or "auto": compiled if possible, objects until their program
+            is there; if an author's rule does not compile, objects and a warning.
         num_threads, masks, checked: as for `Worlds`.
 
     Raises:
@@ -198,19 +215,12 @@ def make_batch(
         ValueError: there is no such backend.
     """
 
-    def made(name: str) -> Worlds:
-        backend = cast(type[Worlds], resolve_name(BACKENDS[name]))
-        return backend(scenario, num_worlds, num_threads, masks, checked)
-
-    *names, last = map(repr, ("auto", *BACKENDS))
     if world not in ("auto", *BACKENDS):
+        *names, last = map(repr, ("auto", *BACKENDS))
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
-    if world != "auto":
-        return made(world)
-    try:
-        return made("compiled")
-    except BuiltInDoesNotCompileError:
-        raise
-    except DoesNotCompileError as error:
-        warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=3)
-        return made("object")
+    place = _AT_ONCE if world == "auto" else BACKENDS[world]
+    worlds = cast(type[Worlds], resolve_name(place))(
+        scenario, num_worlds, num_threads, masks, checked
+    )
+    worlds.prepare()
+    return worlds.settled

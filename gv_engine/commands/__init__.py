@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from gv_engine import __version__
-from gv_engine.commands import bench, check, listing, new, play, record, replay, rollout
+from gv_engine.commands import bench, check, compiling, listing, new, play, record, replay, rollout
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
 from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.reading.rule_files import failure, place_of
 from gv_engine.rollouts.policy import PolicyError
 
-COMMANDS = (play, replay, listing, new, check, rollout, record, bench)
+COMMANDS = (play, replay, listing, new, check, compiling, rollout, record, bench)
 
 _EXAMPLES = """\
 examples:

@@ -71,14 +71,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     try:
-        scenarios = [load_scenario(source, **consent(options)) for source in _of(options.scenario)]
+        scenarios = [
+            load_scenario(source, **consent(options)) for source in sources_of(options.scenario)
+        ]
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
     return max(_examine(scenario, options) for scenario in scenarios)
 
 
-def _of(source: str) -> list[str]:
+def sources_of(source: str) -> list[str]:
     """A scenario, or all variants of a file."""
     names = read_file(find(source)).variants if exists(Path(source)) else ()
     return [f"{source}#{name}" for name in names] or [source]

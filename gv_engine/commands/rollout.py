@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from gv_engine.commands.arguments import (
     positive,
     seed_of_many,
 )
+from gv_engine.commands.progress import progress
 from gv_engine.playing.runaway import heeded
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
@@ -114,7 +114,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with (
             heeded(_HEEDS, "interrupted in a compiled step that does not come to an end"),
-            _progress(options.episodes) as advance,
+            progress("episodes", options.episodes) as advance,
         ):
             for episode in rollout(
                 env, policy, options.episodes, options.seed, keep=folder is not None
@@ -229,24 +229,3 @@ def _more(sums: list[float], value: float) -> list[float]:
 
 def _number(value: float) -> str:
     return f"{value:.6g}"
-
-
-@contextmanager
-def _progress(episodes: int) -> Iterator[Callable[[], None]]:
-    """A bar on the terminal; what is yielded moves it on by an episode."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = TextColumn("episodes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=episodes)
-        yield lambda: progress.advance(task)

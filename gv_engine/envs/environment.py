@@ -44,10 +44,11 @@ class GridEnv(ScenarioEnv[Arrays]):
     Args:
         scenario: a `Scenario`, or what `Scenario.load` takes: a name, a file, a mapping.
         render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
-        world: "compiled"; "object", for any Python and a debugger; "auto" takes the object world
-            with a window and where an author's rule does not compile, else the compiled one; or
-            another of `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which
-            one it is.
+        world: "compiled", which waits for its program; "object", for any Python and a debugger;
+            "auto" takes the object world with a window and where an author's rule does not compile,
+            else the compiled one, and objects while another process compiles it; or another of
+            `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which one it is
+            now.
         max_steps: instead of the scenario's; 0 for no limit.
         observation_representation: one of `gv_engine.envs.representations.REPRESENTATIONS`.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
@@ -84,8 +85,7 @@ class GridEnv(ScenarioEnv[Arrays]):
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world, checked=checked)
-        if self._batch.compiles:
-            self._representation.compile()
+        self._representation.belongs_to(self._batch)
         self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
         self._action = np.zeros(1, np.int64)
         self._reward_names, self._is_mixture = (
@@ -93,8 +93,12 @@ class GridEnv(ScenarioEnv[Arrays]):
             bool(self.scenario.mixture),
         )
         self._tells_success = self.scenario.tells_success
-        self.world = self._batch.world
         self._look_at_outputs()
+
+    @property
+    def world(self) -> str:  # type: ignore[override]  # an attribute there
+        """The backend that steps now."""
+        return self._batch.world
 
     @property
     def _action_legend(self) -> str:

@@ -22,6 +22,7 @@ from gv_engine.language.geometry import FORWARD, ORIENTATIONS
 from gv_engine.language.objects import OBJECT_TYPES
 
 if TYPE_CHECKING:
+    from gv_engine.batches.worlds import Worlds
     from gv_engine.reading.scenario import Scenario
 
 Arrays = dict[str, NDArray[Any]]
@@ -129,7 +130,7 @@ class Representation:
         self._first_states = self._table(codes.first_states)
         self._colors = self._table(codes.colors)
         self.space = self._space(shape, low, high)
-        self._compiled = False
+        self._worlds: Worlds | None = None
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
@@ -176,9 +177,9 @@ class Representation:
             }
         )
 
-    def compile(self) -> None:
-        """From now on compiled code makes the arrays; for environments of compiled worlds."""
-        self._compiled = True
+    def belongs_to(self, worlds: Worlds) -> None:
+        """Compiled code makes the arrays of worlds that are compiled themselves."""
+        self._worlds = worlds
 
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The numbers for cells or held objects.
@@ -197,7 +198,7 @@ class Representation:
             return cells
         if out is None:
             out = np.empty(cells.shape, self.dtype)
-        if self._compiled:
+        if self._worlds and self._worlds.compiles:
             from gv_engine.batches.compiled.compiler import compile_function
 
             tables = self._types, self._first_states, self._colors, self._unlisted

@@ -85,6 +85,13 @@ class Hooks(Protocol):
             limit: seconds for a compiled step, which nobody can stop; then the process ends.
         """
 
+    def compile(self, scenario: Any) -> str:
+        """Compile its programs into the cache, if it has any; what came of it, in a few words.
+
+        Raises:
+            DoesNotCompileError: a rule of it cannot be compiled.
+        """
+
     def frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
         """The frames of an episode: at its beginning, and after each step.
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from typing import Any
 
 import pytest
+from numba import njit
+from numba.core import event
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.batches.compiled import program_functions
+from gv_engine.batches.compiled import compiler, parts, program_cache, program_functions
 from gv_engine.checking.lockstep import play_in_lockstep
 
 pytestmark = pytest.mark.compiled
@@ -214,6 +218,29 @@ def test_a_cache_that_several_processes_fill_at_once(tmp_path):
     assert processes_with(run, tmp_path)[0][0] == "42\n"
 
 
+def triple(x):
+    return 3 * x
+
+
+def tripled(number):
+    function: Any = triple
+    return compiler._kept(function, "triple", [function], "triple")(number)
+
+
+def test_where_nothing_can_be_kept_it_is_until_the_process_ends(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    with pytest.warns(RuntimeWarning, match="cannot be kept .*Set GV_ENGINE_CACHE_DIR"):
+        assert tripled(14) == 42
+    assert tripled(14) == 42
+    assert capsys.readouterr().err.count("compiling triple") == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        assert tripled(14) == 42
+
+
 STRAY = """
 from gv_engine import TRANSITION, system
 
@@ -299,3 +326,13 @@ def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys,
         with pytest.raises(DoesNotCompileError, match=cause):
             GridEnv(wrong, world="compiled")
     assert capsys.readouterr().err.count("compiling") == 1
+
+
+def test_numba_tells_its_listeners_again_when_nobody_compiles():
+    compiled: Any = njit
+    with event.install_recorder("numba:compiler_lock") as told:
+        with parts.unobserved():
+            compiled(lambda: 1)()
+        assert not told.buffer
+        compiled(lambda: 2)()
+        assert told.buffer

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import imageio.v3
 import numpy as np
@@ -15,6 +18,7 @@ import pytest
 from gv_engine import GridVectorEnv, __version__
 from gv_engine.batches.compiled.compiler import Program
 from gv_engine.commands import COMMANDS, bench, main
+from gv_engine.families.grid import hooks
 from gv_engine.reading.families import built_in_names
 from gv_engine.reading.files import replacing
 from gv_engine.reading.library import gym_id
@@ -74,7 +78,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out == f"gv-engine {__version__}\n"
-    named = ("play", "replay", "list", "new", "check", "rollout", "record", "bench")
+    named = ("play", "replay", "list", "new", "check", "compile", "rollout", "record", "bench")
     for words in ([], *([name] for name in named)):
         with pytest.raises(SystemExit, match="0"):
             main([*words, "--help"])
@@ -445,6 +449,47 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError, match="is a folder"), replacing(tmp_path):
         pass
+
+
+# ---- compile ---------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+def test_compile(here: Path, capsys: pytest.CaptureFixture[str]):
+    write(here / "odd", "./rules.py:rule", code=RULE + "    {i: [] for i in 'ab'}\n")
+    (here / "two.yaml").write_text(
+        "variants:\n  small: {}\n  large: {max_steps: 9}\n"
+        + SCENARIO.format(rule="turn_agent", more="")
+    )
+    assert main(["compile", "empty-4x4"]) == 0
+    assert capsys.readouterr().out.startswith("empty-4x4\t")
+    assert main(["compile", "empty-4x4", "two.yaml", "odd"]) == 1
+    out, said = capsys.readouterr()
+    rows = [line.split("\t")[:2] for line in out.splitlines()]
+    assert rows[0] == ["empty-4x4", "kept already"]
+    assert [name for name, _ in rows[1:]] == ["two-small", "two-large", "odd"]
+    assert rows[-1] == ["odd", "failed"]
+    assert re.search(r"gv-engine: odd: a rule cannot be compiled \(.*rules\.py, line", said)
+
+
+@pytest.mark.parametrize("words", [[], ["empty-4x4", "--all"]])
+def test_compile_wants_scenarios_or_all(words: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", *words]) == 2
+    assert capsys.readouterr().err == "gv-engine: name scenarios, or say --all\n"
+
+
+def test_compile_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    def compile(scenario: Any) -> str:
+        if scenario.name == "empty-8x8":
+            warnings.warn("compiled programs cannot be kept", RuntimeWarning, stacklevel=1)
+        return "compiled"
+
+    monkeypatch.setattr(hooks, "compile", compile)
+    assert main(["compile", "--all"]) == 1
+    out, said = capsys.readouterr()
+    assert [line.split("\t")[0] for line in out.splitlines()] == built_in_names()
+    assert out.count("\tfailed\t") == 1
+    assert said == "gv-engine: empty-8x8: compiled programs cannot be kept\n"
 
 
 # ---- bench -----------------------------------------------------------------------------------

@@ -350,7 +350,7 @@ played = Scenario.load({
     "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
 }, sys.argv[1])
 for _ in range(2):
-    env = GridEnv(played)
+    env = GridEnv(played, world="compiled")
     env.reset(seed=0)
     print(env.step(0)[1])
 """

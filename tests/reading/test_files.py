@@ -182,10 +182,11 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
     """Files may not grow beyond a limit, which is what a full disk is to who writes them."""
     program = (
         "import resource, sys\n"
-        "from gv_engine import episode_folder\n"
+        "from gv_engine import GridEnv, episode_folder\n"
         "from gv_engine.commands import main\n"
         "episode_folder._CHUNK = 50\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"
+        "GridEnv('empty-4x4', world='compiled')\n"
         "words = 'rollout empty-4x4 --episodes 9999 --max-steps 20 --out out'\n"
         "sys.exit(main(words.split()))\n"
     )

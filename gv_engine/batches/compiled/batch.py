@@ -76,6 +76,7 @@ class CompiledBatch(Worlds):
 
     Attributes:
         rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
+        programs: that step them, of whose rules `prepare` makes sure.
     """
 
     world = "compiled"
@@ -110,8 +111,7 @@ class CompiledBatch(Worlds):
             elements = addresses.elements_of(arrays(member, records))
             program = compiler.compile_scenario(member, slots, elements)
             tables.setdefault(program, (member, records))[1][number] = records[number]
-        for program in tables:
-            program.prepare()
+        self.programs = tuple(tables)
         # for each thread, which looks into views of its own
         self._lanes: list[list[_Lane]] = []
         for _ in range(num_threads):
@@ -133,6 +133,18 @@ class CompiledBatch(Worlds):
         # two pieces for each thread, so that a quick one can help out
         self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
+
+    def prepare(self) -> None:
+        for program in self.programs:
+            program.prepare()
+
+    def load(self) -> bool:
+        """Load programs that are kept; whether they all are, so that `prepare` takes no time.
+
+        Raises:
+            DoesNotCompileError: as for `prepare`, if that has been found out before.
+        """
+        return all(program.load() for program in self.programs)
 
     def __len__(self) -> int:
         return len(self.rows)

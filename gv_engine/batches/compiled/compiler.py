@@ -35,7 +35,12 @@ from gv_engine.batches.compiled import (
 )
 from gv_engine.batches.compiled.addresses import Elements
 from gv_engine.batches.compiled.loop import link
-from gv_engine.batches.compiled.program_cache import ProgramCache
+from gv_engine.batches.compiled.program_cache import (
+    NotKeptError,
+    ProgramCache,
+    keep_until_exit,
+    loading_only,
+)
 from gv_engine.language.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
@@ -61,6 +66,7 @@ class Program:
         errors: what the numbers in `row["error"]` stand for.
         functions: all that it is made of.
         checked: whether it refuses an index beyond its array.
+        key: a digest of all that it is made of; equal in every process.
         surroundings: a digest of the code, and the settings, that all programs have in common.
         failure: why it does not compile, once that has been found out.
     """
@@ -69,6 +75,7 @@ class Program:
     errors: dict[int, RuleError]
     functions: tuple[FunctionType, ...]
     checked: bool
+    key: str
     surroundings: str
     failure: str = ""
 
@@ -86,6 +93,19 @@ class Program:
                 raise BuiltInDoesNotCompileError(f"{self.failure}; {_OWN_FAULT}")
             raise DoesNotCompileError(f"{self.failure}; {_ADVICE}")
 
+    def load(self) -> bool:
+        """Load from the cache, if it is kept there; whether `prepare` no longer takes its time.
+
+        Raises:
+            DoesNotCompileError: as for `prepare`.
+        """
+        try:
+            with loading_only():
+                self.prepare()
+        except NotKeptError:
+            return False
+        return True
+
     def _try(self) -> str:
         """Compile; what is wrong, if anything is."""
         if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
@@ -96,7 +116,11 @@ class Program:
         collecting = gc.isenabled()
         gc.disable()  # a sixth of the time otherwise, for garbage that is not there
         try:
-            with bounds.checking(self.checked), units.among(self.surroundings):
+            with (
+                parts.unobserved(),
+                bounds.checking(self.checked),
+                units.among(self.surroundings),
+            ):
                 self.run(0, 0, 0, 0)
         except (NumbaError, UnsupportedBytecodeError) as error:
             return self._brief(error)
@@ -222,7 +246,8 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
     with _LOCK:
         if key not in _PROGRAMS:
             run = _kept(run, key, functions, scenario.name)
-            _PROGRAMS[key] = Program(run, _errors(functions), tuple(functions), checked, digest)
+            errors = _errors(functions)
+            _PROGRAMS[key] = Program(run, errors, tuple(functions), checked, key, digest)
         return _PROGRAMS[key]
 
 
@@ -249,9 +274,13 @@ def _kept(function: FunctionType, key: str, functions: Iterable[FunctionType], n
 
     compiled: Any = njit(nogil=True)(function)
     try:
-        compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
-    except OSError as error:
-        _not_kept(error)
+        try:
+            compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
+        except OSError as error:
+            _not_kept(error)
+            keep_until_exit()
+            compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
+    except OSError:  # nor is there room for what goes with this process
         on_miss()
     return compiled
 

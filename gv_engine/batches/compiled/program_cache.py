@@ -6,12 +6,15 @@ there is never stale.
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import secrets
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from types import FunctionType
@@ -51,7 +54,39 @@ environment._rebuild_env = _rebuild_env
 def cache_folder() -> Path:
     """The user's folder of compiled programs: `GV_ENGINE_CACHE_DIR` if that is set."""
     given = os.environ.get("GV_ENGINE_CACHE_DIR")
-    return Path(given or platformdirs.user_cache_dir("gv-engine")) / "compiled"
+    own = Path(given or platformdirs.user_cache_dir("gv-engine")) / "compiled"
+    return _INSTEAD.get(own, own)
+
+
+_INSTEAD: dict[Path, Path] = {}
+
+
+def keep_until_exit() -> None:
+    """From now on keep programs in a folder that goes with this process, instead of theirs.
+
+    Raises:
+        OSError: there is no place for one.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="gv-engine-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _INSTEAD[cache_folder()] = folder / "compiled"
+
+
+class NotKeptError(Exception):
+    """A program is not there, and nobody is to compile it now."""
+
+
+_compiles: ContextVar[bool] = ContextVar("_compiles", default=True)
+
+
+@contextmanager
+def loading_only() -> Iterator[None]:
+    """In here this thread loads programs, and raises `NotKeptError` where one is to be compiled."""
+    token = _compiles.set(False)
+    try:
+        yield
+    finally:
+        _compiles.reset(token)
 
 
 class ProgramCache(FunctionCache):
@@ -105,6 +140,8 @@ class ProgramCache(FunctionCache):
             shutil.rmtree(self._folder, ignore_errors=True)
         if found is not None:
             return found
+        if not _compiles.get():
+            raise NotKeptError
         self._on_miss()
         self._make_room()
         return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
@@ -126,6 +163,22 @@ class ProgramCache(FunctionCache):
         folders = sorted(self._folder.parent.glob("*"), key=_age)
         for old in folders[:-KEPT_PROGRAMS]:
             shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def alone(key: str) -> Iterator[None]:
+    """In here no other process compiles a program that does so in here; who waited finds it kept.
+
+    Where files cannot be locked, nobody waits.
+    """
+    with ExitStack() as stack:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            folder = cache_folder() / key
+            folder.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(stack.enter_context((folder / "lock").open("wb")), fcntl.LOCK_EX)
+        yield
 
 
 def kept_unit(key: str) -> tuple[Any, bytes] | None:

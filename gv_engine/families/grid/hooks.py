@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gv_engine.batches.compiled.batch import CompiledBatch
 from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.lockstep import play_in_lockstep as compare
 from gv_engine.checking.promises import broken
@@ -39,6 +40,15 @@ def make_vector_env(
 ) -> GridVectorEnv:
     """Its Gymnasium vector environment; workers are threads."""
     return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
+
+
+def compile(scenario: Scenario) -> str:
+    """Compile its programs into the cache."""
+    worlds = CompiledBatch(scenario, 1)
+    if worlds.load():
+        return "kept already"
+    worlds.prepare()
+    return "compiled"
 
 
 def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
