@@ -92,7 +92,7 @@ class Simulation:
         world, playing = self.world, self._playing
         world.action = action
         world.reward = 0.0
-        world.terminated = world.success = False
+        world.terminated = world.truncated = world.success = False
         world.ended_by = 0
         if world.objects is not None:
             world.objects.before = None

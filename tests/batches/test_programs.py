@@ -43,6 +43,13 @@ def draw(w, agent, low: int = 0, high: int = 3):
     """PICK_N_DROP turns the agent by chance."""
     if w.action == PICK_N_DROP:
         w.agent.facing[agent] = w.rng.integers(low, high)
+
+
+@system(TRANSITION)
+def look_up_when_paid(w, agent):
+    """The agent looks up if it has been paid, or the time is over: not yet, in this step."""
+    if w.reward != 0 or w.truncated:
+        w.agent.facing[agent] = 0
 '''
 
 BASE = {
@@ -73,6 +80,11 @@ def test_components_come_and_go_alike_in_both_worlds(load):
     report = play_in_lockstep(load(*rules), episodes=20)
     assert report.fault == ""
     assert report.steps > 100
+
+
+def test_steps_begin_alike_in_both_worlds(load):
+    report = play_in_lockstep(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
+    assert report.fault == ""
 
 
 @pytest.mark.parametrize("world", ["object", "compiled"])

@@ -193,6 +193,7 @@ def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
         w.action = action
+        w.reward = 0.0
         w.terminated = 0
         w.truncated = 0
         w.success = 0
