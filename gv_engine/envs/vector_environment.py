@@ -227,7 +227,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
                 grids[which] = codes(out.final_grid[which])
                 items[which] = codes(out.final_item[which])
             final[which] = shared[which]
-        told = out.final_mask, out.final_terms, out.final_member, out.success
+        told: list[NDArray[Any]] = [out.final_mask, out.final_terms, out.final_member, out.success]
         own = [np.zeros_like(array) for array in told]
         for mine, array in zip(own, told, strict=True):
             mine[which] = array.take(which, 0)
