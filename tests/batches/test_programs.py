@@ -19,7 +19,7 @@ from gv_engine.checking.lockstep import play_in_lockstep
 pytestmark = pytest.mark.compiled
 
 RULES = '''
-from gv_engine import TRANSITION, system
+from gv_engine import REWARD, TRANSITION, system
 from gv_engine.language.geometry import ACTUATE, PICK_N_DROP, step_x, step_y
 from systems.queries import ahead, here
 
@@ -50,6 +50,12 @@ def look_up_when_paid(w, agent):
     """The agent looks up if it has been paid, or the time is over: not yet, in this step."""
     if w.reward != 0 or w.truncated:
         w.agent.facing[agent] = 0
+
+
+@system(REWARD)
+def twice(w, agent):
+    """As much again as the rewards before it."""
+    return w.reward
 '''
 
 BASE = {
@@ -85,6 +91,16 @@ def test_components_come_and_go_alike_in_both_worlds(load):
 def test_steps_begin_alike_in_both_worlds(load):
     report = play_in_lockstep(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
     assert report.fault == ""
+
+
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_a_reward_finds_the_sum_of_those_before_it(load, world):
+    rewards = ["./rules.py:twice", {"name": "living_reward", "reward": 3.0}, "./rules.py:twice"]
+    env = GridEnv(load("turn_agent", reward_functions=rewards), world=world)
+    env.reset(seed=0)
+    for _ in range(2):
+        *_, info = env.step(4)
+        assert list(info["reward_terms"].values()) == [0.0, 3.0, 3.0]
 
 
 @pytest.mark.parametrize("world", ["object", "compiled"])

@@ -172,17 +172,19 @@ def gathered(units: Sequence[Unit | None]) -> Any:
 
 def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
     """`(w, p, was, terms)`: the sum of all units `(w, p, was[k])`, each of which goes into its
-    slot among the terms, too."""
+    slot among the terms, too; the next one finds the sum up to there in `w.reward`."""
 
     def each(typing_context: Any, w: Any, p: Any, was: Any, terms: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             total = context.get_constant(_types.float64, 0.0)
             first = _make_array(terms)(context, builder, arguments[3]).data
+            tell = context.get_setattr("reward", _types.void(w, _types.float64))
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
                 own = builder.extract_value(arguments[2], k)
                 term = unit.emit(context, builder, (w, p, was[k]), (*arguments[:2], own))
                 builder.store(term, builder.gep(first, [ir.IntType(64)(slot)]))
                 total = builder.fadd(total, term)
+                tell(builder, (arguments[0], total))
             return total
 
         for unit, own in zip(units, was, strict=True):

@@ -6,7 +6,8 @@ The loop sleeps while nothing moves. A screen says with `tick` when it wants to 
 A key press is named by `Keyboard.keys` (keyboard.py), made a command by `Bindings.find`
 (controls/bindings.py) and handed to the screen on top: `PlayScreen.command` (screens/play.py). The
 stage of its family makes an action of it (`GridStage.command` in families/grid/stage.py), which
-`PlayScreen.take` gives to `Game.step` (playing/game.py), and that to its episode's `step`.
+`PlayScreen.take` gives to `Game.step` (playing/game.py), and that to its episode's `step`
+(families/grid/episode.py).
 """
 
 from __future__ import annotations
