@@ -68,15 +68,15 @@ class Call:
         """The trailing arguments for the system's function, or for one of its helpers."""
         return tuple(self.arguments[name] for name in self.names(helper))
 
-    def condition(self, agent: int) -> Callable[[Any, int], bool] | None:
-        """`(w, action)` → whether its condition is true of a world; None if it has none."""
+    def condition(self) -> Callable[[Any, int, int], bool] | None:
+        """`(w, agent, action)` → whether its condition is true of a world; None if it has none."""
         when = self.system.when
         if when is None:
             return None
-        first, given = subject(when, agent), self.bound(when)
-        if not takes(when, "action"):
-            return lambda w, action: when(w, *first, *given)
-        return lambda w, action: when(w, *first, action, *given)
+        given, agents, acting = self.bound(when), takes(when, "agent"), takes(when, "action")
+        if agents and acting and not given:  # as most are: asked for each action of each step
+            return when
+        return lambda w, agent, action: when(w, *(agent,) * agents, *(action,) * acting, *given)
 
     def parts(self) -> Iterator[Call]:
         """The call itself and all that are nested in its arguments."""

@@ -39,7 +39,7 @@ class BoundCall:
         if self._remember:
             self._remembered = subject(self._remember, AGENT) + call.bound(self._remember)
         self._first = subject(self._function, AGENT)
-        self._holds = call.condition(AGENT)
+        self._holds = call.condition()
         self._by_itself = call.system.by_itself
         self._was: tuple[Any, ...] = ()
         self._arguments = call.bound()
@@ -81,22 +81,25 @@ class BoundCall:
             for call in _each(nested):
                 call.watch(wrap)
 
+    @property
+    def can_act(self) -> bool:
+        """Whether there is an action that it, or one that is nested in it, may answer."""
+        return not self._by_itself or any(call.can_act for call in self._inside)
+
     def acts(self, w: Any, action: int) -> bool:
         """Whether the transition, or one that is nested in it, would answer this action."""
-        if self._by_itself and not self._inside:
-            return False
         try:
-            holds = self._holds is None or self._holds(w, action)
+            holds = self._holds is None or self._holds(w, AGENT, action)
         except Exception as error:
             self._system.blame(error)
             raise
-        return holds and not (self._by_itself and not answered(self._inside, w, action))
+        return holds and (not self._by_itself or answered(self._inside, w, action))
 
     def run(self, w: Any, *between: Any) -> Any:
         """Call the function if its condition holds; `between` precedes its parameters: a view."""
         given = self._given
         try:
-            if self._holds is not None and not self._holds(w, w.action):
+            if self._holds is not None and not self._holds(w, AGENT, w.action):
                 return None
             if between or self._was or self._nested:
                 arguments = self._results(w) if self._nested else self._arguments

@@ -110,7 +110,7 @@ class BoundScenario:
         measuring: called before the transitions, of which something is remembered.
         slots: the position of each reward among all of the mixture.
         success: what is true where an episode ends well; None if the scenario does not say.
-        transitions: asked for the action mask.
+        transitions: asked for the action mask; those that may answer an action.
     """
 
     def __init__(
@@ -121,7 +121,8 @@ class BoundScenario:
         self.resets = [BoundCall(call) for call in scenario.calls(RESET)]
         self.visibility = BoundCall(scenario.visibility)
         self.observations = [BoundCall(call) for call in scenario.calls(OBSERVATION)]
-        self.transitions = [BoundCall(call) for call in scenario.calls(TRANSITION)]
+        transitions = map(BoundCall, scenario.calls(TRANSITION))
+        self.transitions = [bound for bound in transitions if bound.can_act]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
         self.measuring: list[Callable[[], None]] = []
