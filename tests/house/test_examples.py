@@ -31,7 +31,7 @@ LAST_LINES = {
 def running():
     """All of them at once, each in a process of its own."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return {
+    started = {
         path.stem: subprocess.Popen(
             [sys.executable, "-W", "error", path],
             stdout=subprocess.PIPE,
@@ -41,6 +41,10 @@ def running():
         )
         for path in EXAMPLES
     }
+    yield started
+    for process in started.values():  # those that another worker has asked for
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.parametrize("example", LAST_LINES)
