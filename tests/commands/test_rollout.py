@@ -1,0 +1,251 @@
+"""`gv-engine rollout`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine import GridVectorEnv
+from gv_engine.batches.compiled.compiler import Program
+from gv_engine.commands import main
+from gv_engine.reading.files import replacing
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
+from tests import ROOT
+from tests.commands.shell import write
+
+pytestmark = pytest.mark.slow
+
+
+def rolled(*words: str, out: str) -> dict[str, np.ndarray]:
+    assert main(["rollout", "empty-4x4", *words, "--out", out]) == 0
+    arrays, about = episode_folder.read(out)
+    assert about["complete"]
+    assert (about["steps"], about["episodes"]) == (len(arrays["grid"]), len(arrays["last_grid"]))
+    return arrays
+
+
+@pytest.mark.parametrize("policy", ["random", "valid", "./policy.py:lazy"])
+def test_episodes_are_the_same_for_every_number_of_worlds(here: Path, policy: str):
+    (here / "policy.py").write_text(
+        "import numpy as np\n"
+        "def lazy(observation, info, rngs):\n"
+        "    assert observation['grid'].shape[0] == len(info['action_mask']) == len(rngs)\n"
+        "    return np.array([rng.integers(6) for rng in rngs])\n"
+    )
+    words = ("--episodes", "7", "--seed", "5", "--max-steps", "40", "--policy", policy)
+    one, *others = (
+        rolled(*words, "--num-envs", str(number), "--threads", "2", out=str(number))
+        for number in (1, 3, 50)
+    )
+    for other in others:
+        assert list(one) == list(other)
+        for name, array in one.items():
+            assert np.array_equal(array, other[name]), name
+
+
+def test_out_holds_the_episodes(here: Path):
+    file = rolled("--episodes", "6", "--seed", "9", "--max-steps", "30", out="a")
+    about = json.loads((here / "a" / "rollout.json").read_text())
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled", max_steps=30)
+    starts = file["episode_start"]
+    for k, start in enumerate(starts):
+        seed = int(file["episode_seed"][k])
+        assert seed == 9 + k
+        observation, _ = env.reset(seed=seed)
+        for t in range(start, [*starts, len(file["action"])][k + 1]):
+            assert np.array_equal(file["grid"][t], observation["grid"][0])
+            assert np.array_equal(file["item"][t], observation["item"][0])
+            observation, reward, terminated, truncated, info = env.step(file["action"][t : t + 1])
+            assert file["reward"][t] == reward[0]
+            terms = [info["reward_terms"][name][0] for name in about["reward_names"]]
+            assert file["reward_terms"][t].tolist() == terms
+            assert (file["terminated"][t], file["truncated"][t]) == (terminated[0], truncated[0])
+        assert terminated[0] or truncated[0]
+        assert np.array_equal(file["last_grid"][k], observation["grid"][0])
+    assert about["action_names"][-1] == "TURN_RIGHT"
+    assert about["scenario"]["source"] == "empty-4x4"
+    assert (about["seed"], about["policy"]) == (9, "random")
+
+
+def test_valid_keeps_to_the_mask(here: Path):
+    file = rolled("--episodes", "3", "--policy", "valid", "--max-steps", "30", out="a")
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    _, info = env.reset(seed=0)
+    for action in file["action"][: [*file["episode_start"], len(file["action"])][1]]:
+        assert info["action_mask"][0, action]
+        *_, info = env.step(np.array([action]))
+
+
+def test_summary(capsys: pytest.CaptureFixture[str]):
+    assert main(["rollout", "empty-4x4", "--episodes", "20", "--max-steps", "50"]) == 0
+    rows = dict(line.split("\t") for line in capsys.readouterr().out.splitlines())
+    assert rows["episodes"] == "20"
+    shares = [float(rows[name].removesuffix("%")) for name in ("terminated", "truncated")]
+    assert sum(shares) == pytest.approx(100)
+    terms = [float(value) for name, value in rows.items() if name.endswith("mean sum")]
+    assert sum(terms) == pytest.approx(float(rows["return, mean"]), rel=1e-4)
+    assert float(rows["return, least"]) <= float(rows["return, mean"])
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--out", "."], "is there already; give the name of a new folder"),
+        (["--out", "missing/run"], "cannot be written"),
+        (["--policy", "rnd"], "did you mean 'random'?"),
+        (["--policy", "os:_exit"], "no policy 'os:_exit': (allowed: random, valid, ./file.py:"),
+        (["--policy", "./none.py:f"], "./none.py cannot be loaded"),
+        (["--policy", "./policy.py:lasy"], "did you mean 'lazy'?"),
+        (["--policy", "./policy.py:lazy"], "expected (100,) integers"),
+        (["--policy", "./policy.py:wild"], "returned the action 9: allowed are 0 to 5"),
+        (["--policy", "./policy.py:rude"], "policy.py:8: ZeroDivisionError"),
+    ],
+)
+def test_rollout_refuses(
+    here: Path, words: list[str], part: str, capsys: pytest.CaptureFixture[str]
+):
+    (here / "policy.py").write_text(
+        "import numpy as np\n"
+        "def lazy(observation, info, rngs):\n"
+        "    return 0\n"
+        "def wild(observation, info, rngs):\n"
+        "    return np.full(len(rngs), 9)\n"
+        "def rude(observation, info, rngs):\n"
+        "    a = 0\n"
+        "    return 1 // a\n"
+    )
+    assert main(["rollout", "empty-4x4", *words]) in (1, 2)
+    assert part in capsys.readouterr().err
+    assert [file.name for file in here.iterdir() if file.is_file()] == ["policy.py"]
+
+
+def test_an_episode_must_end(here: Path, capsys: pytest.CaptureFixture[str]):
+    write(here)
+    assert main(["rollout", "."]) == 2
+    assert "--max-steps" in capsys.readouterr().err
+    write(here, more="max_steps: 5")
+    assert main(["rollout", ".", "--episodes", "2"]) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_keeps_what_is_finished(here: Path):
+    (here / "policy.py").write_text(
+        "import sys\nimport time\nimport numpy as np\n"
+        "def slow(observation, info, rngs):\n"
+        "    print('step', file=sys.stderr, flush=True)\n"
+        "    time.sleep(0.01)\n"
+        "    return np.array([rng.integers(6) for rng in rngs])\n"
+    )
+    words = "rollout empty-4x4 --episodes 100000 --num-envs 2 --policy ./policy.py:slow"
+    with subprocess.Popen(
+        [sys.executable, "-m", "gv_engine", *words.split(), "--max-steps", "5", "--out", "a"],
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for _ in range(20):
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert "interrupted after" in said
+    assert "Traceback" not in said
+    arrays, about = episode_folder.read(here / "a")
+    assert not about["complete"]
+    assert f"{about['episodes']} of them in a" in said
+    assert len(arrays["episode_start"]) == about["episodes"] >= 2
+    assert len(arrays["grid"]) == len(arrays["action"]) == about["steps"]
+    assert len(np.load(here / "a" / "grid.npy")) == about["steps"]
+
+
+@pytest.mark.parametrize("episodes", [3, 10])
+def test_ctrl_c_between_two_counts(
+    here: Path,
+    episodes: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    append = EpisodeFolder.append
+
+    def interrupted(folder, episode):
+        append(folder, episode)
+        if episode.number == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(EpisodeFolder, "append", interrupted)
+    words = ["empty-4x4", "--max-steps", "5", "--out", "a", "--episodes", str(episodes)]
+    code = main(["rollout", *words])
+    about = episode_folder.read("a")[1]
+    assert about["episodes"] == 3
+    assert about["complete"] == (episodes == 3)
+    assert code == (0 if episodes == 3 else 130)
+    said = (
+        "" if episodes == 3 else "gv-engine: interrupted after 3 of 10 episodes, 3 of them in a\n"
+    )
+    assert capsys.readouterr().err == said
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_while_compiling(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def interrupted(*_):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Program, "prepare", interrupted)
+    assert main(["rollout", "empty-4x4", "--out", "a"]) == 130
+    assert capsys.readouterr().err == "gv-engine: interrupted\n"
+    assert not (here / "a").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
+def test_a_killed_process_leaves_what_it_has_counted(here: Path):
+    words = "rollout empty-4x4 --episodes 10000000 --max-steps 20 --num-envs 8 --out a"
+    with subprocess.Popen(
+        [sys.executable, "-m", "gv_engine", *words.split()],
+        cwd=here,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while (
+            not (here / "a" / "rollout.json").exists() or not episode_folder.read("a")[1]["steps"]
+        ):
+            assert process.poll() is None
+        process.kill()
+    arrays, counts = episode_folder.read("a")
+    assert not counts["complete"]
+    starts, seeds = arrays["episode_start"], arrays["episode_seed"]
+    assert len(starts) == len(arrays["last_grid"]) == counts["episodes"] > 0
+    assert np.array_equal(seeds, np.arange(len(seeds)))
+    ends = np.append(starts[1:], counts["steps"]) - 1
+    assert (arrays["terminated"] | arrays["truncated"]).nonzero()[0].tolist() == ends.tolist()
+    assert len(arrays["grid"]) == len(arrays["reward_terms"]) == counts["steps"]
+
+
+def test_a_folder_without_a_rollout(here: Path):
+    with pytest.raises(RolloutError, match="holds no rollout"):
+        episode_folder.read(here)
+
+
+def test_files_appear_whole_or_not_at_all(tmp_path: Path):
+    path = tmp_path / "a.npz"
+    path.write_text("old")
+    with pytest.raises(UnicodeEncodeError), replacing(path) as draft:
+        draft.write_text("half: \udcff", "utf-8")
+    assert path.read_text() == "old"
+    with replacing(path) as draft:
+        draft.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(OSError, match="is a folder"), replacing(tmp_path):
+        pass
