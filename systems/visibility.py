@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.area import Area
+from gv_engine.language.bits import ones
 from gv_engine.language.system import VISIBILITY, system
 from gv_engine.language.world import View, World
 
@@ -29,35 +30,24 @@ def _agent_not_at_the_bottom(area: Area) -> str:
 @system(VISIBILITY, check=_agent_not_at_the_bottom, rows=True)
 def partially_occluded(w: World, agent: int, view: View) -> None:
     """Sight spreads forward and to either side through whatever does not block it."""
-    # Row by row from the agent, as bits: the cells that the spread to either side has reached.
-    width = view.entity.shape[1]
-    left = right = 1 << view.x
+    # Row by row from the agent, as bits: the cells that the spread to either side has reached; to
+    # the left counted from the right, so that both grow towards higher bits.
+    whole = (2 << view.width - 1) - 1
+    right, left = 1 << view.x, 1 << view.width - 1 - view.x
     for i in range(view.y, -1, -1):
-        clear = view.clear_row(i)
-        left = spread_left(left, clear, width)
-        right = spread_right(right, clear)
-        view.see_row(i, left | right)
-        left &= clear
-        left |= left >> 1
+        clear, from_right = view.clear_row(i), view.clear_row_from_right(i)
+        right, left = spread(right, clear), spread(left, from_right)
+        view.see_row(i, right, left)
         right &= clear
-        right |= right << 1 & (2 << width - 1) - 1
+        right |= right << 1 & whole
+        left &= from_right
+        left |= left << 1 & whole
 
 
-def spread_right(reached: int, clear: int) -> int:
-    """Within a row, through clear cells up to and with the first that is not."""
+def spread(reached: int, clear: int) -> int:
+    """Along a row, to higher bits, through clear cells up to and with the first that is not."""
     # the carry of the addition runs through neighbouring clear cells and stops behind them
     return reached | ((reached & clear) + clear ^ clear)
-
-
-def spread_left(reached: int, clear: int, width: int) -> int:
-    """The mirror image of `spread_right`."""
-    run = clear
-    step = 1
-    while step < width:
-        reached |= (reached & run) >> step
-        run &= run << step
-        step *= 2
-    return reached
 
 
 def _way(start: int, size: int, step: float) -> float:
@@ -105,33 +95,52 @@ def crossings(area: Area) -> NDArray[np.integer]:
     return np.bincount(table[table >= 0], minlength=height * width).reshape(area.shape)
 
 
-def shine(view: View, rays: NDArray[np.int32]) -> NDArray[np.int32]:
+BEAM = 32
+"""Rays in a number, one a bit."""
+
+
+def outward(area: Area) -> NDArray[np.int64]:
+    """(h * w, 2) the cells by their distance from the agent's, which grows along every ray."""
+    cells: NDArray[np.int64] = np.indices(area.shape).reshape(2, -1).T
+    order: NDArray[np.int64] = np.abs(cells - area.observer).sum(axis=1).argsort(kind="stable")
+    return cells[order]
+
+
+def beams(area: Area) -> NDArray[np.int64]:
+    """(words, h * w) bits of the rays that cross each cell, in the order of `outward`."""
+    height, width = area.shape
+    table = rays(area)
+    words = np.zeros((-(-len(table) // BEAM), height * width), np.int64)
+    for number, ray in enumerate(table):
+        words[number // BEAM, ray[ray >= 0]] |= 1 << number % BEAM
+    return words[:, outward(area) @ (width, 1)]
+
+
+def shine(view: View, outward: NDArray[np.int64], beams: NDArray[np.int64]) -> NDArray[np.int32]:
     """(h, w) by how many rays light reaches every cell."""
-    height, width = view.seen.shape
-    lit = np.zeros((height, width), np.int32)
-    for ray in rays:
-        for cell in ray:
-            if cell < 0:
-                break
-            i, j = cell // width, cell % width
-            lit[i, j] += 1
-            if view.opaque[i, j]:
-                break
+    lit = np.zeros((view.height, view.width), np.int32)
+    for beam in beams:
+        shining = (1 << BEAM) - 1
+        for k in range(len(outward)):
+            i, j = outward[k, 0], outward[k, 1]
+            lit[i, j] += ones(beam[k] & shining)
+            shining &= ~(beam[k] * view.opaque[i, j])
     return lit
 
 
-@system(VISIBILITY, tables={"rays": rays, "crossings": crossings})
+@system(VISIBILITY, tables={"outward": outward, "beams": beams, "crossings": crossings})
 def raytracing(
     w: World,
     agent: int,
     view: View,
-    rays: NDArray[np.int32],
+    outward: NDArray[np.int64],
+    beams: NDArray[np.int64],
     crossings: NDArray[np.int64],
     absolute_counts: bool = True,
     threshold: float = 1.0,
 ) -> None:
     """Seen is what enough rays of light reach, as a number or as a share of those that cross it."""
-    lit = shine(view, rays)
+    lit = shine(view, outward, beams)
     for i in range(view.height):
         for j in range(view.width):
             if absolute_counts:
@@ -141,12 +150,17 @@ def raytracing(
                 view.seen[i, j] = crossed > 0 and lit[i, j] / crossed >= threshold
 
 
-@system(VISIBILITY, tables={"rays": rays, "crossings": crossings})
+@system(VISIBILITY, tables={"outward": outward, "beams": beams, "crossings": crossings})
 def stochastic_raytracing(
-    w: World, agent: int, view: View, rays: NDArray[np.int32], crossings: NDArray[np.int64]
+    w: World,
+    agent: int,
+    view: View,
+    outward: NDArray[np.int64],
+    beams: NDArray[np.int64],
+    crossings: NDArray[np.int64],
 ) -> None:
     """Each cell is seen by chance, as likely as the share of its rays that carry light."""
-    lit = shine(view, rays)
+    lit = shine(view, outward, beams)
     for i in range(view.height):
         for j in range(view.width):
             crossed = crossings[i, j]

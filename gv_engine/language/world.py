@@ -263,5 +263,14 @@ class View(Protocol):
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""
 
-    def see_row(self, i: int, seen: int) -> None:
-        """Let the agent see the cells of a row whose bits are set."""
+    def clear_row_from_right(self, i: int) -> int:
+        """The same, counted from the right: bit j is column width - 1 - j."""
+
+    def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
+        """Let the agent see the cells of a row whose bits are set.
+
+        Args:
+            i: the row.
+            seen: bit j is column j.
+            from_right: more of them, counted from the right.
+        """

@@ -105,11 +105,17 @@ class Layout:
         return tuple(sorted({kind.state for kind in self.types if kind.state}))
 
     @cached_property
+    def shown(self) -> frozenset[tuple[str, str]]:
+        """(column, field) of all that decides how an object looks; whether it is opaque, too."""
+        return frozenset({("kind", "value"), ("color", "value"), ("door", "status"), *self.states})
+
+    @cached_property
     def mark(self) -> str:
         """Names the meaning of the columns, so that equal dtypes hold equal worlds."""
         meaning = (
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [[(column_name(cls), values) for cls, values in parts] for parts in self.prefabs],
+            self.states,
         )
         return f"layout_{crc32(repr(meaning).encode()):08x}"
 
@@ -157,6 +163,32 @@ class Layout:
                 ("alive", np.uint8, (self.capacity,)),
                 (self.mark, np.uint8),
             ],
+            align=True,
+        )
+
+    @cached_property
+    def looks_dtype(self) -> np.dtype[Any]:
+        """dtype of a row in a batch, with the looks of its cells behind it.
+
+        `looks` has one for each cell of `at`, as four bytes: type, state and colour, and in the
+        topmost bit whether it blocks vision. They are derived from the row, and kept by whatever
+        writes what they are derived from; `stale` is 1 if another row has been put there since.
+        """
+        row: Any = self.dtype.fields
+        more = np.dtype(
+            [("looks", np.uint32, (self.height + 1, self.width + 1)), ("stale", np.uint8)]
+        )
+        inner: Any = more.fields
+        start = -(-self.dtype.itemsize // 8) * 8
+        places = {name: (kind, offset) for name, (kind, offset) in row.items()}
+        places |= {name: (kind, start + offset) for name, (kind, offset) in inner.items()}
+        return np.dtype(
+            {
+                "names": list(places),
+                "formats": [kind for kind, _ in places.values()],
+                "offsets": [offset for _, offset in places.values()],
+                "itemsize": start + -(-more.itemsize // 8) * 8,
+            },
             align=True,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -71,9 +72,15 @@ class ObjectView:
         """Bits of the cells of a row that let sight through; bit j is column j."""
         return _clear(tuple(self.opaque[i].tolist()))
 
-    def see_row(self, i: int, seen: int) -> None:
+    def clear_row_from_right(self, i: int) -> int:
+        """The same, counted from the right: bit j is column width - 1 - j."""
+        return _clear(tuple(self.opaque[i, ::-1].tolist()))
+
+    def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
         """Let the agent see the cells of a row whose bits are set."""
         self.seen[i] = _cells(seen, self.width)
+        if from_right:
+            self.seen[i] |= _cells(from_right, self.width)[::-1]
 
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
@@ -104,14 +111,30 @@ def _cells(bits: int, width: int) -> NDArray[Any]:
     return np.array([bits >> j & 1 for j in range(width)], object)
 
 
-def view_dtype(area: Area, rows: bool) -> np.dtype[Any]:
+def tile_size(shape: tuple[int, ...]) -> int:
+    """Rows and columns of a view that compiled code cuts out at once."""
+    return 8 if max(shape) <= 8 else 16
+
+
+_AREA = "view_{}_{}_{}_{}"
+
+
+def sizes(names: Iterable[str]) -> dict[str, int]:
+    """Height, width, y and x of a view, from the names of its record's fields; {} if it is none."""
+    found = next((name for name in names if name.startswith("view_")), "")
+    return dict(zip(("height", "width", "y", "x"), map(int, found.split("_")[1:]), strict=False))
+
+
+def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
     """dtype of the record that stands for an `ObjectView` in compiled code.
 
     Args:
         area: what is seen of the grid.
         rows: whether it holds rows of bits or cells.
+        entities: whether it says which entities are in the cells.
     """
-    bits = np.int64, area.shape[:1]
+    tile = tile_size(area.shape)
+    whole = [-(-size // tile) * tile for size in area.shape]
     cells = np.uint8, area.shape
     return np.dtype(
         [
@@ -119,22 +142,28 @@ def view_dtype(area: Area, rows: bool) -> np.dtype[Any]:
             ("width", np.int64),
             ("y", np.int64),
             ("x", np.int64),
-            ("across", np.int32, area.shape[1:]),
-            ("on_grid", np.uint8, area.shape[1:]),
-            ("entity", np.int32, area.shape),
+            # what is constant in compiled code stands in its type
+            (_AREA.format(*area.shape, *area.observer), np.uint8),
+            ("looks", np.uint32, whole),
             *(
-                [("clear_rows", *bits), ("inside_rows", *bits), ("seen_rows", *bits)]
+                [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
+                + [(name, np.int64, area.shape[:1]) for name in ("seen_rows", "seen_from_right")]
                 if rows
-                else [("opaque", *cells), ("seen", *cells)]
+                else [
+                    *([("entity", np.int32, area.shape)] if entities else ()),
+                    ("opaque", *cells),
+                    ("seen", *cells),
+                    ("spare", np.uint8, tile),  # the last row is read in whole tiles, too
+                ]
             ),
         ],
         align=True,
     )
 
 
-def view_record(area: Area, rows: bool) -> np.ndarray[Any, Any]:
+def view_record(area: Area, rows: bool, entities: bool = True) -> np.ndarray[Any, Any]:
     """A (1,) array of `view_dtype`."""
-    record = np.zeros(1, view_dtype(area, rows))
+    record = np.zeros(1, view_dtype(area, rows, entities))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer
     return record

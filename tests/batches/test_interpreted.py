@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from components.appearance import HIDDEN
 from gv_engine import AGENT, Simulation
 from gv_engine.batches.compiled import rng_kernels, sight
 from gv_engine.language.area import Area
@@ -33,6 +34,41 @@ class Row(RowWorld):
         return self.appearance(e)[1]
 
 
+def cut(w, view, turned, line, next_line, cell, next_cell):
+    """What `vectors.cut` does, cell by cell."""
+    for name in ("clear_rows", "clear_from_right"):
+        getattr(view, name, np.zeros(1)).fill(0)
+    for i, j in np.ndindex(view.height, view.width):
+        along, away = (i, j) if turned else (j, i)
+        y, x = line + away * next_line, cell + along * next_cell
+        kind, state, color, opaque = HIDDEN, 0, 0, True
+        if 0 <= y < w.height and 0 <= x < w.width:
+            kind, state, color = w.appearance(w.at[y, x])
+            opaque = w.blocks_vision(w.at[y, x])
+        view.looks[i, j] = kind | state << 8 | color << 16 | bool(opaque) << 31
+        if not opaque and hasattr(view, "clear_rows"):
+            view.clear_rows[i] |= 1 << j
+            view.clear_from_right[i] |= 1 << view.width - 1 - j
+
+
+def show(view, grid):
+    """What `vectors.show` does, cell by cell."""
+    for i, j in np.ndindex(grid.shape[:2]):
+        if hasattr(view, "seen"):
+            seen = view.seen[i, j]
+        else:
+            seen = view.seen_rows[i] >> j | view.seen_from_right[i] >> view.width - 1 - j
+        look = int(view.looks[i, j]) if seen & 1 else HIDDEN
+        grid[i, j] = [look >> shift & 255 for shift in (0, 8, 16)]
+
+
+@pytest.fixture(autouse=True)
+def no_vectors(monkeypatch):
+    """Without the code that only LLVM knows."""
+    monkeypatch.setattr(sight, "cut", cut)
+    monkeypatch.setattr(sight, "show", show)
+
+
 def view_of(area, by_bits):
     """The record of a view with the methods that compiled code gives it."""
     (record,) = view_record(area, by_bits).view(np.recarray)
@@ -40,7 +76,7 @@ def view_of(area, by_bits):
         if record.dtype[name].shape:
             record[name].fill(7)  # whatever was looked at before
     view = SimpleNamespace(**{name: record[name] for name in record.dtype.names})
-    for name, function in (sight.BY_BITS if by_bits else sight.BY_CELLS).items():
+    for name, function in (sight.BY_BITS if by_bits else sight.BY_ENTITIES).items():
         setattr(view, name, partial(function, view))
     return view
 

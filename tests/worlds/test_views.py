@@ -10,6 +10,7 @@ import pytest
 from components.appearance import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.batches.compiled import sight
+from gv_engine.batches.compiled.vectors import cut
 from gv_engine.checking import lockstep
 from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.language.geometry import TURN_LEFT, TURN_RIGHT
@@ -36,6 +37,15 @@ def glance_by_rows(w, agent, view):
     for i in range(view.height):
         if i == view.y or w.agent.facing[agent] == RIGHT:
             view.see_row(i, 15)
+
+
+@system(VISIBILITY)
+def objects_alone(w, agent, view):
+    """Objects are seen, of what blocks vision those on the left."""
+    for i in range(view.height):
+        for j in range(view.width):
+            e = view.entity[i, j]
+            view.seen[i, j] = e != 0 and (j <= view.x or not view.opaque[i, j])
 
 
 @system(VISIBILITY)
@@ -130,8 +140,9 @@ def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
 
 
 @pytest.mark.compiled
-def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load):
-    assert play_in_lockstep(load("./rules.py:glance")).fault == ""
+@pytest.mark.parametrize("visibility", ["glance", "objects_alone"])
+def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load, visibility):
+    assert play_in_lockstep(load(f"./rules.py:{visibility}")).fault == ""
 
 
 def test_check_finds_rules_that_remember(load):
@@ -152,17 +163,16 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
         own(self, w, agent)
         self.seen[:] = kept
 
-    def cut_cells(view, w, i, first, inside):
-        for j in range(view.entity.shape[1]):
-            view.entity[i, j] = w.in_line()[np.uint32(first + view.across[j])]
-            view.opaque[i, j] = 0
+    def cut_cells(view, w, turned, line, next_line, cell, next_cell):
+        cut(w, view, turned, line, next_line, cell, next_cell)
+        view.opaque[:] = 0
 
     own = ObjectView.look
     if kind == "object":
         monkeypatch.setattr(ObjectView, "look", look)
     else:
         monkeypatch.setattr(sight, "cut_cells", cut_cells)
-        monkeypatch.setitem(sight.BY_CELLS, "cut_row", cut_cells)
+        monkeypatch.setitem(sight.BY_CELLS, "cut", cut_cells)
     # of a shape of its own, as Numba keeps what it has compiled for a view
     level = load("./rules.py:glance", area=[[-2, 0], [-4, 3]])
     assert f"of 4 {kind} worlds" in lockstep._fault_of_turns(level, kind, 20, seed=0)

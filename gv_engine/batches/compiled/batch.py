@@ -75,7 +75,9 @@ class CompiledBatch(Worlds):
     Results are the same for any number of threads; masks are a tenth of the work.
 
     Attributes:
-        rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E).
+        rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E). To be
+            read: who writes them uses `restore`.
+        looks: (N, H + 1, W + 1) uint32 how each cell looks, see `Layout.looks_dtype`.
         programs: that step them, of whose rules `prepare` makes sure.
     """
 
@@ -92,15 +94,23 @@ class CompiledBatch(Worlds):
 
         scenario, num_threads = self.scenario, self.num_threads
         compiler.check_compilable(scenario)
-        self.rows = np.repeat(scenario.layout.defaults()[None], num_worlds, axis=0)
+        # one more, as rows of a view are read without asking whether they end on the grid
+        whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
+        self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
+        self._words = np.ndarray(
+            (num_worlds, self.rows.itemsize // 8), np.uint64, whole, strides=(*whole.strides, 8)
+        )
+        self.rows[:] = scenario.layout.defaults()
+        self.looks, self._stale = whole["looks"], whole["stale"]
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self._actions = np.zeros(num_worlds, np.int64)
         tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
-            views = view_record(member.area, member.visibility.system.rows)
-            own = {"rows": self.rows, "parameters": records, "views": views}
+            sight = member.visibility.system
+            views = view_record(member.area, sight.rows, compiler.asks_for(sight, "entity"))
+            own = {"rows": whole, "parameters": records, "views": views}
             return {**own, "actions": self._actions, **vars(self.outputs)}
 
         # a world is played by one member's rules after the other's
@@ -233,10 +243,12 @@ class CompiledBatch(Worlds):
         raise RuleError.of_worlds(failed, error)
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
-        return self.rows.take(np.atleast_1d(worlds)).reshape(np.shape(worlds))
+        words = self._words[np.atleast_1d(worlds)]
+        return words.view(self.rows.dtype).reshape(np.shape(worlds))
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
-        words_of(self.rows)[worlds] = words_of(rows)
+        self._words[worlds] = words_of(rows)
+        self._stale[worlds] = 1
 
     def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:
         self.rows["rng"][worlds] = records

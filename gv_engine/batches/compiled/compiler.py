@@ -29,9 +29,11 @@ from gv_engine.batches.compiled import (
     parts,
     program_functions,
     record_methods,
+    records,
     rng_kernels,
     sight,
     units,
+    vectors,
 )
 from gv_engine.batches.compiled.addresses import Elements
 from gv_engine.batches.compiled.loop import link
@@ -47,7 +49,7 @@ from gv_engine.language.errors import (
     DoesNotCompileError,
     RuleError,
 )
-from gv_engine.language.system import Phase
+from gv_engine.language.system import Phase, System
 from gv_engine.language.verbs import VERBS
 from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.worlds.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
@@ -178,7 +180,7 @@ _SETTINGS = (
 _WIDEST = 62
 """Columns whose bits a number holds, with room for a carry."""
 
-_EMITTING = addresses, bounds, intrinsics, parts, record_methods, units
+_EMITTING = addresses, bounds, intrinsics, parts, record_methods, records, units, vectors
 """Modules whose functions emit code, so that no name leads to them."""
 
 _LOCK = threading.Lock()
@@ -249,6 +251,13 @@ def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Element
             errors = _errors(functions)
             _PROGRAMS[key] = Program(run, errors, tuple(functions), checked, key, digest)
         return _PROGRAMS[key]
+
+
+def asks_for(system: System, name: str) -> bool:
+    """Whether a system's function, or one that it leads to, says this name."""
+    functions = program_functions.functions_of([system.function])
+    named = (function.__code__.co_names for function in functions)
+    return any(name in names for names in named) or name in program_functions.strings(functions)
 
 
 @cache

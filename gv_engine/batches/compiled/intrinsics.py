@@ -18,6 +18,7 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.bounds import refuse_beyond
+from gv_engine.batches.compiled.records import world_of
 
 # what numba says of their types leads nowhere
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
@@ -114,6 +115,39 @@ def cells(typing_context: Any, w: Any) -> Any:
         return array_at(context, builder, kind, first, _INDEX(at.type.nitems))
 
     return kind(w), generate
+
+
+@intrinsic
+def count_ones(typing_context: Any, bits: Any) -> Any:
+    """`(bits)`: how many of them are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.int64), generate
+
+
+@intrinsic
+def to_write(typing_context: Any, kept: Any) -> Any:
+    """`(kept)`: the array itself, to be written without telling anybody."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return arguments[0]
+
+    return _types.Array(kept.dtype, kept.ndim, "C")(kept), generate
+
+
+@intrinsic
+def around(typing_context: Any, kept: Any) -> Any:
+    """`(kept)`: the world in whose row an array is."""
+    world = world_of(kept)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = _make_array(kept)(context, builder, arguments[0]).data
+        row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-kept.start)])
+        return builder.bitcast(row, context.get_value_type(world))
+
+    return world(kept), generate
 
 
 def mark(rule: str) -> int:

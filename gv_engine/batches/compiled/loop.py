@@ -65,6 +65,9 @@ def link(
                 b.actions[i] = action
                 continue
             nobody(w, p, ())
+            if w.stale:
+                w.stale = 0
+                w.look_everywhere()
             w.error = 0
             if begins(action, mode, w.terminated != 0 or w.truncated != 0):
                 action = RESTART
@@ -122,6 +125,6 @@ def _keep_apart(b: Any, i: int) -> None:
 
 def _foresee(w: Any, view: Any) -> None:
     y, x = w.position.y[AGENT], w.position.x[AGENT]
-    reach = view.entity.shape[0]
+    reach = view.height
     for k in range(-reach, reach + 1):
         prefetch_cell(w, y + k, x)

@@ -8,6 +8,7 @@ twin: spawn, remove, fail, state_of and set_state.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from functools import cache, reduce
 from typing import Any, cast
@@ -19,17 +20,29 @@ from numba.core.errors import TypingError
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from components.appearance import FLOOR
 from gv_engine.batches.compiled import rng_kernels, sight
-from gv_engine.batches.compiled.intrinsics import SMALL_ROW, agreeing, cells, filling, writing
+from gv_engine.batches.compiled.intrinsics import (
+    SMALL_ROW,
+    agreeing,
+    around,
+    cells,
+    count_ones,
+    filling,
+    to_write,
+    writing,
+)
 from gv_engine.batches.compiled.parts import PARTS
 from gv_engine.batches.compiled.records import (
     GeneratorRecord,
+    Kept,
     OurRecord,
     ViewRecord,
     WorldRecord,
-    ours,
+    showing,
 )
-from gv_engine.language.component import NOTHING, column_name, fields_of
+from gv_engine.language.bits import ones
+from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
 from gv_engine.reading.layout import Layout
@@ -54,7 +67,7 @@ _LAYOUTS: dict[OurRecord, Layout] = {}
 @cache
 def know(layout: Layout) -> None:
     """From now on, the methods of the rows of a layout can be compiled."""
-    _LAYOUTS[ours(from_dtype(layout.dtype))] = layout
+    _LAYOUTS[showing(from_dtype(layout.looks_dtype), layout.shown)] = layout
 
 
 def _bare(function: Callable[..., Any]) -> inspect.Signature:
@@ -102,8 +115,9 @@ for _name, _verb in VERBS.items():
 
 def _teach_view(name: str) -> None:
     def build(*arguments: Any) -> Callable[..., Any]:
-        by = sight.BY_CELLS if "seen" in arguments[0].fields else sight.BY_BITS
-        return by[name]
+        fields = arguments[0].fields
+        by = sight.BY_CELLS if "seen" in fields else sight.BY_BITS
+        return (sight.BY_ENTITIES if "entity" in fields else by)[name]
 
     build.__signature__ = inspect.signature(sight.BY_BITS[name])  # type: ignore[attr-defined]
     _method(name, ViewRecord)(build)
@@ -122,6 +136,14 @@ def _measured(value: Any) -> Any:
         return value
 
     return as_it_is if isinstance(value, types.BaseTuple) else impl
+
+
+@overload(ones, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+def _ones(bits: Any) -> Any:
+    def impl(bits: Any) -> Any:
+        return count_ones(bits)
+
+    return impl
 
 
 # ---- chance ----------------------------------------------------------------------------------
@@ -221,6 +243,7 @@ def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], N
                 w.error = TO_NOTHING_CODE
             return
         write(w, e, 0)
+        w.look_again(e)
 
     return impl
 
@@ -289,8 +312,12 @@ def _become_nothing(w: Any, e: Any) -> Any:
 def _become_empty(w: Any) -> Any:
     """For the kernels: take everything out of a world."""
     layout = _LAYOUTS[w]
+    empty = np.zeros((), layout.looks_dtype)
+    for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
+        empty[name] = layout.defaults()[name]
+    empty["looks"] = FLOOR
     start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
-    fill = filling(start, layout.defaults().tobytes()[start:])
+    fill = filling(start, empty.tobytes()[start:])
     if layout.dtype.itemsize <= SMALL_ROW:
         return lambda w: fill(w)
 
@@ -321,6 +348,70 @@ def _nothing_is_intact(w: Any) -> Any:
 def _in_line(w: Any) -> Any:
     """For the kernels: all cells of the grid, row by row."""
     return lambda w: cells(w)
+
+
+@_method("look_of")
+def _look_of(w: Any, e: Any) -> Any:
+    """For the kernels: how a cell with this entity looks, see `Layout.looks_dtype`."""
+
+    def impl(w: Any, e: Any) -> Any:
+        if e == NOTHING:
+            return np.uint32(FLOOR)
+        seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
+        return np.uint32(seen | (w.blocks_vision(e) != 0) << 31)
+
+    return impl
+
+
+@_method("look_again")
+def _look_again(w: Any, e: Any) -> Any:
+    """For the kernels: an entity looks different; tell the cell that holds it."""
+
+    def impl(w: Any, e: Any) -> None:
+        y, x = w.position.y[e], w.position.x[e]
+        if y >= 0 and w.at[y, x] == e:
+            w.at[y, x] = e
+        elif e != NOTHING and e != AGENT:  # in hand, say, or where it does not say
+            w.look_everywhere(e)
+
+    return impl
+
+
+@_method("look_everywhere")
+def _look_everywhere(w: Any, e: Any = None) -> Any:
+    """For the kernels: look again at all cells of the grid, or at those that hold an entity."""
+    anything = _is_none(e)
+
+    def impl(w: Any, e: Any = None) -> None:
+        for y in range(w.height):
+            for x in range(w.width):
+                if anything or w.at[y, x] == e:
+                    w.at[y, x] = w.at[y, x]
+
+    return impl
+
+
+@overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+def _set_kept(kept: Any, index: Any, value: Any) -> Any:
+    if not isinstance(kept, Kept):
+        return None
+    if isinstance(index, types.Integer) and kept.ndim == 1:
+
+        def write(kept: Any, index: Any, value: Any) -> None:
+            to_write(kept)[index] = value
+            around(kept).look_again(index if index >= 0 else len(kept) + index)
+
+        return write
+    if isinstance(index, types.BaseTuple) and len(index) == kept.ndim == 2:
+
+        def put(kept: Any, index: Any, value: Any) -> None:
+            y, x = index
+            to_write(kept)[y, x] = value
+            w = around(kept)
+            w.looks[y, x] = w.look_of(value)
+
+        return put
+    return None
 
 
 @_method("become_agent")

@@ -8,26 +8,91 @@ or taught to records before, and records of theirs are left alone.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, cast
+from zlib import crc32
 
 from numba import extending, types
 from numba.core.errors import TypingError
 from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import record_getattr
 
-from gv_engine.worlds.view import FIXED
+from gv_engine.worlds.view import FIXED, sizes, tile_size
 
 # what numba says of its types leads nowhere
 _extending, _read = cast(Any, (extending, record_getattr))
 
 
 class OurRecord(types.Record):
-    """A record of the engine: parameters, what a world shows, the columns of a component."""
+    """A record of the engine: parameters, what a world shows, the columns of a component.
+
+    Attributes:
+        plain: the same record as Numba has it.
+        kept: types of the fields from which others are derived, by name.
+    """
+
+    plain: Any
+    kept: Mapping[str, Kept] = {}
+
+    def typeof(self, name: str) -> Any:
+        """The type of a field."""
+        return self.kept.get(name) or cast(Any, super()).typeof(name)
 
     def __repr__(self) -> str:
         # Numba writes types out in every pass
         return f"{type(self).__name__}#{cast(Any, self)._code}"
+
+
+class Kept(types.Array):
+    """An array in a world's row from which others are derived: it is written value by value, by
+    `record_methods`, which carry every write on to these; as a whole it can only be read.
+
+    Attributes:
+        start: its offset in the row.
+        world: a number of the world's record, see `world_of`.
+    """
+
+    def __init__(self, field: Any, start: int, world: int) -> None:
+        self.start, self.world = start, world
+        name = f"Kept({field.dtype}, {field.ndim}, {start}, {world})"
+        _init(self, field.dtype, field.ndim, "C", readonly=True, name=name)
+
+    @property
+    def key(self) -> Any:
+        """By which types are told apart."""
+        return self.dtype, self.ndim, self.start, self.world
+
+    @property
+    def mangling_args(self) -> Any:
+        """A short name for the names of functions."""
+        return "Kept", (self.start, self.world)
+
+
+_init: Any = types.Array.__init__
+_extending.register_model(Kept)(_extending.models.ArrayModel)
+
+
+class ShownColumns(OurRecord):
+    """Columns of a component by which cells look as they do.
+
+    Args:
+        start: its offset in the row.
+        world: a number of the world's record.
+        shown: names of the fields that show.
+    """
+
+    def __init__(self, columns: OurRecord, start: int, world: int, shown: set[str]) -> None:
+        fields: Any = columns.fields
+        parts = [(name, field._asdict()) for name, field in fields.items()]
+        _init_record(self, parts, columns.size, columns.aligned)
+        self.name = f"{self.name}@{start} in {world}"
+        self.plain = columns.plain
+        own: Any = self.fields
+        self.kept = {name: Kept(own[name].type, start + own[name].offset, world) for name in shown}
+
+
+_init_record: Any = types.Record.__init__
 
 
 class WorldRecord(OurRecord):
@@ -41,11 +106,21 @@ class GeneratorRecord(OurRecord):
 class ViewRecord(OurRecord):
     """`view`, what an agent sees."""
 
+    @property
+    def size_of(self) -> dict[str, int]:
+        """Its height, width, y and x, constants in compiled code."""
+        return sizes(cast(Any, self.fields))
 
-_KINDS = {"at": WorldRecord, "state_high": GeneratorRecord, "across": ViewRecord}
+    @property
+    def tile(self) -> int:
+        """Rows and columns that are cut out at once."""
+        return tile_size((self.size_of["height"], self.size_of["width"]))
+
+
+_KINDS = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}
 """Which kind a record is, by a field that no other kind has."""
 
-for _kind in (OurRecord, *_KINDS.values()):
+for _kind in (OurRecord, ShownColumns, *_KINDS.values()):
     _extending.register_model(_kind)(_extending.models.RecordModel)
 
 
@@ -54,8 +129,7 @@ class _Fields(AttributeTemplate):
     key = OurRecord
 
     def generic_resolve(self, record: Any, name: str) -> Any:  # type: ignore[override]  # a constant
-        field = record.fields.get(name)
-        return field and field.type
+        return record.typeof(name) if name in record.fields else None
 
 
 @cache
@@ -63,7 +137,9 @@ def _read_first(name: str) -> None:
     """Read a field of ours as a field, whatever others have made of the name in all records."""
 
     def read(context: Any, builder: Any, record: Any, value: Any) -> Any:
-        return _read(context, builder, record, value, name)
+        if isinstance(record, ViewRecord) and name in record.size_of:
+            return context.get_constant(types.int64, record.size_of[name])
+        return _read(context, builder, record.plain, value, name)
 
     _extending.lower_getattr(OurRecord, name)(read)
 
@@ -90,11 +166,33 @@ def ours(record: Any) -> OurRecord:
 
 def _as(kind: type[OurRecord], record: Any) -> OurRecord:
     fields = []
+    number, shown = crc32(str(record).encode()), _SHOWN.get(record, ())
     for name, field in record.fields.items():
         _read_first(name)
         inner = field.type
         if isinstance(inner, types.Record):
             inner = _as(GeneratorRecord if name == "rng" else OurRecord, inner)
+            if names := {part for column, part in shown if column == name}:
+                inner = ShownColumns(inner, field.offset, number, names)
         fields.append((name, {**field._asdict(), "type": inner}))
-    made: Any = kind
-    return made(fields, record.size, record.aligned)  # type: ignore[no-any-return]
+    made: Any = cast(Any, kind)(fields, record.size, record.aligned)
+    made.plain = record
+    if shown:
+        made.kept = {"at": Kept(record.fields["at"].type, record.fields["at"].offset, number)}
+        _WORLDS[number] = made
+    return made  # type: ignore[no-any-return]
+
+
+_SHOWN: dict[Any, Collection[tuple[str, str]]] = {}
+_WORLDS: dict[int, OurRecord] = {}
+
+
+def world_of(kept: Kept) -> OurRecord:
+    """The record of the world in whose row an array is."""
+    return _WORLDS[kept.world]
+
+
+def showing(record: types.Record, columns: Collection[tuple[str, str]]) -> OurRecord:
+    """A world's record as one of ours, in which these columns (name, field) show in cells."""
+    _SHOWN[record] = columns
+    return ours(record)

@@ -120,12 +120,20 @@ def signals(w: World, agent: int, terminating_functions: Any) -> float:
     return total
 
 
-@system(VISIBILITY, tables={"rays": visibility.rays, "crossings": visibility.crossings})
+@system(
+    VISIBILITY,
+    tables={
+        "outward": visibility.outward,
+        "beams": visibility.beams,
+        "crossings": visibility.crossings,
+    },
+)
 def any_visibility(
     w: World,
     agent: int,
     view: Any,
-    rays: Any,
+    outward: Any,
+    beams: Any,
     crossings: Any,
     which: int,
     absolute: bool,
@@ -137,9 +145,9 @@ def any_visibility(
     elif which == 1:
         visibility.partially_occluded(w, agent, view)
     elif which == 2:
-        visibility.raytracing(w, agent, view, rays, crossings, absolute, threshold)
+        visibility.raytracing(w, agent, view, outward, beams, crossings, absolute, threshold)
     elif which == 3:
-        visibility.stochastic_raytracing(w, agent, view, rays, crossings)
+        visibility.stochastic_raytracing(w, agent, view, outward, beams, crossings)
     else:
         for i in range(view.height):  # only adds, and sees more when it faces some ways
             for j in range(view.width):
