@@ -50,7 +50,8 @@ class GridEnv(ScenarioEnv[Arrays]):
             `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which one it is
             now.
         max_steps: instead of the scenario's; 0 for no limit.
-        observation_representation: one of `gv_engine.envs.representations.REPRESENTATIONS`.
+        observation_representation: one of `gv_engine.envs.representations.REPRESENTATIONS`, or
+            "cells": one number for a cell.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
             own rules too, as it is in all others; for those who write them.
         consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.

@@ -42,6 +42,16 @@ class _Codes(NamedTuple):
     types: dict[int, int]
     first_states: dict[int, int]  # by type; its further states follow
     colors: dict[int, int]
+    stride: int = 0  # from one state to the next, where type, state and colour are one number
+
+    def ranges(self, states: dict[int, int]) -> list[list[int]]:
+        """All numbers there are, channel by channel."""
+        if self.stride:
+            return [list(range(self.stride * sum(states.values())))]
+        shown = [
+            first + k for kind, first in self.first_states.items() for k in range(states[kind])
+        ]
+        return [list(self.types.values()), shown, list(self.colors.values())]
 
 
 def _default(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
@@ -69,25 +79,37 @@ def _compact(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
     )
 
 
+def _cells(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+    """One number for each type in each of its states and each colour, without gaps."""
+    firsts, count, stride = {}, 0, len(colors)
+    for kind, number in states.items():
+        firsts[kind] = count
+        count += number * stride
+    return _Codes(firsts, dict.fromkeys(states, 0), {c: i for i, c in enumerate(colors)}, stride)
+
+
 _CODES: dict[str, Callable[[dict[int, int], tuple[int, ...]], _Codes]] = {
     "default": _default,
     "no-overlap": _no_overlap,
     "compact": _compact,
+    "cells": _cells,
 }
-REPRESENTATIONS = tuple(_CODES)
+REPRESENTATIONS = "default", "no-overlap", "compact"
+"""Those of the specification; type, state and colour are three numbers."""
 
 
 class Representation:
     """Turns (type, state, colour) arrays into those of one representation, and knows their space.
 
     Attributes:
-        name: one of `REPRESENTATIONS`.
-        space: a Dict of `grid` (H, W, 3), `agent_id_grid` (H, W), which is 1 at the agent, and
-            `item` (3,), all of unsigned integers; for states also `agent` (6,) float64, y and x
-            from -1 to 1 and the orientation one-hot.
+        name: one of `REPRESENTATIONS`, or "cells".
+        channels: numbers for a cell: 3, and 1 under "cells", `size` of which there are.
+        space: a Dict of `grid` (H, W, channels), `agent_id_grid` (H, W), which is 1 at the agent,
+            and `item` (channels,), all of unsigned integers; for states also `agent` (6,) float64,
+            y and x from -1 to 1 and the orientation one-hot.
 
     Args:
-        name: one of `REPRESENTATIONS`.
+        name: see above.
         objects, colors: indices of the types and colours that may occur; NoneGridObject, NONE and,
             for observations, Hidden are always among them.
         shape: (height, width) of the grid.
@@ -107,7 +129,7 @@ class Representation:
         is_state: bool,
     ) -> None:
         if name not in _CODES:
-            raise ValueError(f"no representation {name!r}: {nearest(name, REPRESENTATIONS)}")
+            raise ValueError(f"no representation {name!r}: {nearest(name, tuple(_CODES))}")
         kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
         if is_state and BOX in kinds:
             raise ValueError(
@@ -118,13 +140,11 @@ class Representation:
         self.is_state = is_state
         states = {kind: OBJECT_TYPES[kind].num_states for kind in kinds}
         codes = _CODES[name](states, tuple(sorted({NONE, *colors})))
-        ranges = (
-            codes.types.values(),
-            [first + k for kind, first in codes.first_states.items() for k in range(states[kind])],
-            codes.colors.values(),
-        )
+        ranges = codes.ranges(states)
         low, high = [min(numbers) for numbers in ranges], [max(numbers) for numbers in ranges]
         self.dtype = np.min_scalar_type(max(high))
+        self.channels, self.size = len(ranges), max(high) + 1
+        self._stride = codes.stride
         self._unlisted = max(high) + 1
         self._types = self._table(codes.types)
         self._first_states = self._table(codes.first_states)
@@ -156,9 +176,9 @@ class Representation:
             return spaces.Box(low, high, dtype=dtype)
 
         found: dict[str, spaces.Space[Any]] = {
-            "grid": box((*shape, 3), low, high, self.dtype),
+            "grid": box((*shape, self.channels), low, high, self.dtype),
             "agent_id_grid": box(shape, 0, 1, np.uint8),
-            "item": box((3,), low, high, self.dtype),
+            "item": box((self.channels,), low, high, self.dtype),
         }
         if self.is_state:
             one_hot = [0] * len(ORIENTATIONS)
@@ -186,10 +206,10 @@ class Representation:
 
         Args:
             cells: (…, 3) uint8 type, state and colour indices.
-            out: (…, 3) of `dtype`, to be filled.
+            out: (…, channels) of `dtype`, to be filled.
 
         Returns:
-            (…, 3) of `dtype`: `out` or a new array; under `default`, `cells` themselves.
+            (…, channels) of `dtype`: `out` or a new array; under `default`, `cells` themselves.
 
         Raises:
             ValueError: a type or colour that the space does not list; `default` does not look.
@@ -197,16 +217,23 @@ class Representation:
         if self.name == "default":
             return cells
         if out is None:
-            out = np.empty(cells.shape, self.dtype)
+            out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
         if self._worlds and self._worlds.compiles:
             from gv_engine.batches.compiled.compiler import compile_function
 
-            tables = self._types, self._first_states, self._colors, self._unlisted
-            if not compile_function(recode)(cells.reshape(-1, 3), *tables, out.reshape(-1, 3)):
+            tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
+            wrong = compile_function(recode)(
+                cells.reshape(-1, 3), *tables, out.reshape(-1, self.channels)
+            )
+            if not wrong:
                 return out
-        out[..., 0] = self._listed(self._types, cells[..., 0], "type")
+        kinds = self._listed(self._types, cells[..., 0], "type")
+        colors = self._listed(self._colors, cells[..., 2], "colour")
+        if self._stride:
+            out[..., 0] = kinds + self._stride * cells[..., 1].astype(np.int64) + colors
+            return out
+        out[..., 0], out[..., 2] = kinds, colors
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
-        out[..., 2] = self._listed(self._colors, cells[..., 2], "colour")
         return out
 
     @property
@@ -259,15 +286,19 @@ def recode(
     first_states: NDArray[Any],
     colors: NDArray[Any],
     unlisted: int,
+    stride: int,
     out: NDArray[Any],
 ) -> bool:
     """Look up the numbers of (M, 3) cells; whether one is not listed."""
     wrong = False
     for k in range(len(cells)):
         kind, color = types[cells[k, 0]], colors[cells[k, 2]]
-        out[k, 0] = kind
-        out[k, 1] = first_states[cells[k, 0]] + cells[k, 1]
-        out[k, 2] = color
+        if stride:
+            out[k, 0] = kind + stride * cells[k, 1] + color
+        else:
+            out[k, 0] = kind
+            out[k, 1] = first_states[cells[k, 0]] + cells[k, 1]
+            out[k, 2] = color
         wrong |= (kind == unlisted) | (color == unlisted)
     return wrong
 

@@ -99,7 +99,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
         self._grid, self._item = (
-            np.zeros(shown.shape, self._representation.dtype)
+            np.zeros((*shown.shape[:-1], self._representation.channels), self._representation.dtype)
             for shown in (self._batch.outputs.grid, self._batch.outputs.item)
         )
         self._agent_id_grid = agent_id_grid(

@@ -14,6 +14,7 @@ from gv_engine.envs.representations import REPRESENTATIONS, Representation
 
 SPACE = {"objects": [FLOOR, WALL, DOOR, KEY], "colors": [4], "shape": (3, 5)}
 LEVEL = "keydoor-5x5"
+ALL = (*REPRESENTATIONS, "cells")
 
 
 def of(name, *, is_state=False, **changes):
@@ -56,6 +57,26 @@ def test_compact_counts_types_then_states_then_colours():
     assert found[:, 2].tolist() == [14] * 4 + [15] * 4
 
 
+@pytest.mark.parametrize("is_state", [False, True])
+def test_cells_count_types_in_their_states_and_colours(is_state):
+    found = of("cells", is_state=is_state)
+    kinds = {NONE_GRID_OBJECT: 1, HIDDEN: 1, FLOOR: 1, WALL: 1, DOOR: 3, KEY: 1}
+    if is_state:
+        del kinds[HIDDEN]
+    every = [(t, s, c) for t, states in kinds.items() for s in range(states) for c in (0, 4)]
+    assert found.codes(cells(*every))[:, 0].tolist() == list(range(found.size))
+    for box, shape in ((found.space["grid"], (3, 5, 1)), (found.space["item"], (1,))):
+        assert box.shape == shape
+        assert box.dtype == np.uint8
+        assert (box.low.min(), box.high.max()) == (0, found.size - 1)
+
+
+def test_many_cells_are_words():
+    found = of("cells", objects=range(2, 11), colors=range(256))
+    assert found.dtype == np.uint16
+    assert found.codes(cells((10, 0, 255))).tolist() == [[found.size - 1]]
+
+
 def test_a_larger_dtype_where_numbers_need_it(monkeypatch):
     many = {kind: 40 if kind == DOOR else 1 for kind in range(9)}
     kinds = [type("Kind", (), {"num_states": many[kind]}) for kind in range(9)]
@@ -65,7 +86,7 @@ def test_a_larger_dtype_where_numbers_need_it(monkeypatch):
     assert found.codes(cells((229, 0, 4))).tolist() == [[229, 230, 229 + 40 + 4 + 2]]
 
 
-@pytest.mark.parametrize("name", REPRESENTATIONS[1:])
+@pytest.mark.parametrize("name", ALL[1:])
 @pytest.mark.parametrize(
     ("unlisted", "message"),
     [((4, 0, 0), "type 4 is shown"), ((FLOOR, 0, 2), "colour 2 is shown")],
@@ -81,7 +102,7 @@ def test_a_wrong_name():
 
 
 def test_a_state_with_box_cannot_be_represented():
-    for name in REPRESENTATIONS:
+    for name in ALL:
         with pytest.raises(ValueError, match="state with Box cannot be represented"):
             of(name, is_state=True, objects=[FLOOR, BOX])
         of(name, objects=[FLOOR, BOX])
@@ -101,7 +122,7 @@ class Shown:
         return {"grid": grid, "agent": np.array(self.agent), "item": cells(0, 0, 0)}
 
 
-@pytest.mark.parametrize("name", REPRESENTATIONS)
+@pytest.mark.parametrize("name", ALL)
 def test_states_know_where_the_agent_is(name):
     found = of(name, is_state=True)
     arrays = found.convert(Shown((2, 1, 3)))
@@ -130,7 +151,7 @@ def test_many_at_once():
 # ---- environments ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", REPRESENTATIONS)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("scenario", [LEVEL, "memory-5x5", "dynamic-obstacles-5x5"])
 def test_gymnasiums_own_check(name, scenario):
     env = GridEnv(scenario, world="object", observation_representation=name)
@@ -139,7 +160,7 @@ def test_gymnasiums_own_check(name, scenario):
 
 
 @pytest.mark.parametrize("world", ["object", "compiled"])
-@pytest.mark.parametrize("name", REPRESENTATIONS)
+@pytest.mark.parametrize("name", ALL)
 def test_environments_show_the_codes_of_what_the_default_shows(name, world):
     same = {"world": world, "max_steps": 7, "autoreset_mode": AutoresetMode.SAME_STEP}
     plain = GridVectorEnv(LEVEL, 3, **same)
@@ -162,7 +183,7 @@ def test_environments_show_the_codes_of_what_the_default_shows(name, world):
         assert other in envs.single_observation_space
 
 
-@pytest.mark.parametrize("name", REPRESENTATIONS)
+@pytest.mark.parametrize("name", ALL)
 def test_vectors_write_into_the_same_arrays(name):
     envs = GridVectorEnv(LEVEL, 2, world="object", observation_representation=name)
     first, _ = envs.reset(seed=0)
