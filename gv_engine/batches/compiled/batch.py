@@ -243,8 +243,8 @@ class CompiledBatch(Worlds):
         raise RuleError.of_worlds(failed, error)
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
-        words = self._words[np.atleast_1d(worlds)]
-        return words.view(self.rows.dtype).reshape(np.shape(worlds))
+        rows: NDArray[Any] = self._words[np.atleast_1d(worlds)].view(self.rows.dtype)
+        return rows.reshape(np.shape(worlds))
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         self._words[worlds] = words_of(rows)
