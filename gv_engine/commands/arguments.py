@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gv_engine.language.errors import printable, shortened
 from gv_engine.reading.trust import Consent, is_dotted
+from gv_engine.reading.yaml_nodes import value_of
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -63,6 +64,15 @@ def add_scenario(parser: Any, default: str | None = None) -> None:
 
 def add_consent(parser: Any) -> None:
     """The options that say which Python scenarios may run."""
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        metavar="NAME=VALUE",
+        type=_setting,
+        action="append",
+        default=[],
+        help="the value of a parameter of the scenario, as --set size=9; may be repeated",
+    )
     group = parser.add_argument_group(
         "Python", "A scenario that you name runs the Python inside its folder, and no other."
     )
@@ -93,8 +103,24 @@ def _module(text: str) -> str:
     return text
 
 
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (equals and name.isidentifier()):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as size=9")
+    try:
+        return name, value_of(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{name}: {error}") from None
+
+
+def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
+    """The options about a scenario, as `load_scenario` takes them."""
+    settings = dict(options.settings)
+    return {**consent(options), **settings}
+
+
 def consent(options: argparse.Namespace) -> Consent:
-    """The options about Python, as `load_scenario` takes them."""
+    """The options about Python."""
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
 
 

@@ -17,9 +17,9 @@ from gv_engine.commands.arguments import (
     add_command,
     add_scenario,
     complain,
-    consent,
     duration,
     positive,
+    scenario_options,
 )
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -61,7 +61,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line for each measurement."""
-    scenario = Scenario.load(options.scenario, **consent(options))
+    scenario = Scenario.load(options.scenario, **scenario_options(options))
     rows = list(measurements(scenario, options.num_envs, options.threads, options.seconds))
     tables.print_table(("", ">"), rows, scenario.name)
     return 0

@@ -12,10 +12,10 @@ from gv_engine.commands.arguments import (
     add_command,
     add_scenario,
     complain,
-    consent,
     duration,
     natural,
     positive,
+    scenario_options,
 )
 from gv_engine.language.errors import ScenarioError, Stopped
 from gv_engine.playing.runaway import Guard
@@ -71,9 +71,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     try:
-        scenarios = [
-            load_scenario(source, **consent(options)) for source in sources_of(options.scenario)
-        ]
+        given, sources = scenario_options(options), sources_of(options.scenario)
+        scenarios = [load_scenario(source, **given) for source in sources]
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
@@ -87,7 +86,16 @@ def sources_of(source: str) -> list[str]:
 
 
 def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:
-    hooks = hooks_of(scenario)
+    hooks, document = hooks_of(scenario), scenario.document
+    if document.said:
+        rows = [(line,) for line in document.said]
+        tables.print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
+    if document.parameters:
+        settable = [
+            (each.name, each.value, each.allowed, each.says) for each in document.parameters
+        ]
+        titles = ("parameter", "is", "may be", "")
+        tables.print_table(titles, settable, f"{scenario.name}: what may be set")
     for title, systems in hooks.systems(scenario):
         tables.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"

@@ -13,7 +13,7 @@ from gv_engine.commands.arguments import (
     add_command,
     add_consent,
     complain,
-    consent,
+    scenario_options,
 )
 from gv_engine.commands.check import sources_of
 from gv_engine.commands.progress import progress
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     there = [family for family in FAMILIES.values() if options.all and not family.missing]
     named = options.scenarios or [name for family in there for name in family.built_in()]
     sources = [source for name in named for source in sources_of(name)]
-    scenarios = [load_scenario(source, **consent(options)) for source in sources]
+    scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
     rows, code = [], 0
     with progress("programs", len(scenarios)) as advance, warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)  # one that is not kept is of no use

@@ -19,6 +19,7 @@ from gv_engine.commands.arguments import (
     consent,
     natural,
     say,
+    scenario_options,
 )
 from gv_engine.language.errors import Stopped, StoppedError
 from gv_engine.playing.catalogue import load_playable
@@ -149,14 +150,13 @@ def _read(options: argparse.Namespace) -> Callable[[], Game]:
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
     if options.snapshot is None:
-        return partial(
-            Game, load_playable(options.scenario or _FIRST, **consent(options)), options.seed
-        )
+        named = load_playable(options.scenario or _FIRST, **scenario_options(options))
+        return partial(Game, named, options.seed)
     if options.seed is not None:
         raise UsageError(
             f"--seed {options.seed}: the world of --from is drawn already; leave it out"
         )
-    named = options.scenario and Scenario.load(options.scenario, **consent(options))
+    named = options.scenario and Scenario.load(options.scenario, **scenario_options(options))
     scenario, rows = snapshots.load(options.snapshot, named or None, **consent(options))
     row = options.row or 0
     if row >= len(rows):

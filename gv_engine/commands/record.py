@@ -12,9 +12,9 @@ from gv_engine.commands.arguments import (
     add_command,
     add_policy,
     add_scenario,
-    consent,
     natural,
     say,
+    scenario_options,
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.commands.replay import verified
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     check_name(out)
     if options.scenario.endswith(SUFFIX):
         return _replay(options)
-    scenario = load_playable(options.scenario, **consent(options))
+    scenario = load_playable(options.scenario, **scenario_options(options))
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
     hooks = FAMILIES[scenario.identity.family].hooks

@@ -12,6 +12,7 @@ from gv_engine.commands.arguments import (
     complain,
     consent,
     say,
+    scenario_options,
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.playing.catalogue import load_playable
@@ -49,7 +50,9 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what was asked for; 1 if the episode does not go as the replay says."""
-    given = load_playable(options.scenario, **consent(options)) if options.scenario else None
+    given = (
+        load_playable(options.scenario, **scenario_options(options)) if options.scenario else None
+    )
     if not (options.verify or options.record):
         return _watch(options, given)
     out: Path | None = options.record

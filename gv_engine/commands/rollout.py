@@ -20,8 +20,8 @@ from gv_engine.commands.arguments import (
     add_policy,
     add_scenario,
     complain,
-    consent,
     positive,
+    scenario_options,
     seed_of_many,
 )
 from gv_engine.commands.progress import progress
@@ -92,7 +92,7 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Play the episodes, write them down, and print what came of them."""
-    loaded = load_scenario(options.scenario, **consent(options))
+    loaded = load_scenario(options.scenario, **scenario_options(options))
     hooks = hooks_of(loaded)
     try:
         scenario = hooks.limited(loaded, options.max_steps)

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 
 from gv_engine.reading.families import hooks_of
-from gv_engine.reading.loading import scenario_of
+from gv_engine.reading.loading import scenario_of, settings_among
 from gv_engine.reading.trust import taken
 
 
@@ -16,10 +16,10 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
 
     Args:
         scenario: a scenario, or what `load_scenario` takes.
-        options: what the environment takes besides, and which Python may run (see
-            `Scenario.load`).
+        options: what the environment takes besides, values of the scenario's parameters, and which
+            Python may run (see `Scenario.load`).
     """
-    found = scenario_of(scenario, **taken(options))
+    found = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
     return hooks_of(found).make_env(found, **options)
 
 
@@ -29,8 +29,8 @@ def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
     Args:
         scenario: a scenario, or what `load_scenario` takes.
         num_envs: how many worlds.
-        options: what the environment takes besides, and which Python may run (see
-            `Scenario.load`).
+        options: what the environment takes besides, values of the scenario's parameters, and which
+            Python may run (see `Scenario.load`).
     """
-    found = scenario_of(scenario, **taken(options))
+    found = scenario_of(scenario, **taken(options), **settings_among(scenario, options))
     return hooks_of(found).make_vector_env(found, num_envs, **options)

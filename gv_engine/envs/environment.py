@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -17,8 +17,9 @@ from gv_engine.envs.representations import Arrays, Representation, agent_id_grid
 from gv_engine.envs.requests import at_least, known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.language.geometry import ACTIONS
+from gv_engine.reading.parameters import refuse_settings
 from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.trust import parted
 
 
 class GridEnv(ScenarioEnv[Arrays]):
@@ -54,7 +55,8 @@ class GridEnv(ScenarioEnv[Arrays]):
             "cells": one number for a cell.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
             own rules too, as it is in all others; for those who write them.
-        consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
+        options: values of the scenario's parameters, and `trust`, `allow_modules`, `code`, as for
+            `Scenario.load`.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -73,10 +75,10 @@ class GridEnv(ScenarioEnv[Arrays]):
         max_steps: int | None = None,
         observation_representation: str = "default",
         checked: bool = False,
-        **consent: Unpack[Consent],
+        **options: Any,
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
+        self.scenario: Scenario = grid_scenario(scenario, max_steps, **options)
         self.num_actions = len(self.scenario.actions)
         self.action_space = Discrete(self.num_actions)
         self._representation = Representation.of_observation(
@@ -204,15 +206,18 @@ class GridEnv(ScenarioEnv[Arrays]):
 def grid_scenario(
     scenario: Scenario | str | Path | dict[str, Any],
     max_steps: int | None = None,
-    **consent: Unpack[Consent],
+    **options: Any,
 ) -> Scenario:
     """A scenario from what environments take; `max_steps` replaces its own, 0 lifts the limit."""
     if not isinstance(scenario, Scenario | str | os.PathLike | dict):
         raise ValueError(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
         )
-    Trust.given(**consent)  # misspelt options of environments end here, whatever the scenario is
-    found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario, **consent)
+    if isinstance(scenario, Scenario):
+        refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
+        found = scenario
+    else:
+        found = Scenario.load(scenario, **options)
     if max_steps is None:
         return found
     return found.with_(max_steps=at_least(0, max_steps=max_steps) or None)

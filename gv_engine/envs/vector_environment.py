@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -24,7 +24,6 @@ from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.trust import Consent
 
 
 class GridVectorEnv(ScenarioVectorEnv[Arrays]):
@@ -47,7 +46,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
     **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
 
     Args:
-        scenario, world, max_steps, observation_representation, consent: as for `GridEnv`.
+        scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
         num_envs: how many worlds.
         autoreset_mode: when a finished world begins anew: NEXT_STEP, SAME_STEP (the last
             observation is then in `info["final_obs"]`) or DISABLED (`reset` with
@@ -82,12 +81,12 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         num_threads: int = 1,
         episode_statistics: bool = False,
         action_masks: bool = True,
-        **consent: Unpack[Consent],
+        **options: Any,
     ) -> None:
         num_threads = at_least(1, num_threads=num_threads)
         super().__init__(num_envs, autoreset_mode, render_mode)
         num_envs = self.num_envs
-        self.scenario: Scenario = grid_scenario(scenario, max_steps, **consent)
+        self.scenario: Scenario = grid_scenario(scenario, max_steps, **options)
         self.num_actions = len(self.scenario.actions)
         self.single_action_space = Discrete(self.num_actions)
         self._representation = Representation.of_observation(

@@ -90,7 +90,8 @@ class ScenarioError(GVEngineError, ValueError):
     """
 
     def __init__(self, problems: Iterable[str]) -> None:
-        self.problems = tuple(shortened(problem, _LONGEST_LINE) for problem in problems)
+        told = [problems] if isinstance(problems, str) else problems  # as whoever adds to it has it
+        self.problems = tuple(shortened(problem, _LONGEST_LINE) for problem in told)
         ends = accumulate(len(problem) for problem in self.problems)
         shown = sum(end <= _SCREEN for end in ends) or 1
         more = len(self.problems[shown:])
@@ -103,6 +104,10 @@ class ScenarioError(GVEngineError, ValueError):
 
 class TrustError(ScenarioError):
     """A scenario that names Python which may not run."""
+
+
+class UnknownOptionError(ScenarioError, TypeError):
+    """An option that is neither known nor a parameter of the scenario."""
 
 
 def printable(text: str) -> str:

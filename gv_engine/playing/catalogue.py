@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Any, Unpack, cast
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.playing.episode import Playable
@@ -20,7 +20,7 @@ from gv_engine.reading.files import read_bytes
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.resources import SCENARIOS
-from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.trust import Consent, Trust, parted
 from gv_engine.reading.values import mapping
 from gv_engine.reading.variants import names_in
 
@@ -68,18 +68,18 @@ class Entry:
         return entries["description"].text if "description" in entries else ""
 
 
-def load_playable(source: str | Path, **consent: Unpack[Consent]) -> Playable:
+def load_playable(source: str | Path, **options: Any) -> Playable:
     """A scenario of any family of worlds that somebody names, by name or file.
 
     Args:
         source: its name, file or folder.
-        consent: as for `load_scenario`.
+        options: as for `load_scenario`.
 
     Raises:
         ScenarioError: all that is wrong with it, there is no such scenario, or a library that
             its family needs is missing.
     """
-    return _read(source, Trust.given(**consent))
+    return _read(source, *parted(options))
 
 
 def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]) -> Playable:
@@ -89,12 +89,12 @@ def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]
         TrustError: it runs Python of its own, and there is no `trust=True`.
         ScenarioError: see `load_playable`.
     """
-    return _read(source, Trust.given(**consent).of_reference(referrer))
+    return _read(source, Trust.given(**consent).of_reference(referrer), {})
 
 
-def _read(source: str | Path, trust: Trust) -> Playable:
+def _read(source: str | Path, trust: Trust, settings: Mapping[str, Any]) -> Playable:
     try:
-        return cast(Playable, read_scenario(source, trust))
+        return cast(Playable, read_scenario(source, trust, settings=settings))
     except ModuleNotFoundError as error:
         raise ScenarioError([str(error)]) from None
 

@@ -30,8 +30,9 @@ def sprite_name(kind: int, state: int) -> str:
 def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     """Where an author's own drawings are: beside the scenario file and in `sprites/` there."""
     members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
-    sources = dict.fromkeys(member.source for member in members)
-    folders = [source.parent for source in sources if source is not None]
+    files = [(member.source, *(base.file for base in member.document.bases)) for member in members]
+    sources = dict.fromkeys(source for own in files for source in own if source is not None)
+    folders = [source.parent for source in sources]
     return tuple(each for folder in folders for each in (folder, folder / "sprites"))
 
 

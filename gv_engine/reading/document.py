@@ -1,31 +1,30 @@
-"""Scenario files, or mappings like them, as trees of values before anything is understood."""
+"""Scenario files, or mappings like them, before anything in them is understood."""
 
 from __future__ import annotations
 
 import json
-import math
+import os
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import yaml
-
 from gv_engine.language.errors import ScenarioError
 from gv_engine.reading import variants
+from gv_engine.reading.families import built_in_levels
 from gv_engine.reading.files import read_bytes
-from gv_engine.reading.library import IN_FOLDER, Level
-from gv_engine.reading.trust import NAMED, Trust
-from gv_engine.reading.values import Problems, Wrong, YamlNode, mapping
+from gv_engine.reading.library import IN_FOLDER, Level, find
+from gv_engine.reading.merging import differences, over
+from gv_engine.reading.parameters import Parameter, settled
+from gv_engine.reading.trust import NAMED, Trust, is_file
+from gv_engine.reading.values import Problems, Wrong, YamlNode, mapping, word
+from gv_engine.reading.yaml_nodes import Builder, parsed, text_of
 
 LARGEST_SCENARIO = 512 * 1024
 """Bytes of a file, twice as many as the largest map has."""
-_MOST_VALUES = 50_000
-_DEEPEST = 50
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, where it was built
-_TELLS_MORE = 20_000
-"""Characters within which a mistake is looked for again, by the slow loader with better words."""
+_EXTENDS = "extends"
+_MOST_BASES = 20
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,17 @@ class Document:
     """A scenario before anything in it is understood.
 
     Attributes:
-        root: the whole.
+        root: the whole, with all that it extends, and values in place of parameters.
         label: what messages call it.
         folder: relative names of rule files start here.
         source: the file, None for a mapping.
         trust: which Python it may run.
         variants: the names of all that the file holds, see `gv_engine.reading.variants`.
         variant: which of them this is; "" if there are none.
+        parameters: that may be set, and what they are.
+        settings: what was set of these.
+        bases: the files that it extends, the nearest first.
+        said: what it says otherwise than the nearest, a line each.
     """
 
     root: YamlNode
@@ -53,6 +56,10 @@ class Document:
     trust: Trust = NAMED
     variants: tuple[str, ...] = ()
     variant: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    bases: tuple[Level, ...] = ()
+    said: tuple[str, ...] = ()
 
     @property
     def default_name(self) -> str:
@@ -61,7 +68,7 @@ class Document:
         if self.source is not None:
             folder = self.source.name == IN_FOLDER
             name = self.source.parent.name if folder else self.source.stem
-        return "-".join(filter(None, (name, self.variant)))
+        return "-".join(filter(None, (name, "" if self.settings else self.variant)))
 
     @property
     def level(self) -> Level | None:
@@ -75,237 +82,168 @@ class Document:
         named = entries.get("family") if isinstance(entries, dict) else None
         return "grid" if named is None else named.text
 
+    def inside(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
+        """The document of a scenario that stands within this one.
+
+        Raises:
+            Wrong: it is no mapping, or as for `read_file`.
+            UnknownOptionError: as for `read_file`.
+        """
+        problems = Problems(self.label)
+        inner = replace(self, root=node, problems=problems, text="", parameters=(), bases=())
+        return _whole(inner, "", settings, problems)
+
     def again(self) -> Document:
         """The document as its file is now, if it comes from one.
 
         Raises:
             ScenarioError: as for `read_file`.
         """
-        return read_file(self.level, self.trust) if self.level else self
+        return read_file(self.level, self.trust, self.settings) if self.level else self
 
 
-def read_file(level: Level, trust: Trust = NAMED) -> Document:
+def read_file(
+    level: Level, trust: Trust = NAMED, settings: Mapping[str, Any] | None = None
+) -> Document:
     """Read a YAML file; of several variants the first, if none is named.
 
+    Args:
+        level: the file, and the variant.
+        trust: which Python it may run.
+        settings: values of its parameters, by name.
+
     Raises:
-        ScenarioError: no such file, no UTF-8, no YAML, no mapping, or no such variant.
+        ScenarioError: no such file, no UTF-8, no YAML, no mapping, no such variant, or it extends
+            one of these; an `UnknownOptionError` for a setting that it has no parameter for.
     """
-    path, variant = level
-    names: tuple[str, ...] = ()
-    label = str(path)
-    problems = Problems(label)
-    root = YamlNode(None, line=1)
-    text = ""
+    problems = Problems(str(level.file))
+    place = level.file.absolute()
+    raw = _bytes_of(level)
+    document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
     try:
-        raw = read_bytes(path, LARGEST_SCENARIO, "scenario files")
-    except OSError as error:
-        raise ScenarioError([str(error)]) from None
-    builder = _Builder(problems)
-    with problems.collect():
-        text = _decoded(raw)
-        tree = _composed(text)
-        if tree is not None:
-            root = builder.from_yaml(tree, root)
-        mapping(root)
-        root, names, variant = variants.chosen(root, variant)
-    if len(problems) > builder.repeated:
-        problems.raise_if_any()
-    place = path.absolute()
-    return Document(root, label, place.parent, place, problems, text, trust, names, variant)
+        root = parsed(raw, problems)
+        document = replace(document, root=root, text=text_of(raw), trust=trust)
+        return _whole(document, level.variant, settings or {}, problems)
+    except Wrong as wrong:
+        raise problems.with_(wrong) from None
 
 
-def _decoded(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        found = f"byte {raw[error.start]:#x} is not UTF-8 text"
-        raise Wrong(YamlNode(None, line=line), found) from None
-
-
-def _composed(text: str) -> yaml.Node | None:
-    try:
-        try:
-            _check_size(text, _LOADER)
-            return yaml.compose(text, Loader=_LOADER)
-        except yaml.YAMLError:
-            if len(text) > _TELLS_MORE:
-                raise
-            return yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        context = f"{error.context}, " if error.context else ""
-        hint = "; indent with spaces, not tabs" if r"'\t'" in str(error.problem) else ""
-        message = f"not valid YAML: {context}{error.problem}{hint}"
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        message = f"not valid YAML: found the character {error.character:#x}"
-    except RecursionError:
-        line, message = 1, f"nested deeper than {_DEEPEST} levels"
-    raise Wrong(YamlNode(None, line=line), message)
-
-
-def _check_size(text: str, loader: Any) -> None:
-    """Count values and levels before anything is built of them."""
-    values = depth = 0
-    for event in yaml.parse(text, loader):
-        values += isinstance(event, yaml.NodeEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        at = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
-        if depth > _DEEPEST:
-            raise Wrong(at, f"nested deeper than {_DEEPEST} levels")
-        if values > 2 * _MOST_VALUES:  # keys, too
-            raise Wrong(at, f"more than {_MOST_VALUES} values")
-
-
-def read_mapping(data: Mapping[str, Any], folder: Path, trust: Trust = NAMED) -> Document:
+def read_mapping(
+    data: Mapping[str, Any],
+    folder: Path,
+    trust: Trust = NAMED,
+    settings: Mapping[str, Any] | None = None,
+) -> Document:
     """Take a mapping for a scenario.
 
+    Args:
+        data: the mapping.
+        folder: where its files are.
+        trust, settings: as for `read_file`.
+
     Raises:
-        ScenarioError: it holds something that no scenario file can.
+        ScenarioError: it holds something that no scenario file can, or as for `read_file`.
     """
-    label = "<mapping>"
-    problems = Problems(label)
-    root = YamlNode(None)
-    with problems.collect():
-        root = _Builder(problems).from_python(data, YamlNode(None))
-        root, names, variant = variants.chosen(root, "")
-    problems.raise_if_any()
-    text = json.dumps(root.plain, indent=2)
-    place = folder.absolute()
-    return Document(root, label, place, None, None, text, trust, names, variant)
+    problems = Problems("<mapping>")
+    document = Document(YamlNode(None), "<mapping>", folder.absolute(), None, problems, trust=trust)
+    try:
+        root = Builder(problems).from_python(data, YamlNode(None))
+        problems.raise_if_any()
+        text = json.dumps(root.plain, indent=2)
+        return _whole(replace(document, root=root, text=text), "", settings or {}, problems)
+    except Wrong as wrong:
+        raise problems.with_(wrong) from None
 
 
-class _Builder:
-    """Makes nodes of YAML's nodes or of Python's values.
+def _bytes_of(level: Level) -> bytes:
+    try:
+        return read_bytes(level.file, LARGEST_SCENARIO, "scenario files")
+    except OSError as error:
+        raise ScenarioError([str(error)]) from None
 
-    Attributes:
-        repeated: how many of the problems are keys that stand there twice.
+
+def _whole(
+    document: Document, variant: str, settings: Mapping[str, Any], problems: Problems
+) -> Document:
+    """A document with what it extends, of one variant, and with values for its parameters."""
+    extended = _extended(document, (), problems)
+    # a scenario whose parameters are set is none of the variants that have names
+    root, names, variant = variants.chosen(extended.root, variant, plain=bool(settings))
+    label = Level(document.source, variant) if document.source else document.label
+    root, parameters = settled(root, settings, problems, str(label))
+    return replace(
+        extended,
+        root=root,
+        settings=dict(settings),
+        variants=names,
+        variant=variant,
+        parameters=parameters,
+    )
+
+
+# ---- what a scenario extends -----------------------------------------------------------------
+
+
+def _extended(document: Document, above: tuple[Path, ...], problems: Problems) -> Document:
+    """A document over the one that it extends, if it does.
+
+    Args:
+        above: the files that extend it.
     """
-
-    def __init__(self, problems: Problems) -> None:
-        self.repeated = 0
-        self._problems = problems
-        self._values = 0
-
-    def _count(self, at: YamlNode, depth: int) -> None:
-        # aliases can make a short file a huge or an endless one
-        self._values += 1
-        if depth > _DEEPEST:
-            raise Wrong(at, f"nested deeper than {_DEEPEST} levels; does it contain itself?")
-        if self._values > _MOST_VALUES:
-            first = self._values == _MOST_VALUES + 1
-            raise Wrong(at, f"more than {_MOST_VALUES} values, with those of aliases" * first)
-
-    def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
-        """The node of a YAML node; `at` gives its path and line."""
-        self._count(at, depth)
-        if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
-            raise Wrong(at, f"found the tag {tree.tag!r}; scenario files have none")
-        if isinstance(tree, yaml.MappingNode):
-            return YamlNode(self._entries(tree, at, depth), at.path, at.line)
-        if isinstance(tree, yaml.SequenceNode):
-            nodes = []
-            for number, item in enumerate(tree.value):
-                place = YamlNode(None, f"{at.path}[{number}]", item.start_mark.line + 1)
-                with self._problems.collect():
-                    nodes.append(self.from_yaml(item, place, depth + 1))
-            return YamlNode(nodes, at.path, at.line)
-        assert isinstance(tree, yaml.ScalarNode)
-        block = tree.style == "|"
-        rows = tree.start_mark.line + (2 if block else 1)
-        several = tree.end_mark.line > tree.start_mark.line
-        return YamlNode(
-            tree.value if tree.style else _resolved(tree.value),
-            at.path,
-            at.line,
-            text=tree.value,
-            first_row=rows if block else None,
-            folded=several and not block,
-        )
-
-    def _entries(self, tree: yaml.MappingNode, at: YamlNode, depth: int) -> dict[str, YamlNode]:
-        merged: dict[str, YamlNode] = {}
-        entries: dict[str, YamlNode] = {}
-        lines: dict[str, int] = {}
-        for key, value in tree.value:
-            line = key.start_mark.line + 1
-            if key.tag == "tag:yaml.org,2002:merge":
-                for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    place = YamlNode(None, _join(at.path, "<<"), line)
-                    if not isinstance(other, yaml.MappingNode):
-                        raise Wrong(place, "only mappings can be merged with <<")
-                    self._count(place, depth)
-                    for name, node in self._entries(other, at, depth + 1).items():
-                        merged.setdefault(name, node)
-                continue
-            if not isinstance(key, yaml.ScalarNode):
-                self._problems.add(YamlNode(None, at.path, line), "keys must be single words")
-                continue
-            place = YamlNode(None, _join(at.path, key.value), line)
-            if key.value in entries:
-                self.repeated += 1
-                self._problems.add(
-                    place, f"the key stands here a second time, first in line {lines[key.value]}"
-                )
-                continue
-            lines[key.value] = line
-            with self._problems.collect():
-                entries[key.value] = self.from_yaml(value, place, depth + 1)
-        return merged | entries
-
-    def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
-        """The node of a Python value; `at` gives its path."""
-        self._count(at, depth)
-        if isinstance(data, np.generic):
-            data = data.item()
-        if isinstance(data, Mapping):
-            entries = {}
-            for key, value in data.items():
-                with self._problems.collect():
-                    if isinstance(key, bool) or not isinstance(key, str | int):
-                        raise Wrong(at, f"found the key {key!r}, expected a text")
-                    place = YamlNode(None, _join(at.path, str(key)))
-                    entries[str(key)] = self.from_python(value, place, depth + 1)
-            return YamlNode(entries, at.path)
-        if isinstance(data, list | tuple):
-            nodes = []
-            for number, item in enumerate(data):
-                with self._problems.collect():
-                    place = YamlNode(None, f"{at.path}[{number}]")
-                    nodes.append(self.from_python(item, place, depth + 1))
-            return YamlNode(nodes, at.path)
-        if data is None or isinstance(data, str | bool | int | float):
-            return YamlNode(data, at.path, text="" if data is None else str(data))
-        raise Wrong(at, f"found a {type(data).__name__}, which no scenario file can hold")
+    entries = dict(mapping(document.root))
+    if _EXTENDS not in entries:
+        return document
+    node = entries.pop(_EXTENDS)
+    base = _base(node, document, above, problems)
+    own = replace(document.root, value=entries)
+    below = {key: part for key, part in mapping(base.root).items() if key != "name"}
+    whole = over(replace(base.root, value=below), own)
+    assert base.level
+    return replace(
+        document,
+        root=whole,
+        trust=document.trust.of_extended(base.folder, document.folder),
+        bases=(base.level, *base.bases),
+        said=tuple(differences(replace(base.root, value=below), whole)),
+    )
 
 
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+def _base(
+    node: YamlNode, document: Document, above: tuple[Path, ...], problems: Problems
+) -> Document:
+    """The document that another one extends, its names those of the other's folder."""
+    named = word(node)
+    beside = (Path(document.label).parent if document.source else document.folder) / named
+    try:
+        known = built_in_levels()
+        level = known[named] if named in known else find(beside, known)
+        raw = _bytes_of(level)
+    except ScenarioError as error:
+        raise Wrong(node, str(error)) from None
+    place = level.file.resolve()
+    if place in above or place == document.source or len(above) == _MOST_BASES:
+        raise Wrong(node, f"{named} extends this scenario in turn")
+    root = _carried(parsed(raw, problems), str(level.file), place.parent, document.folder)
+    base = Document(root, str(level.file), place.parent, place, trust=document.trust)
+    base = _extended(base, (*above, document.source or place), problems)
+    root, _, variant = variants.chosen(base.root, level.variant)
+    return replace(base, root=root, variant=variant)
 
 
-_WORDS = {
-    **dict.fromkeys(("true", "yes", "on"), True),
-    **dict.fromkeys(("false", "no", "off"), False),
-    **dict.fromkeys(("null", "~", "")),
-    **dict.fromkeys((".inf", "+.inf"), math.inf),
-    "-.inf": -math.inf,
-    ".nan": math.nan,
-}
+_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
 
 
-def _resolved(text: str) -> str | bool | int | float | None:
-    """What an unquoted scalar means; other than YAML 1.1, `1e-3` is a number and 1:30 is none."""
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    if any(character.isdigit() for character in text):
-        try:
-            return int(text, 0)
-        except ValueError:
-            try:
-                return float(text)
-            except ValueError:
-                pass
-    return text
+def _carried(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
+    """A value from the file of another folder, whose files are named from this one on."""
+    if isinstance(node.value, dict):
+        parts = {key: _carried(part, label, home, folder) for key, part in node.value.items()}
+        return replace(node, value=parts, file=label)
+    if isinstance(node.value, list):
+        items = [_carried(part, label, home, folder) for part in node.value]
+        return replace(node, value=items, file=label)
+    named = _REFERENCE.fullmatch(node.text) if home != folder else None
+    if not (named and is_file(named[1])):
+        return replace(node, file=label)
+    where = Path(os.path.relpath(home / named[1], folder)).as_posix()
+    text = f"{where if where.startswith('.') else f'./{where}'}{node.text[named.end(1) :]}"
+    return replace(node, value=text, text=text, file=label)

@@ -56,9 +56,9 @@ def _label(path: Path, folder: Path) -> str:
     return path.name if path.parent != folder.resolve() else f"./{path.name}"
 
 
-def watched(source: Path | None, code: Iterable[SourceFile]) -> tuple[Path, ...]:
+def watched(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
     """The files that a scenario was made of, and all Python files that it might come to use."""
     own = {file.path for file in code}
-    if source:
+    for source in filter(None, (document.source, *(base.file for base in document.bases))):
         own.update((source, *source.parent.glob("*.py")))
     return tuple(sorted(own))

@@ -70,6 +70,16 @@ def levels(files: Mapping[str, Path]) -> dict[str, Level]:
     }
 
 
+def with_whole_files(known: Mapping[str, Level]) -> dict[str, Level]:
+    """Levels by name, and files of several variants by that of all: the first, or by settings."""
+    files = {
+        name.removesuffix(f"-{level.variant}"): Level(level.file)
+        for name, level in known.items()
+        if level.variant
+    }
+    return files | dict(known)
+
+
 def gym_id(name: str) -> str:
     """The Gymnasium id of a built-in scenario.
 
@@ -93,7 +103,7 @@ def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
         ScenarioError: there is none; the message names the nearest.
     """
     known = built_in_grids() if known is None else known
-    for name, level in known.items():
+    for name, level in with_whole_files(known).items():
         if source in (name, gym_id(name)):
             return level
     path, variant = Level.at(Path(source))

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import FAMILIES, AnyScenario, Family, built_in_levels
 from gv_engine.reading.files import exists
 from gv_engine.reading.library import Level, find
-from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.parameters import refuse_settings
+from gv_engine.reading.trust import Trust, parted
 from gv_engine.reading.values import YamlNode, instead, located
 
 
 def load_scenario(
     source: str | Path | Mapping[str, Any],
     folder: str | Path | None = None,
-    **consent: Unpack[Consent],
+    **options: Any,
 ) -> AnyScenario:
     """Load a scenario of any family.
 
@@ -31,24 +32,36 @@ def load_scenario(
             shortest; a Gymnasium id; a YAML file, or a folder with a `scenario.yaml`; or what
             such a file holds, as a mapping.
         folder: where a mapping's rule files are; by default where Python was started.
-        consent: which Python may run, see `Scenario.load`.
+        options: values of its parameters, and which Python may run, see `Scenario.load`.
 
     Raises:
         ScenarioError: all that is wrong with it, or there is no such scenario.
         MissingExtraError: its family needs a library that is not installed.
     """
-    return read_scenario(source, Trust.given(**consent), folder)
+    trust, settings = parted(options)
+    return read_scenario(source, trust, folder, settings)
 
 
 def read_scenario(
-    source: str | Path | Mapping[str, Any], trust: Trust, folder: str | Path | None = None
+    source: str | Path | Mapping[str, Any],
+    trust: Trust,
+    folder: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
 ) -> AnyScenario:
     """Load a scenario, as `load_scenario` does, that may run so much Python."""
-    if isinstance(source, Mapping):
-        document = read_mapping(source, Path(folder or "."), trust)
-    else:
-        document = read_file(_found(source), trust)
+    document = _document(source, trust, folder, settings)
     return family_of(document).hooks.read(document)
+
+
+def _document(
+    source: str | Path | Mapping[str, Any],
+    trust: Trust,
+    folder: str | Path | None,
+    settings: Mapping[str, Any] | None,
+) -> Document:
+    if isinstance(source, Mapping):
+        return read_mapping(source, Path(folder or "."), trust, settings)
+    return read_file(_found(source), trust, settings)
 
 
 def _found(source: str | Path) -> Level:
@@ -74,14 +87,22 @@ def family_of(document: Document) -> Family:
     return FAMILIES[name]
 
 
-def scenario_of(source: Any, **consent: Unpack[Consent]) -> AnyScenario:
+def settings_among(source: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The values of a scenario's parameters, taken out of other options."""
+    if not isinstance(source, str | Path | Mapping):
+        return {}
+    names = [parameter.name for parameter in _document(source, Trust(), None, None).parameters]
+    return {name: options.pop(name) for name in names if name in options}
+
+
+def scenario_of(source: Any, **options: Any) -> AnyScenario:
     """A scenario as it is, or loaded from what `load_scenario` takes.
 
     Raises:
-        TypeError: something in `consent` is no option.
+        UnknownOptionError: something among `options` is none, or no parameter of the scenario.
     """
-    trust = Trust.given(**consent)
     if isinstance(source, str | Path | Mapping):
-        return read_scenario(source, trust)
+        return load_scenario(source, **options)
     scenario: AnyScenario = source
+    refuse_settings(parted(options)[1], scenario.document.parameters, scenario.name)
     return scenario

@@ -10,8 +10,7 @@ mixture:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +29,7 @@ from gv_engine.reading.values import (
     check_keys,
     items,
     located,
+    mapping,
     number,
     word,
 )
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _KEYS = ("name", "description", "max_steps", "action_space", "mixture")
 _MOST_MEMBERS = 1000
 
-Load = Callable[[Document | str | Path, Document], "Scenario"]
+Load = Callable[[Document | str | Path, Document, Mapping[str, Any]], "Scenario"]
 
 
 def is_mixture(document: Document) -> bool:
@@ -101,33 +101,38 @@ class _Reader(TopLevel):
             with self.problems.collect():
                 entries = {"scenario": item}
                 if isinstance(item.value, dict):
-                    entries = check_keys(self.problems, item, ("scenario", "weight"))
+                    entries = check_keys(self.problems, item, ("scenario", "weight", "set"))
                 if "scenario" not in entries:
                     raise Wrong(item, "the scenario is missing: {scenario: …, weight: …}")
                 weight = 1.0
                 with self.problems.collect():  # what is wrong with the scenario is said too
                     weight = _weight(entries["weight"]) if "weight" in entries else 1.0
-                scenario = known[position] if known else self.scenario_once(entries["scenario"])
+                scenario = known[position] if known else self.scenario_once(entries)
                 found.append((item, scenario, weight))
         return found
 
-    def scenario_once(self, node: YamlNode) -> Scenario:
+    def scenario_once(self, entries: Mapping[str, YamlNode]) -> Scenario:
         """A member; one that is named several times is read once."""
-        if isinstance(node.value, dict):
-            return self.scenario(node)
+        node = entries["scenario"]
+        settings = mapping(entries["set"]) if "set" in entries else {}
+        plain = {name: value.plain for name, value in settings.items()}
+        if isinstance(node.value, dict) or settings:
+            return self.scenario(node, plain)
         if node.text not in self.named:
-            self.named[node.text] = self.scenario(node)
+            self.named[node.text] = self.scenario(node, plain)
         return self.named[node.text]
 
-    def scenario(self, node: YamlNode) -> Scenario:
+    def scenario(self, node: YamlNode, settings: Mapping[str, Any]) -> Scenario:
         """A member, by name, by a file relative to this one, or in place."""
-        wanted: Document | str | Path = replace(self.document, root=node, problems=None, text="")
-        if not isinstance(node.value, dict):
+        wanted: Document | str | Path
+        if isinstance(node.value, dict):
+            wanted = self.document.inside(node, settings)
+        else:
             wanted = word(node)
             file = self.document.folder / wanted
             wanted = file if exists(Level.at(file).file) else wanted
         try:
-            return self.load(wanted, self.document)
+            return self.load(wanted, self.document, settings)
         except ScenarioError as error:
             for problem in error.problems:
                 self.problems.add(node, problem)

@@ -138,7 +138,8 @@ class Names:
     def _is_own(self, thing: Any) -> bool:
         home = _home(thing)
         if is_rule_module(home):
-            return rule_files.folder_of(home).is_relative_to(self._folder.resolve())
+            folders = self._folder.resolve(), *self._trust.extended
+            return any(map(rule_files.folder_of(home).is_relative_to, folders))
         return bool(home) and not self._trust.refusal(self._folder, home)
 
     def _foreign(self, node: YamlNode, thing: Any) -> Wrong:

@@ -43,6 +43,7 @@ from gv_engine.reading.values import (
     read_area,
     read_color,
     read_pair,
+    unique,
     word,
     words,
 )
@@ -183,7 +184,7 @@ class _Reader(TopLevel):
             "actions": self.key("action_space", self.actions, tuple(range(len(ACTIONS)))),
             "area": self.read.area,
             "layout": self.layout(calls[RESET], objects),
-            "reward_names": _unique([call.name for call in calls[REWARD]]),
+            "reward_names": unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.warnings()),
             "code": tuple(sources(self.names.modules.values())),
             "schedule": calls,
@@ -346,16 +347,3 @@ def _shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
             nested = argument if isinstance(argument, tuple) else (argument,)
             found += _shapes(tuple(each for each in nested if isinstance(each, Call)))
     return found
-
-
-def _unique(names: list[str]) -> tuple[str, ...]:
-    """Names in order, each one that is taken followed by `_2`, `_3`, …"""
-    found: dict[str, int] = {}  # and the last number that was given to it
-    for name in names:
-        number, free = found.get(name, 1), name
-        while free in found:
-            number += 1
-            free = f"{name}_{number}"
-        found[name] = number
-        found.setdefault(free, 1)
-    return tuple(found)

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from gv_engine.language.errors import ScenarioError, shortened
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.families import AnyScenario, built_in_levels
+from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.trust import Consent, Trust
 
@@ -19,14 +20,15 @@ def reference_to(scenario: AnyScenario) -> dict[str, Any]:
 
     Returns:
         `family` and `name`; `source`, a built-in name, the file, or the content if there is none;
-        `folder`, where the rule files of the content are; `changes`, what was changed in it;
-        `digest`, that of its `ScenarioIdentity`.
+        `folder`, where the rule files of the content are; `settings`, the values of its parameters
+        that were set; `changes`, what was changed in it; `digest`, that of its `ScenarioIdentity`.
     """
     return {
         "family": scenario.family,
         "name": scenario.name,
         "source": _source(scenario),
         "folder": str(scenario.document.folder),
+        "settings": dict(scenario.document.settings),
         "changes": dict(scenario.changes),
         "digest": scenario.identity.digest,
     }
@@ -37,7 +39,8 @@ def _source(scenario: AnyScenario) -> Any:
     level = scenario.document.level
     if level is None:
         return scenario.document.root.plain
-    return next((name for name, own in built_in_levels().items() if own == level), str(level))
+    known = with_whole_files(built_in_levels())
+    return next((name for name, own in known.items() if own == level), str(level))
 
 
 def found_again(
@@ -62,7 +65,7 @@ def found_again(
     except ValueError as error:
         raise ScenarioError([f"{referrer} refers to no scenario: {error}"]) from None
     trust = Trust.given(**consent).of_reference(referrer)
-    scenario = read_scenario(known["source"], trust, known["folder"])
+    scenario = read_scenario(known["source"], trust, known["folder"], known["settings"])
     if known["changes"]:
         scenario = scenario.with_(**known["changes"])
     if scenario.identity.digest != known["digest"]:
@@ -112,6 +115,7 @@ def _are_actions(value: Any) -> bool:
 _KNOWN = {
     **dict.fromkeys(("family", "name", "folder", "digest"), str),
     "source": str | dict,
+    "settings": dict,
     "changes": dict,
 }
 _CHANGES: dict[str, Callable[[Any], bool]] = {

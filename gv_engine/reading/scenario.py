@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ from gv_engine.reading.library import find
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.reader import read_document
 from gv_engine.reading.rule_files import SourceFile
-from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.trust import parted
 
 _INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Place of what makes environments of objects, in a room above."""
@@ -98,7 +98,7 @@ class Scenario:
         cls,
         source: str | Path | Mapping[str, Any],
         folder: str | Path | None = None,
-        **consent: Unpack[Consent],
+        **options: Any,
     ) -> Scenario:
         """Load a scenario.
 
@@ -106,18 +106,23 @@ class Scenario:
             source: the name of a built-in scenario or its Gymnasium id; a YAML file, or a folder
                 with a `scenario.yaml`; or what such a file holds, as a mapping.
             folder: where a mapping's rule files are; by default where Python was started.
-            consent: what else than the Python of its folder may run, as docs/security.md has it:
-                `trust=True`, that of members of a mixture elsewhere; `allow_modules=["name"]`,
-                these modules; `code=False`, none at all.
+            options: values of its parameters, by name: `size=9`; and what else than the Python of
+                its folder may run, as docs/security.md has it: `trust=True`, that of scenarios
+                elsewhere that it extends or mixes; `allow_modules=["name"]`, these modules;
+                `code=False`, none at all.
 
         Raises:
             ScenarioError: all that is wrong with it, or there is no such scenario; a `TrustError`
-                if it names Python that may not run.
+                if it names Python that may not run, an `UnknownOptionError` for an option that it
+                has no parameter for.
 
         Warns:
             UserWarning: something in it is ignored.
         """
-        return cls.read(document_of(source, folder, Trust.given(**consent)))
+        trust, settings = parted(options)
+        if isinstance(source, Mapping):
+            return cls.read(read_mapping(source, Path(folder or "."), trust, settings))
+        return cls.read(read_file(find(source, built_in_levels()), trust, settings))
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
@@ -251,7 +256,7 @@ class Scenario:
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
-        own = watched(self.source, self.code)
+        own = watched(self.document, self.code)
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched())}))
 
     def loaded_again(self) -> Scenario:
@@ -289,19 +294,6 @@ class Scenario:
         return _understood, (self.document, self.changes, self.mixture)
 
 
-def document_of(
-    source: str | Path | Mapping[str, Any], folder: str | Path | None, trust: Trust
-) -> Document:
-    """What `Scenario.load` reads, of a scenario that may run so much Python.
-
-    Raises:
-        ScenarioError: it cannot be read, or there is none.
-    """
-    if isinstance(source, Mapping):
-        return read_mapping(source, Path(folder or "."), trust)
-    return read_file(find(source, built_in_levels()), trust)
-
-
 def _understood(
     document: Document, changes: Mapping[str, Any], members: tuple[Scenario, ...] = ()
 ) -> Scenario:
@@ -313,13 +305,15 @@ def _understood(
     return scenario.with_(**changes) if changes else scenario
 
 
-def _member(wanted: Document | str | Path, mixture: Document) -> Scenario:
+def _member(
+    wanted: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
+) -> Scenario:
     if isinstance(wanted, Document):
         document, called = wanted, wanted.label
     else:
         level, called = find(wanted, built_in_levels()), str(wanted)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
-        document = read_file(level, trust)
+        document = read_file(level, trust, settings)
     if document.family != Scenario.family:
         unmixed = f"of the family {document.family}, which cannot be mixed"
         raise ScenarioError([f"{called} is {unmixed}; members of mixtures are grids"])

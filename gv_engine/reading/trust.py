@@ -6,7 +6,7 @@ is the whole of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -37,12 +37,14 @@ class Trust:
         allow_modules: packages and modules that may be named, with all that is below them.
         code: False if nothing but YAML may be loaded.
         referrer: the file that refers to the scenario, if nobody has named or trusted it.
+        extended: folders elsewhere that hold what the scenario extends.
     """
 
     trust: bool = False
     allow_modules: tuple[str, ...] = ()
     code: bool = True
     referrer: str = ""
+    extended: tuple[Path, ...] = ()
 
     @classmethod
     def given(cls, **consent: Unpack[Consent]) -> Trust:
@@ -79,6 +81,13 @@ class Trust:
             return self
         return self.of_reference(mixture)
 
+    def of_extended(self, base: Path, folder: Path) -> Trust:
+        """The consent to a scenario in a folder, with what it extends from another one."""
+        base = base.resolve()
+        if base.is_relative_to(folder.resolve()):
+            return self
+        return replace(self, extended=(*self.extended, base))
+
     def refusal(self, folder: Path, where: str) -> str:
         """Why a file of a scenario's folder, or a module, may not be loaded; empty if it may."""
         in_file = is_file(where)
@@ -91,7 +100,15 @@ class Trust:
                 f"{self.referrer} only refers to this scenario; if you trust it, name it yourself, "
                 f"or add --trust (in Python trust=True)"
             )
-        return _leads_out(folder, where) if in_file else self._unknown(where)
+        return self._leads_out(folder, where) if in_file else self._unknown(where)
+
+    def _leads_out(self, folder: Path, where: str) -> str:
+        home = next((each for each in self.extended if _is_in(folder / where, each)), None)
+        if home is None:
+            return _leads_out(folder, where)
+        if self.trust or home.is_relative_to(SCENARIOS.resolve()):
+            return ""
+        return "the scenario only extends the one there; if you trust it, add --trust"
 
     def _unknown(self, module: str) -> str:
         if _is_below(module, self.allow_modules) or _is_below(module, _declared()):
@@ -110,6 +127,16 @@ def taken(options: dict[str, Any]) -> Consent:
     """The options about Python, taken out of others."""
     given = {key: options.pop(key) for key in Consent.__annotations__ if key in options}
     return cast(Consent, given)
+
+
+def parted(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
+    """The consent among options, and all others, which are values of parameters.
+
+    Raises:
+        ValueError: as for `Trust.given`.
+    """
+    settings = dict(options)
+    return Trust.given(**taken(settings)), settings
 
 
 def is_file(where: str) -> bool:
@@ -134,6 +161,13 @@ def _leads_out(folder: Path, where: str) -> str:
     if file == folder.resolve():
         return "it is the scenario's folder; files in it are named as ./rules.py"
     return "" if inside else f"it leads out of the scenario's folder, to {file}"
+
+
+def _is_in(file: Path, folder: Path) -> bool:
+    try:
+        return file.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError, ValueError):  # see `_leads_out`
+        return False
 
 
 def _is_below(module: str, packages: Iterable[str]) -> bool:

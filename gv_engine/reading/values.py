@@ -37,6 +37,7 @@ class YamlNode:
         text: the scalar as written.
         first_row: line of the first row of a text whose line breaks count, else None.
         folded: a text over several lines whose line breaks do not count.
+        file: where it stands, if that is another file than the scenario's.
     """
 
     value: Value
@@ -45,6 +46,7 @@ class YamlNode:
     text: str = ""
     first_row: int | None = None
     folded: bool = False
+    file: str = ""
 
     @property
     def plain(self) -> Any:
@@ -120,11 +122,20 @@ class Problems:
             ScenarioError: there are some; a `TrustError` if Python is among them that may not run.
         """
         if self._found:
-            raise self._error(text for _, text in sorted(self._found, key=lambda found: found[0]))
+            raise self._whole()
+
+    def with_(self, wrong: Wrong) -> ScenarioError:
+        """The error of all problems and one more, behind which nothing can be read."""
+        self.add(wrong.node, wrong.message)
+        return self._whole()
+
+    def _whole(self) -> ScenarioError:
+        return self._error(text for _, text in sorted(self._found, key=lambda found: found[0]))
 
 
 def located(label: str, node: YamlNode, message: str) -> str:
     """`file:line: key.path: message`."""
+    label = node.file or label
     place = label if node.line is None else f"{label}:{node.line}"
     said = ": ".join(" ".join(part.split()) for part in (place, node.path, message) if part)
     return printable(said)
@@ -216,6 +227,19 @@ def check_keys(problems: Problems, node: YamlNode, allowed: Iterable[str]) -> di
             hint, _, _ = hint.partition(" (")
         problems.add(entries[key], f"unknown key {key!r}{hint}")
     return {key: value for key, value in entries.items() if key in known}
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Names in order, each one that is taken followed by `_2`, `_3`, …"""
+    found: dict[str, int] = {}  # and the last number that was given to it
+    for name in names:
+        number, free = found.get(name, 1), name
+        while free in found:
+            number += 1
+            free = f"{name}_{number}"
+        found[name] = number
+        found.setdefault(free, 1)
+    return tuple(found)
 
 
 def read_color(node: YamlNode) -> int:

@@ -4,14 +4,16 @@
       5x5: {reset_function: {shape: [5, 5]}}
       9x9: {reset_function: {shape: [9, 9]}}
 
-What a variant says goes over what the file says, mapping into mapping; lists are replaced. Its name
-is that of the scenario with its own behind it, and `file.yaml#9x9` leads to it from elsewhere.
+What a variant says goes over what the file says, see `gv_engine.reading.merging`. Its name is that
+of the scenario with its own behind it, and `file.yaml#9x9` leads to it from elsewhere.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from gv_engine.reading.merging import over
 from gv_engine.reading.values import Wrong, YamlNode, instead, mapping, word
 
 VARIANTS = "variants"
@@ -45,13 +47,16 @@ def names_of(root: YamlNode) -> tuple[str, ...]:
     return tuple(variants)
 
 
-def chosen(root: YamlNode, wanted: str) -> tuple[YamlNode, tuple[str, ...], str]:
+def chosen(
+    root: YamlNode, wanted: str, plain: bool = False
+) -> tuple[YamlNode, tuple[str, ...], str]:
     """A scenario with what one of its variants says and without the others, the names of all, and
     that of the chosen one.
 
     Args:
         root: the whole.
         wanted: name of the variant; "" for the first, if there are any.
+        plain: "" for none of them, and the scenario keeps its name.
 
     Raises:
         Wrong: there is none of that name, or one of them is no variant.
@@ -59,26 +64,15 @@ def chosen(root: YamlNode, wanted: str) -> tuple[YamlNode, tuple[str, ...], str]
     names = names_of(root)
     if not (names or wanted):
         return root, names, wanted
-    wanted = wanted or names[0]
-    if wanted not in names:
+    wanted = wanted or ("" if plain else names[0])
+    if wanted and wanted not in names:
         others = instead(wanted, names) or "; there are none in it"
         raise Wrong(YamlNode(None, line=root.line), f"no variant {wanted!r}{others}")
     entries = mapping(root).copy()
-    variant = mapping(entries.pop(VARIANTS))[wanted]
-    if "name" in entries:
+    variant = mapping(entries.pop(VARIANTS)).get(wanted, root)
+    if not wanted:
+        return replace(root, value=entries), names, wanted
+    if "name" in entries and not plain:
         named = f"{word(entries['name'])}-{wanted}"
         entries["name"] = YamlNode(named, "name", entries["name"].line, named)
-    merged = _over(
-        YamlNode(entries, root.path, root.line), YamlNode(mapping(variant), line=variant.line)
-    )
-    return merged, names, wanted
-
-
-def _over(below: YamlNode, above: YamlNode) -> YamlNode:
-    """One value over another: mappings are merged, whatever else is replaced."""
-    if not (isinstance(below.value, dict) and isinstance(above.value, dict)):
-        return above
-    merged = dict(below.value)
-    for key, node in above.value.items():
-        merged[key] = _over(below.value[key], node) if key in below.value else node
-    return YamlNode(merged, below.path, below.line)
+    return over(replace(root, value=entries), variant), names, wanted

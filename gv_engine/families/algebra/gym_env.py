@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -19,7 +19,6 @@ from gv_engine.families.algebra.state import NUM_TYPES, TYPE_BUCKETS, edges
 from gv_engine.families.algebra.world import Token
 from gv_engine.language.errors import nearest
 from gv_engine.reading.loading import scenario_of
-from gv_engine.reading.trust import Consent
 
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 """Kinds of observations: nodes alone, or with the edges between them."""
@@ -85,7 +84,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.
         max_steps: instead of three times the moves.
         observation_representation: "dict", or "graph" with the edges of the tree.
-        consent: `trust`, `allow_modules`, `code`, as for `Scenario.load`.
+        options: values of the scenario's parameters, and `trust`, `allow_modules`, `code`, as for
+            `Scenario.load`.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -103,10 +103,10 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         render_mode: str | None = None,
         max_steps: int | None = None,
         observation_representation: str = "dict",
-        **consent: Unpack[Consent],
+        **options: Any,
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **consent)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **options)
         self.simulation = self.scenario.make_world()
         self.env = self.simulation.env
         self.observation_space = expression_space(  # type: ignore[assignment]  # a Dict
@@ -221,7 +221,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
 def mathy_scenario(
     scenario: MathyScenario | str | Path | Mapping[str, Any],
     max_steps: int | None = None,
-    **consent: Unpack[Consent],
+    **options: Any,
 ) -> MathyScenario:
     """A scenario from what environments take; `max_steps` replaces its own.
 
@@ -229,7 +229,7 @@ def mathy_scenario(
         ScenarioError: it has mistakes.
         ValueError: it belongs to another family.
     """
-    found = scenario_of(scenario, **consent)
+    found = scenario_of(scenario, **options)
     if not isinstance(found, MathyScenario):
         raise ValueError(f"{found.name} is a scenario of the family {found.family!r}, not 'mathy'")
     return found if max_steps is None else found.with_(max_steps=max_steps)

@@ -176,7 +176,7 @@ class MathyScenario:
 
     def watched(self) -> tuple[Path, ...]:
         """The files that it was made of, and all Python files that it might come to use."""
-        return watched(self.source, self.code)
+        return watched(self.document, self.code)
 
     def loaded_again(self) -> MathyScenario:
         """The same scenario as its files say it now.

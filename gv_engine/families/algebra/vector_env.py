@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -20,7 +20,6 @@ from gv_engine.families.algebra.chunk import Chunk, Finished, Remote, Shown
 from gv_engine.families.algebra.gym_env import ExpressionEnv, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.world import Token
-from gv_engine.reading.trust import Consent
 
 
 class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
@@ -35,7 +34,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     them keeps what it does below `if __name__ == "__main__":`.
 
     Args:
-        scenario, max_steps, observation_representation, consent: as for `ExpressionEnv`.
+        scenario, max_steps, observation_representation, options: as for `ExpressionEnv`.
         num_envs: N.
         processes: how many share the games; 1 plays them all in this one.
         autoreset_mode: when a finished game begins anew: NEXT_STEP, SAME_STEP (the last observation
@@ -69,26 +68,26 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         render_mode: str | None = None,
         observation_representation: str = "dict",
         episode_statistics: bool = False,
-        **consent: Unpack[Consent],
+        **options: Any,
     ) -> None:
         processes = at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode)
-        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **consent)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **options)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
         self.single_observation_space = one.observation_space
         self._statistics = episode_statistics
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
-        options = self.scenario, render_mode, None, observation_representation
+        given = self.scenario, render_mode, None, observation_representation
         sizes = np.diff(self._cuts).tolist()
         mode = getattr(autoreset, self.autoreset_mode.name)
         self._chunks: list[Chunk | Remote]
         if len(sizes) == 1:
-            self._chunks = [Chunk(num_envs, mode, *options)]
+            self._chunks = [Chunk(num_envs, mode, *given)]
         else:
             spawning = multiprocessing.get_context("spawn")
-            self._chunks = [Remote(spawning, size, mode, *options) for size in sizes]
+            self._chunks = [Remote(spawning, size, mode, *given) for size in sizes]
 
     @property
     def labels(self) -> dict[str, list[str]]:

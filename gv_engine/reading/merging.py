@@ -1,0 +1,122 @@
+"""One scenario over another: what variants, and scenarios that extend others, say.
+
+Mappings are merged key by key, unless the upper one names another function or object; whatever else
+is replaced. A mapping over a list changes its items by their names: `living_reward: {reward: -1}`
+changes that one or, if it is new, goes to the end, and `living_reward: null` takes it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gv_engine.reading.values import Wrong, YamlNode, instead, mapping, unique
+
+Entries = Mapping[str, YamlNode]
+
+_NAMED_BY = "name", "object", "scenario"
+"""Keys by which an entry says what it is."""
+
+
+def over(below: YamlNode, above: YamlNode) -> YamlNode:
+    """A scenario, with what another one says over it.
+
+    Raises:
+        Wrong: one is no mapping, or an item is taken out that is not there.
+    """
+    entries, said = dict(mapping(below)), dict(mapping(above))
+    # a level is either drawn or built
+    for level, other in (("map", ("reset_function",)), ("reset_function", ("map", "legend"))):
+        if level in said:
+            entries = {key: node for key, node in entries.items() if key not in other}
+    for known in (entries, said):
+        if "parameters" in known and isinstance(known["parameters"].value, dict):
+            parameters = known["parameters"].value
+            declared = {name: _entry(node, "default") for name, node in parameters.items()}
+            known["parameters"] = replace(known["parameters"], value=declared)
+    return replace(below, value=_merged(entries, said))
+
+
+def _merged(below: Entries, above: Entries) -> dict[str, YamlNode]:
+    merged = dict(below)
+    for key, node in above.items():
+        if key not in below:
+            merged[key] = node
+        elif node.value is None and isinstance(below[key].value, dict | list):
+            del merged[key]
+        else:
+            merged[key] = _over(key, below[key], node)
+    return merged
+
+
+def _over(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
+    if not isinstance(above.value, dict):
+        return above
+    if isinstance(below.value, list):
+        return replace(below, value=_changed(below.value, above.value))
+    if key.endswith("_function"):
+        below = _entry(below, "name")
+    if not isinstance(below.value, dict) or _names_another(below.value, above.value):
+        return above
+    return replace(below, value=_merged(below.value, above.value))
+
+
+def _names_another(below: Entries, above: Entries) -> bool:
+    return any(
+        key in below and key in above and below[key].text != above[key].text for key in _NAMED_BY
+    )
+
+
+def _changed(below: list[YamlNode], above: Entries) -> list[YamlNode]:
+    """The items of a list, changed by their names."""
+    found = by_name(below)
+    for name, node in above.items():
+        if node.value is None:
+            if name not in found:
+                raise Wrong(node, f"there is no {name!r} to take out{instead(name, found)}")
+            del found[name]
+        elif not isinstance(node.value, dict):
+            hint = "expected a mapping of what differs, or nothing to take it out"
+            raise Wrong(node, f"found {node.found}, {hint}")
+        elif name in found and node.value:
+            item = _entry(found[name], "name")
+            found[name] = replace(item, value=_merged(mapping(item), node.value))
+        elif name not in found:
+            new = replace(node, value=name, text=name)
+            found[name] = replace(node, value={"name": new, **node.value}) if node.value else new
+    return list(found.values())
+
+
+def by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
+    """The items of a list, by what they name; of the same name, the second is `name_2`."""
+    names = []
+    for node in nodes:
+        entries = mapping(_entry(node, "name"))
+        named = [entries[key] for key in _NAMED_BY if key in entries]
+        names.append(named[0].text.rpartition(":")[2] if named else "")
+    return dict(zip(unique(names), nodes, strict=True))
+
+
+def _entry(node: YamlNode, key: str) -> YamlNode:
+    """A mapping as it is; anything else as one with this key alone."""
+    return node if isinstance(node.value, dict) else replace(node, value={key: node})
+
+
+def differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
+    """What one scenario says otherwise than another, a line each."""
+    parts = [
+        by_name(node.value) if isinstance(node.value, list) else node.value
+        for node in (before, after)
+    ]
+    first, second = parts
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in (*first, *(key for key in second if key not in first)):
+            place = f"{path}.{key}" if path else key
+            if key not in first:
+                yield f"{place}: {second[key].found} is new"
+            elif key not in second:
+                yield f"{place}: {first[key].found} is left out"
+            else:
+                yield from differences(first[key], second[key], place)
+    elif before.plain != after.plain:
+        yield f"{path}: {before.found}, now {after.found}"
