@@ -13,19 +13,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from gv_engine import __version__
-from gv_engine.commands import bench, check, compiling, listing, new, play, record, replay, rollout
+from gv_engine.commands import (
+    bench,
+    check,
+    compiling,
+    listing,
+    new,
+    play,
+    record,
+    replay,
+    rollout,
+    rules,
+)
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
 from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.reading.rule_files import failure, place_of
 from gv_engine.rollouts.policy import PolicyError
 
-COMMANDS = (play, replay, listing, new, check, compiling, rollout, record, bench)
+COMMANDS = (play, replay, listing, new, rules, check, compiling, rollout, record, bench)
 
 _EXAMPLES = """\
 examples:
   gv-engine play                      choose a level in a window, and play
   gv-engine list                      what else there is
   gv-engine new cave                  a folder with a level and a rule of your own
+  gv-engine rules                     what its file and its rules can name
   gv-engine check cave                is it sound, and does it compile?
   gv-engine rollout cave --episodes 1000 --out cave-episodes
 

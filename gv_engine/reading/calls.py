@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from gv_engine.language.area import Area
 from gv_engine.language.call import Call
@@ -50,29 +50,90 @@ NESTED = {
 """Names of parameters that take a function, and what kind; with an s, a list of them."""
 
 
+class Kind(NamedTuple):
+    """A kind of parameter.
+
+    Attributes:
+        words: what may be given, for people.
+        example: of it, as scenario files write it.
+        reader: of the nodes of such parameters.
+    """
+
+    words: str
+    example: str
+    reader: Callable[[Calls], Callable[[YamlNode], Any]]
+
+
+_PLAIN = Kind("a number, true, false, or a list of them", "1", lambda calls: read_plain)
+
+_BY_NAME: dict[str, Kind] = {
+    "shape": Kind("[height, width]", "[9, 9]", lambda calls: read_pair),
+    "layout": Kind("[rows, columns] of rooms", "[2, 2]", lambda calls: read_pair),
+    "area": Kind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", lambda calls: read_area),
+    "object_type": Kind("the name of an object", "Exit", lambda calls: calls.names.object_type),
+    "color": Kind("the name of a colour", "RED", lambda calls: read_color),
+    "colors": Kind("a list of colours", "[RED, BLUE]", lambda calls: calls.colors),
+    "distance_function": Kind(
+        "manhattan, euclidean, or a function of (dy, dx)",
+        "manhattan",
+        lambda calls: calls.names.distance,
+    ),
+    "reduction": Kind(
+        "a function of several numbers", "builtins:max", lambda calls: calls.names.reduction
+    ),
+}
+"""Kinds of parameters that are understood by their names."""
+
+_BY_TYPE: dict[Any, Kind] = {
+    int: Kind("a whole number", "2", lambda calls: read_integer),
+    float: Kind("a number", "1.0", lambda calls: number),
+    bool: Kind("true or false", "true", lambda calls: truth),
+    str: Kind("a text", "text", lambda calls: word),
+}
+
+
+def kind_of(parameter: Parameter) -> Kind:
+    """What a scenario may give a parameter."""
+    name, singular = parameter.name, parameter.name.removesuffix("s")
+    if name in _BY_NAME:
+        return _BY_NAME[name]
+    if name in NESTED:
+        phase = NESTED[name]
+        return Kind(
+            f"a {phase.label}", "{name: …}", lambda calls: lambda node: calls.call(node, phase)
+        )
+    if singular in NESTED:
+        phase = NESTED[singular]
+        words = f"a list of {phase.label}s"
+        return Kind(words, "[…]", lambda calls: lambda node: calls.calls(node, phase))
+    kind = parameter.type
+    if kind is Any and not parameter.required:
+        kind = Callable if callable(parameter.default) else type(parameter.default)
+    if get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if Callable in (kind, get_origin(kind)):
+        return Kind("a function", "./rules.py:name", lambda calls: calls.names.parameter)
+    return _BY_TYPE.get(kind, _PLAIN)
+
+
 class Calls:
     """Reads function entries.
 
     Attributes:
         area: of the observation, once it is read.
+        names: that the scenario may use.
         warnings: what was ignored, and where.
     """
 
     def __init__(self, problems: Problems, names: Names) -> None:
         self.area: Area | None = None
         self.warnings: list[tuple[YamlNode, str]] = []
+        self.names: Names = names
         self._problems = problems
-        self._names = names
-        self._reserved: dict[str, Callable[[YamlNode], Any]] = {
-            "shape": read_pair,
-            "layout": read_pair,
-            "area": read_area,
-            "object_type": names.object_type,
-            "color": read_color,
-            "colors": lambda node: read_colors(problems, node),
-            "distance_function": names.distance,
-            "reduction": names.reduction,
-        }
+
+    def colors(self, node: YamlNode) -> tuple[int, ...]:
+        """Colours in order of index."""
+        return read_colors(self._problems, node)
 
     def calls(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> tuple[Call, ...]:
         """The calls of a list, in its order."""
@@ -98,7 +159,7 @@ class Calls:
         entries = mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise Wrong(node, f"a {phase.label} needs its name: {{name: …}}")
-        system = self._names.system(entries["name"], phase, processors=processors)
+        system = self.names.system(entries["name"], phase, processors=processors)
         says = ""
         if phase is TERMINATING and "says" in entries:
             besides = (*besides, "says")
@@ -112,7 +173,7 @@ class Calls:
                 continue
             if parameter.name in entries:
                 with self._problems.collect():
-                    read = self._reader(parameter)
+                    read = kind_of(parameter).reader(self)
                     call.arguments[parameter.name] = read(entries[parameter.name])
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default
@@ -133,23 +194,6 @@ class Calls:
             return system.made_for(self.area) if self.area is not None else {}
         except ValueError as error:
             raise Wrong(node, str(error)) from None
-
-    def _reader(self, parameter: Parameter) -> Callable[[YamlNode], Any]:
-        name, singular = parameter.name, parameter.name.removesuffix("s")
-        if name in self._reserved:
-            return self._reserved[name]
-        if name in NESTED:
-            return lambda node: self.call(node, NESTED[name])
-        if singular in NESTED:
-            return lambda node: self.calls(node, NESTED[singular])
-        kind = parameter.type
-        if kind is Any and not parameter.required:
-            kind = Callable if callable(parameter.default) else type(parameter.default)
-        if get_origin(kind) is Annotated:
-            kind = get_args(kind)[0]
-        if Callable in (kind, get_origin(kind)):
-            return self._names.parameter
-        return _BY_TYPE.get(kind, read_plain)
 
     def _unknown(self, system: System, key: str, node: YamlNode, known: list[str]) -> None:
         message = f"{system.name} takes no {key!r}"
@@ -174,11 +218,3 @@ class Calls:
 def is_complete(call: Call) -> bool:
     """Whether all arguments could be read."""
     return len(call.arguments) == len(call.system.parameters)
-
-
-_BY_TYPE: dict[Any, Callable[[YamlNode], Any]] = {
-    int: read_integer,
-    float: number,
-    bool: truth,
-    str: word,
-}

@@ -1,0 +1,88 @@
+"""`gv-engine rules`: what authors can name."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gv_engine.commands import tables
+from gv_engine.commands.arguments import Commands, UsageError, add_command, say
+from gv_engine.language.errors import nearest
+
+if TYPE_CHECKING:
+    from gv_engine.reading.handbook import Chapter, Entry
+
+_EXAMPLES = """\
+gv-engine rules
+gv-engine rules keydoor
+gv-engine rules --markdown > reference.md"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands,
+        run,
+        "rules",
+        "List rules, objects, map characters and helpers that scenarios and rules can name",
+        _EXAMPLES,
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help="of one of them, to tell all of it")
+    parser.add_argument("--markdown", action="store_true", help="all of them, as a page")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print them all, or all that is known of one."""
+    from gv_engine.reading.handbook import chapters
+
+    found = chapters()
+    if options.markdown:
+        say("\n".join(page(found)))
+        return 0
+    if options.name is None:
+        for title, entries in found:
+            rows = [(entry.name, entry.says) for entry in entries]
+            tables.print_table(("", ""), rows, title)
+        return 0
+    known = {entry.name.removeprefix("w."): title for title, entries in found for entry in entries}
+    if (name := options.name.removeprefix("w.")) not in known:
+        raise UsageError(f"nothing is called {options.name!r}: {nearest(name, known)}")
+    for title, entries in found:
+        for entry in entries:
+            if entry.name.removeprefix("w.") == name:
+                _tell(title, entry)
+    return 0
+
+
+def _tell(title: str, entry: Entry) -> None:
+    say(f"{entry.name} ({title})\n\n{entry.told}\n")
+    if entry.parts:
+        tables.print_table(("", "may be", "default"), entry.parts)
+    if entry.example:
+        say(f"{entry.example}\n")
+    if entry.place:
+        say(entry.place)
+
+
+def page(found: list[Chapter]) -> Iterator[str]:
+    """The lines of the page that tells of all."""
+    yield "# Reference"
+    yield ""
+    yield "What scenarios and rules can name, as `gv-engine rules` lists it; `gv-engine rules NAME`"
+    yield "tells all of one. This page is made of the sources by `gv-engine rules --markdown`."
+    for title, entries in found:
+        yield f"\n## {title}\n"
+        for entry in entries:
+            yield from _section(entry) if entry.parts or entry.place else _line(entry)
+
+
+def _line(entry: Entry) -> Iterator[str]:
+    yield f"- `{entry.name}`: {entry.says}"
+
+
+def _section(entry: Entry) -> Iterator[str]:
+    place = f" `{entry.place.partition(':')[0]}`" if entry.place else ""
+    yield f"- `{entry.name}`: {entry.says}{place}"
+    for name, may_be, default in entry.parts:
+        yield f"    - `{name}`: {may_be}" + (f", `{default}` if left out" if default else "")

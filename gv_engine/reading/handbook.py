@@ -1,0 +1,190 @@
+"""What authors can name, collected from where it is declared: rules, things and helpers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import components.objects  # noqa: F401  # declares the built-in types
+from components.objects import built_in_components, built_in_types
+from gv_engine.language.component import column_name, fields_of
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.system import (
+    REGISTRIES,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Parameter,
+    Phase,
+    System,
+    marked,
+    source_place,
+)
+from gv_engine.language.world import World
+from gv_engine.reading.calls import kind_of
+from gv_engine.reading.map import LEGEND
+from gv_engine.reading.resources import HOME
+from systems import building, queries
+from systems.reset import from_map
+
+_KEYS = {
+    RESET: "reset_function: {}",
+    TRANSITION: "transition_functions:\n  - {}",
+    REWARD: "reward_functions:\n  - {}",
+    TERMINATING: "terminating_function: {}",
+    VISIBILITY: "observation_function: {}",
+}
+"""Where scenarios name the systems of each phase."""
+
+
+class Entry(NamedTuple):
+    """Something that authors can name.
+
+    Attributes:
+        name: of it.
+        says: what it is, in a sentence.
+        told: all that its source says.
+        parts: (name, what it may be, default or "") of its parameters, fields or states.
+        place: file and line of its source, from the folder of the project on; "" for none.
+        example: how it is named.
+    """
+
+    name: str
+    says: str
+    told: str
+    parts: tuple[tuple[str, str, str], ...] = ()
+    place: str = ""
+    example: str = ""
+
+
+Chapter = tuple[str, list[Entry]]
+"""A title, and what stands under it."""
+
+
+def chapters() -> list[Chapter]:
+    """All that comes with the engine."""
+    found: list[Chapter] = [
+        (f"{phase.name}: {phase.label}s", [_system(system) for system in _of_phase(phase)])
+        for phase in _KEYS
+    ]
+    found.append(("Objects", [_object(kind.name) for kind in built_in_types() if kind.in_grid]))
+    found.append(("Components", [_component(cls) for cls in built_in_components()]))
+    found.append(("Map characters", list(_characters())))
+    found.append(("The world: what rules call on `w`", list(_methods(World))))
+    found.append(("Questions, in `systems.queries`", list(_functions(queries))))
+    found.append(("Building, in `systems.building`", list(_functions(building))))
+    return found
+
+
+def _of_phase(phase: Phase) -> list[System]:
+    registry = REGISTRIES[phase]
+    drawn = marked(from_map).system
+    return [registry[name] for name in registry if registry[name] is not drawn]
+
+
+def _system(system: System) -> Entry:
+    given = [p for p in system.parameters if p.name not in system.tables]
+    parts = tuple((p.name, kind_of(p).words, default_of(p)) for p in given)
+    values = [f"{p.name}: {default_of(p) or kind_of(p).example}" for p in given]
+    if system.phase is VISIBILITY:
+        values.insert(0, "area: [[-6, 0], [-3, 3]]")
+    named = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
+    example = _KEYS[system.phase].format(named)
+    return _entry(system.name, system.function, parts, example)
+
+
+def default_of(parameter: Parameter) -> str:
+    """The default of a parameter as scenario files write it; "" if there is none."""
+    if parameter.required:
+        return ""
+    return _written(parameter.name, parameter.default)
+
+
+def _written(name: str, value: Any) -> str:
+    if name == "object_type":
+        return OBJECT_TYPES[value].name
+    if name == "color":
+        return str(COLORS[value])
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(_written(name.removesuffix('s'), item) for item in value)}]"
+    return str(getattr(value, "__name__", value))
+
+
+def _object(name: str) -> Entry:
+    kind = OBJECT_TYPES[name]
+    made_of = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
+    colored = ", coloured" if kind.colored else ""
+    parts = tuple((state, "state", "") for state in kind.states)
+    drawn = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index and name != "Floor"]
+    example = f"legend:\n  x: {{object: {name}{f', state: {kind.states[0]}' if parts else ''}}}"
+    says = f"Made of {made_of}{colored}."
+    if drawn:
+        says += f" On maps: {' '.join(drawn)}"
+    return Entry(name, says, says, parts, "", example)
+
+
+def _component(cls: type) -> Entry:
+    parts = tuple(
+        (field.name, str(np_name(field.dtype)), str(field.default)) for field in fields_of(cls)
+    )
+    column = f"w.{column_name(cls)}.{parts[0][0] if parts else 'has'}[e]"
+    return _entry(cls.__name__, cls, parts, column)
+
+
+def np_name(dtype: Any) -> str:
+    """What a column holds."""
+    return {"entity": "an entity", "coordinate": "a row or column, or -1"}.get(
+        str(dtype), str(dtype)
+    )
+
+
+def _characters() -> Iterator[Entry]:
+    for character, symbol in LEGEND.items():
+        kind = OBJECT_TYPES[symbol.kind]
+        words = [kind.name]
+        if kind.states:
+            words.append(kind.states[symbol.state])
+        if symbol.color:
+            words.append(COLORS[symbol.color])
+        if symbol.facing is not None:
+            words = ["the agent, looking that way"]
+        says = ", ".join(words)
+        yield Entry(character if character != " " else "blank", says, says)
+
+
+def _methods(cls: type) -> Iterator[Entry]:
+    for name, thing in vars(cls).items():
+        if name.startswith("_") or not (callable(thing) or isinstance(thing, property)):
+            continue
+        function = thing.fget if isinstance(thing, property) else thing
+        written = f"w.{name}" if isinstance(thing, property) else f"w.{_call(name, thing, 1)}"
+        yield _entry(f"w.{name}", function, (), written)
+
+
+def _functions(module: Any) -> Iterator[Entry]:
+    for name, thing in vars(module).items():
+        if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_":
+            yield _entry(name, thing, (), _call(name, thing, 0))
+
+
+def _call(name: str, function: Callable[..., Any], start: int) -> str:
+    return f"{name}({', '.join(list(inspect.signature(function).parameters)[start:])})"
+
+
+def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str) -> Entry:
+    told = inspect.getdoc(source) or ""
+    says = " ".join(told.partition("\n\n")[0].split())
+    file, line = (
+        (inspect.getsourcefile(source) or "?", inspect.getsourcelines(source)[1])
+        if isinstance(source, type)
+        else source_place(source)
+    )
+    path = Path(file)
+    place = path.relative_to(HOME).as_posix() if path.is_relative_to(HOME) else path.name
+    return Entry(name, says, told, tuple(parts), f"{place}:{line}", example)
