@@ -105,7 +105,7 @@ def _module(text: str) -> str:
 
 def _setting(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
-    if not (equals and name.isidentifier()):
+    if not (equals and name.isidentifier()) or name in Consent.__annotations__:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as size=9")
     try:
         return name, value_of(value)

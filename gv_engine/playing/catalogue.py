@@ -79,7 +79,7 @@ def load_playable(source: str | Path, **options: Any) -> Playable:
         ScenarioError: all that is wrong with it, there is no such scenario, or a library that
             its family needs is missing.
     """
-    return _read(source, *parted(options))
+    return read_playable(source, *parted(options))
 
 
 def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]) -> Playable:
@@ -89,10 +89,11 @@ def look_at(source: str | Path, referrer: str | Path, **consent: Unpack[Consent]
         TrustError: it runs Python of its own, and there is no `trust=True`.
         ScenarioError: see `load_playable`.
     """
-    return _read(source, Trust.given(**consent).of_reference(referrer), {})
+    return read_playable(source, Trust.given(**consent).of_reference(referrer), {})
 
 
-def _read(source: str | Path, trust: Trust, settings: Mapping[str, Any]) -> Playable:
+def read_playable(source: str | Path, trust: Trust, settings: Mapping[str, Any]) -> Playable:
+    """A scenario as `load_playable` has it, that may run so much Python, by these settings."""
     try:
         return cast(Playable, read_scenario(source, trust, settings=settings))
     except ModuleNotFoundError as error:

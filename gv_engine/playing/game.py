@@ -270,9 +270,9 @@ class Game:
             raise ReplayError(
                 "a game that began with a snapshot has no replay, only one with a seed"
             )
-        return Replay(
-            self.scenario.identity, self.seed, self._start, tuple(self._steps), __version__
-        )
+        settings = self.scenario.document.settings
+        played = self.seed, self._start, tuple(self._steps), __version__, settings
+        return Replay(self.scenario.identity, *played)
 
     def changed(self) -> bool:
         """Whether a file of the scenario has changed since it was loaded, or since the last try.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -17,10 +17,13 @@ from typing import Any, NamedTuple
 
 from gv_engine import __version__
 from gv_engine.language.errors import GVEngineError
-from gv_engine.playing.catalogue import built_in_entries, load_playable
+from gv_engine.playing.catalogue import read_playable
 from gv_engine.playing.episode import Playable
+from gv_engine.reading.families import built_in_levels
 from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
 from gv_engine.reading.identity import ScenarioIdentity
+from gv_engine.reading.library import with_whole_files
+from gv_engine.reading.trust import Trust
 
 SUFFIX = ".gvreplay"
 OUTCOMES = ("", "terminated", "truncated")
@@ -65,6 +68,7 @@ class Replay:
         start: stands for the state before the first step.
         steps: all of them.
         engine: version of GV Engine that played it.
+        settings: values of the scenario's parameters that were set.
     """
 
     scenario: ScenarioIdentity
@@ -72,6 +76,7 @@ class Replay:
     start: str
     steps: tuple[Taken, ...]
     engine: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def total(self) -> float:
@@ -105,6 +110,7 @@ class Replay:
             "format": _FORMAT,
             "engine": self.engine,
             "scenario": self.scenario._asdict(),
+            "settings": dict(self.settings),
             "seed": self.seed,
             "outcome": self.outcome,
             "start": self.start,
@@ -156,11 +162,12 @@ class Replay:
 
         Raises:
             ReplayError: there is none, or it has changed since.
+            ScenarioError: the built-in one has no such parameters, or allows no such values.
         """
         name = self.scenario.name
-        known = (
-            [load_playable(name)] if name in (entry.source for entry in built_in_entries()) else []
-        )
+        known = []
+        if name in with_whole_files(built_in_levels()):
+            known.append(read_playable(name, Trust(), self.settings))
         changed: Playable | None = None
         for candidate in chain(known, among):
             if candidate.identity.digest == self.scenario.digest:
@@ -255,7 +262,11 @@ def _understood(content: Any) -> Replay:
     if type(seed) is not int or seed < 0:
         raise ValueError(f"its seed is {seed!r}")
     identity = ScenarioIdentity(*(_text(said, name) for name in ScenarioIdentity._fields))
-    return Replay(identity, seed, _text(content, "start"), tuple(steps), _text(content, "engine"))
+    settings = content["settings"]
+    if not isinstance(settings, dict):
+        raise ValueError(f"its settings are {settings!r}")
+    start, engine = _text(content, "start"), _text(content, "engine")
+    return Replay(identity, seed, start, tuple(steps), engine, settings)
 
 
 def _step(action: Any, reward: Any, state: Any) -> Taken:

@@ -11,6 +11,7 @@ from gv_engine.batches.compiled.batch import CompiledBatch
 from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.lockstep import play_in_lockstep as compare
 from gv_engine.checking.promises import broken
+from gv_engine.checking.solving import Survey, Verdict
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -23,6 +24,9 @@ from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts.policy import Policy, load_policy
 from gv_engine.worlds.simulation import Simulation
+
+_LEVELS = 20
+"""So many are looked at by `gv-engine check`."""
 
 
 def read(document: Document) -> Scenario:
@@ -122,6 +126,12 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
     facts += [("drawing", missing) for missing in missing_drawings(scenario)]
     faults = [*promises, *filter(None, [report.fault]), *broken_drawings(scenario)]
+    if not faults:
+        survey = Survey(scenario, range(_LEVELS), limit, checked=True)
+        facts.append(("can be won", survey))
+        verdicts = {solution.verdict for solution in survey.found.values()}
+        if scenario.tells_success and verdicts == {Verdict.LOST}:
+            faults = [f"none of the levels of {len(survey.found)} seeds can be won"]
     if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""
         facts.append(("found", f"{both}nothing wrong"))

@@ -1,0 +1,218 @@
+"""Can it be won? The shortest way to success, by a breadth-first search over states."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.batches.planning import AT_ONCE, expand, state_keys
+from gv_engine.batches.worlds import Worlds, make_batch
+from gv_engine.language.call import Call
+from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.language.system import OBSERVATION, REGISTRIES, VISIBILITY
+from gv_engine.reading.scenario import Scenario
+
+_SURVEYED = 200_000
+"""States of each level of many."""
+
+_TOGETHER = 4 * AT_ONCE
+"""States that are expanded together; all that follows them is in memory at one time."""
+
+
+class Verdict(Enum):
+    """Whether a level can be won."""
+
+    WON = "can be won"
+    LOST = "cannot be won"
+    UNKNOWN = "no way found within the limits"
+
+
+class Solution(NamedTuple):
+    """What a search has found.
+
+    Attributes:
+        verdict: whether the level can be won.
+        actions: numbers in the scenario's action space, a shortest way; () if none was found.
+        met: how many states were met.
+        depth: after how many steps the search has ended.
+        by_chance: something in the level is drawn, so that the way holds for its seed alone.
+    """
+
+    verdict: Verdict
+    actions: tuple[int, ...]
+    met: int
+    depth: int
+    by_chance: bool
+
+
+class _Draws(Exception):
+    """A step has drawn, so that states differ by what they will draw, too."""
+
+
+class Solver:
+    """Searches levels of one scenario.
+
+    A win is an end of the episode that the `success_function` calls one; without it, any end by the
+    `terminating_function`. Where a step draws, the search takes the very draws that follow from the
+    seed: states that will draw something else are different ones.
+
+    Args:
+        scenario: whose levels they are.
+        states: the search gives up after so many.
+        seconds: or after so long.
+        checked: as for `make_batch`.
+
+    Raises:
+        BuiltInDoesNotCompileError: a rule of the engine does not compile.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        states: int = 1_000_000,
+        seconds: float = 60.0,
+        checked: bool = False,
+    ) -> None:
+        self._states, self._seconds = states, seconds
+        self._limit = scenario.max_steps or states
+        self._won = "success" if scenario.tells_success else "terminated"
+        self._actions = np.arange(len(scenario.actions))
+        self._worlds = _worlds(scenario, checked)
+        # to look may draw, which changes nothing that the agent does
+        blind = _blind(scenario)
+        self._blind = self._worlds if blind is scenario else _worlds(blind, checked)
+
+    def solve(self, seed: int) -> Solution:
+        """Search the level of a seed.
+
+        Raises:
+            RuleError: a rule is not defined on a state.
+        """
+        self._worlds.set_generator(0, np.random.default_rng(seed))
+        self._worlds.reset(np.arange(len(self._worlds)) == 0)
+        start = self._worlds.snapshot(np.zeros(1, np.int64))
+        ends = time.monotonic() + self._seconds
+        try:
+            return self._search(self._blind, start, False, ends)
+        except _Draws:
+            return self._search(self._worlds, start, True, ends)
+
+    def _search(self, worlds: Worlds, start: NDArray[Any], draws: bool, ends: float) -> Solution:
+        states, known = start, state_keys(start, draws, worlds.compiles)
+        steps: list[Any] = []  # (n,) for each step: from which state before it, and by which action
+        while len(states):
+            if len(steps) == self._limit:
+                break
+            layer: list[Any] = []
+            for begin in range(0, len(states), _TOGETHER):
+                if len(known) > self._states or time.monotonic() > ends:
+                    return Solution(Verdict.UNKNOWN, (), len(known), len(steps), draws)
+                found = expand(worlds, states[begin : begin + _TOGETHER], self._actions)
+                rows, num_actions = found.rows.reshape(-1), found.rows.shape[1]
+                if not draws and _have_drawn(states[begin : begin + _TOGETHER], found.rows):
+                    raise _Draws
+                if (won := rows[self._won] != 0).any():
+                    state, action = divmod(int(won.argmax()), num_actions)
+                    way = [action, *_way_back(steps, begin + state)][::-1]
+                    return Solution(Verdict.WON, tuple(way), len(known), len(way), draws)
+                keys = state_keys(rows, draws, worlds.compiles)
+                keys, first = np.unique(keys, return_index=True)
+                new = first[~np.isin(keys, known) & ~found.terminated.reshape(-1)[first]]
+                known = np.union1d(known, keys)
+                layer.append((begin + new // num_actions, new % num_actions, rows.take(new)))
+            before, by, rows = (np.concatenate(parts) for parts in zip(*layer, strict=True))
+            steps.append((before, by))
+            states = rows
+        return Solution(Verdict.LOST, (), len(known), len(steps), draws)
+
+
+class Survey:
+    """Searches the levels of several seeds.
+
+    Args:
+        scenario: whose levels they are.
+        seeds: of them.
+        seconds: no other is begun after so long.
+        checked: as for `Solver`.
+
+    Attributes:
+        found: what was found, by seed.
+    """
+
+    def __init__(
+        self, scenario: Scenario, seeds: Iterable[int], seconds: float, checked: bool = False
+    ) -> None:
+        solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.monotonic() + seconds
+        self.found: dict[int, Solution] = {}
+        for seed in seeds:
+            if time.monotonic() < ends or not self.found:
+                self.found[seed] = solver.solve(seed)
+
+    def seeds(self, verdict: Verdict) -> list[int]:
+        """Of which levels that is true."""
+        return [seed for seed, solution in self.found.items() if solution.verdict is verdict]
+
+    def __str__(self) -> str:
+        won, lost, open = map(self.seeds, Verdict)
+        parts = []
+        if won:
+            steps = sorted({len(self.found[seed].actions) for seed in won})
+            through = f"{steps[0]} to {steps[-1]}" if len(steps) > 1 else f"{steps[0]}"
+            parts.append(f"{len(won)} of {len(self.found)} levels, in {through} steps at least")
+        if lost:
+            parts.append(f"not that of seed {_named(lost)}")
+        if open:
+            parts.append(f"no way found within the limits for seed {_named(open)}")
+        if any(solution.by_chance for solution in self.found.values()):
+            parts.append("each with the draws of its seed")
+        return "; ".join(parts)
+
+
+def _named(seeds: list[int]) -> str:
+    return ", ".join(map(str, seeds[:5])) + ", …" * (len(seeds) > 5)
+
+
+def _way_back(steps: list[Any], state: int) -> Iterator[int]:
+    """The actions that led to a state, the last one first."""
+    for before, by in reversed(steps):
+        yield int(by[state])
+        state = before[state]
+
+
+def _have_drawn(states: NDArray[Any], followers: NDArray[Any]) -> bool:
+    """Whether a generator is not as it was a step before."""
+    return bool((followers["rng"] != states["rng"][:, None]).any())
+
+
+def _worlds(scenario: Scenario, checked: bool) -> Worlds:
+    try:
+        return make_batch(scenario, AT_ONCE, "compiled", checked=checked)
+    except BuiltInDoesNotCompileError:
+        raise
+    except DoesNotCompileError:
+        return make_batch(scenario, 1, "object", checked=checked)
+
+
+def _blind(scenario: Scenario) -> Scenario:
+    """The scenario, seen through its walls if its own way to look may draw."""
+    from gv_engine.batches.compiled.compiler import asks_for  # imports numba
+
+    seen = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
+
+    def blinded(member: Scenario) -> Scenario:
+        looks = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
+        if not any(call.system.objects or asks_for(call.system, "rng") for call in looks):
+            return member
+        schedule = {**member.schedule, VISIBILITY: (seen,), OBSERVATION: ()}
+        return replace(member, schedule=schedule)
+
+    members = tuple(map(blinded, scenario.members))
+    if members == scenario.members:
+        return scenario
+    return replace(scenario, mixture=members) if scenario.mixture else members[0]

@@ -1,0 +1,143 @@
+"""`gv-engine solve`: whether a level can be won, and how."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gv_engine.commands import tables
+from gv_engine.commands.arguments import (
+    Commands,
+    UsageError,
+    add_command,
+    add_scenario,
+    duration,
+    natural,
+    positive,
+    say,
+    scenario_options,
+)
+from gv_engine.commands.pictures import add_pictures, check_name, draw
+from gv_engine.playing.replay import SUFFIX
+from gv_engine.reading.loading import load_scenario
+from gv_engine.reading.scenario import Scenario
+
+if TYPE_CHECKING:
+    from gv_engine.checking.solving import Solution
+    from gv_engine.playing.game import Game
+
+_EXAMPLES = """\
+gv-engine solve keydoor-9x9 --seed 3
+gv-engine solve keydoor-9x9 --seeds 20
+gv-engine solve cave --out cave.gif"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands, run, "solve", "Search for the shortest way to win a level", _EXAMPLES
+    )
+    add_scenario(parser)
+    parser.add_argument(
+        "--seed", metavar="S", type=natural, default=0, help="of the level (default: 0)"
+    )
+    parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="search the levels of so many seeds, from --seed on",
+    )
+    parser.add_argument(
+        "--states",
+        metavar="N",
+        type=positive,
+        default=1_000_000,
+        help="give up after so many states (default: 1,000,000)",
+    )
+    parser.add_argument(
+        "--seconds",
+        metavar="T",
+        type=duration,
+        default=60.0,
+        help="give up after so long, for each level (default: 60)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        type=Path,
+        help=f"draw the way, or keep it: {SUFFIX}, or what `record` takes",
+    )
+    add_pictures(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what has been found; 1 if a level is not won."""
+    out: Path | None = options.out
+    if out and options.seeds > 1:
+        raise UsageError("--out is for one level; leave --seeds out")
+    if out and out.suffix != SUFFIX:
+        check_name(out)
+    scenario = load_scenario(options.scenario, **scenario_options(options))
+    if not isinstance(scenario, Scenario):
+        raise UsageError(f"{scenario.name} is of the family {scenario.family}; grids are solved")
+    rows, found = [], list(_solutions(scenario, options))
+    for seed, solution, seconds in found:
+        steps = len(solution.actions) or ""
+        told = solution.verdict.value + " with the draws of this seed" * solution.by_chance
+        rows.append((seed, told, steps, f"{solution.met:,}", f"{seconds:.2f}"))
+    tables.print_table(("seed>", "", "steps>", "states>", "seconds>"), rows, scenario.name)
+    seed, solution, _ = found[-1]
+    if len(found) == 1 and solution.actions:
+        game = _played(scenario, seed, solution)
+        say(in_words(step.action for step in game.replay().steps))
+        if out:
+            _keep(game, out, options)
+    return 0 if all(solution.actions for _, solution, _ in found) else 1
+
+
+def _solutions(
+    scenario: Scenario, options: argparse.Namespace
+) -> Iterator[tuple[int, Solution, float]]:
+    """(seed, what was found, seconds that it took) of each level."""
+    from gv_engine.checking.solving import Solver  # compiles
+
+    solver = Solver(scenario, options.states, options.seconds)
+    for seed in range(options.seed, options.seed + options.seeds):
+        begun = time.perf_counter()
+        solution = solver.solve(seed)
+        yield seed, solution, time.perf_counter() - begun
+
+
+def _played(scenario: Scenario, seed: int, solution: Solution) -> Game:
+    """The game of a solution, at its beginning, played in the object world."""
+    from gv_engine.playing.game import Game
+
+    game = Game(scenario, seed)
+    for number in solution.actions:
+        game.step(game.actions[number])
+    game.seek(0)
+    return game
+
+
+def _keep(game: Game, out: Path, options: argparse.Namespace) -> None:
+    """Draw a game into a file, or keep its replay there."""
+    if out.suffix == SUFFIX:
+        game.replay().save(out)
+    else:
+        draw(game.frames(), game.scenario, out, options)
+    say(f"{out}: {len(game.replay().steps)} steps")
+
+
+def in_words(names: Iterable[str]) -> str:
+    """Actions in their order, those that are repeated once.
+
+    >>> in_words(["MOVE_FORWARD", "MOVE_FORWARD", "TURN_LEFT"])
+    'MOVE_FORWARD ×2, TURN_LEFT'
+    """
+    runs = [(name, len(list(run))) for name, run in groupby(names)]
+    return ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in runs)
