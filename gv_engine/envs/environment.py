@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import DISABLED, RESTART
 from gv_engine.batches.worlds import make_batch
+from gv_engine.envs.forms import Asked, form_of
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
-from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
 from gv_engine.envs.requests import at_least, known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.language.geometry import ACTIONS
@@ -22,7 +22,7 @@ from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import parted
 
 
-class GridEnv(ScenarioEnv[Arrays]):
+class GridEnv(ScenarioEnv[Any]):
     """One world of a scenario.
 
     Observations are fresh arrays at every step, by default
@@ -51,8 +51,8 @@ class GridEnv(ScenarioEnv[Arrays]):
             `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which one it is
             now.
         max_steps: instead of the scenario's; 0 for no limit.
-        observation_representation: one of `gv_engine.envs.representations.REPRESENTATIONS`, or
-            "cells": one number for a cell.
+        observation_representation: one of `gv_engine.envs.forms.FORMS`, or a mapping of `name` and
+            options, such as `{"name": "pixels", "cell": 9}`; docs/researchers.md has them.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
             own rules too, as it is in all others; for those who write them.
         options: values of the scenario's parameters, and `trust`, `allow_modules`, `code`, as for
@@ -73,7 +73,7 @@ class GridEnv(ScenarioEnv[Arrays]):
         render_mode: str | None = None,
         world: str = "auto",
         max_steps: int | None = None,
-        observation_representation: str = "default",
+        observation_representation: Asked = "default",
         checked: bool = False,
         **options: Any,
     ) -> None:
@@ -81,15 +81,12 @@ class GridEnv(ScenarioEnv[Arrays]):
         self.scenario: Scenario = grid_scenario(scenario, max_steps, **options)
         self.num_actions = len(self.scenario.actions)
         self.action_space = Discrete(self.num_actions)
-        self._representation = Representation.of_observation(
-            self.scenario, observation_representation
-        )
-        self.observation_space = self._representation.roomy_space  # type: ignore[assignment]  # a Dict
+        self._form = form_of(self.scenario, observation_representation)
+        self.observation_space = self._form.space
         if world == "auto" and render_mode == "human":
             world = "object"
         self._batch = make_batch(self.scenario, 1, world, checked=checked)
-        self._representation.belongs_to(self._batch)
-        self._agent_id_grid = agent_id_grid(self.scenario.area.shape, observer(self.scenario))
+        self._form.belongs_to(self._batch)
         self._action = np.zeros(1, np.int64)
         self._reward_names, self._is_mixture = (
             self.scenario.reward_names,
@@ -114,11 +111,10 @@ class GridEnv(ScenarioEnv[Arrays]):
             shown[0] for shown in (out.grid, out.item, out.mask, out.terms)
         )
         self._success = out.success
-        self._fresh = self._representation.fresh
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Arrays, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Draw a new level; with a seed, the one that belongs to it.
 
         Args:
@@ -134,7 +130,7 @@ class GridEnv(ScenarioEnv[Arrays]):
         self._run(RESTART)
         return self._observation(), self._info()
 
-    def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the agent act.
 
         Raises:
@@ -157,13 +153,8 @@ class GridEnv(ScenarioEnv[Arrays]):
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self) -> Arrays:
-        fresh = self._fresh
-        return {
-            "grid": fresh(self._grid),
-            "agent_id_grid": self._agent_id_grid.copy(),
-            "item": fresh(self._item),
-        }
+    def _observation(self) -> Any:
+        return self._form.one(self._grid, self._item)
 
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {
@@ -182,7 +173,7 @@ class GridEnv(ScenarioEnv[Arrays]):
         """The world as one row: a () array of `scenario.layout.dtype`."""
         return self._batch.snapshot(0)
 
-    def restore(self, row: NDArray[Any]) -> tuple[Arrays, dict[str, Any]]:
+    def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
         """Become the world of a row, of either kind, and return what it shows, as `reset` does.
 
         Raises:

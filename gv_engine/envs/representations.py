@@ -104,6 +104,8 @@ class Representation:
     Attributes:
         name: one of `REPRESENTATIONS`, or "cells".
         channels: numbers for a cell: 3, and 1 under "cells", `size` of which there are.
+        listed: (n, 3) uint8 all types, states and colours that there may be; under "cells", k
+            stands for the one at k.
         space: a Dict of `grid` (H, W, channels), `agent_id_grid` (H, W), which is 1 at the agent,
             and `item` (channels,), all of unsigned integers; for states also `agent` (6,) float64,
             y and x from -1 to 1 and the orientation one-hot.
@@ -150,6 +152,10 @@ class Representation:
         self._first_states = self._table(codes.first_states)
         self._colors = self._table(codes.colors)
         self.space = self._space(shape, low, high)
+        self.listed = np.array(
+            [(t, s, c) for t in states for s in range(states[t]) for c in sorted({NONE, *colors})],
+            np.uint8,
+        )
         self._worlds: Worlds | None = None
 
     @classmethod
@@ -201,6 +207,11 @@ class Representation:
         """Compiled code makes the arrays of worlds that are compiled themselves."""
         self._worlds = worlds
 
+    @property
+    def compiles(self) -> bool:
+        """Whether compiled code makes the arrays."""
+        return self._worlds is not None and self._worlds.compiles
+
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
         """The numbers for cells or held objects.
 
@@ -218,7 +229,7 @@ class Representation:
             return cells
         if out is None:
             out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
-        if self._worlds and self._worlds.compiles:
+        if self.compiles:
             from gv_engine.batches.compiled.compiler import compile_function
 
             tables = self._types, self._first_states, self._colors, self._unlisted, self._stride

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+import numpy as np
 from gymnasium.vector import AutoresetMode
+from numpy.typing import DTypeLike
 
 from gv_engine.language.errors import nearest
 
@@ -63,6 +66,18 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int, what: str) -> 
     if len(seeds) != count:
         raise ValueError(f"{len(seeds)} seeds for {count} {what}s")
     return seeds
+
+
+def floats_of(dtype: DTypeLike) -> np.dtype[Any]:
+    """The dtype of rewards.
+
+    Raises:
+        ValueError: it is neither float64 nor float32.
+    """
+    with suppress(TypeError):
+        if (found := np.dtype(dtype)) in (np.float64, np.float32):
+            return found
+    raise ValueError(f"reward_dtype={dtype!r}: allowed are 'float64' and 'float32'")
 
 
 def autoreset_mode_of(given: AutoresetMode | str) -> AutoresetMode:

@@ -10,17 +10,21 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.envs.representations import Arrays
-from gv_engine.envs.requests import at_least, autoreset_mode_of, known_options, seeds_of
+from gv_engine.envs.outputs import Wanted
+from gv_engine.envs.requests import (
+    at_least,
+    autoreset_mode_of,
+    floats_of,
+    known_options,
+    seeds_of,
+)
 from gv_engine.reading.families import AnyScenario
 
 _Observation = TypeVar("_Observation")
 
-VectorStep = tuple[
-    Arrays, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
-]
+VectorStep = tuple[Any, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
 """Observations, rewards, terminated, truncated and info of N worlds."""
 
 
@@ -31,6 +35,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         num_envs: N.
         autoreset_mode: when a finished world begins anew.
         render_mode: "rgb_array", "ansi" or None.
+        reward_dtype: of rewards, float64 or float32.
 
     Attributes:
         scenario: what is played.
@@ -50,7 +55,11 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     recorded: tuple[str, ...]
 
     def __init__(
-        self, num_envs: int, autoreset_mode: AutoresetMode | str, render_mode: str | None
+        self,
+        num_envs: int,
+        autoreset_mode: AutoresetMode | str,
+        render_mode: str | None,
+        reward_dtype: DTypeLike,
     ) -> None:
         self.num_envs = at_least(1, num_envs=num_envs)
         self.autoreset_mode = autoreset_mode_of(autoreset_mode)
@@ -58,6 +67,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
             raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self._reward_dtype = floats_of(reward_dtype)
         self._all = np.ones(self.num_envs, np.bool_)
         self._all.flags.writeable = False
         self._started = False
@@ -82,6 +92,12 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     def __repr__(self) -> str:
         worlds = f"{self.num_envs:,} {self.called}s"
         return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
+
+    def _wanted(self, observation: Wanted) -> Wanted:
+        """What `out` may hold: arrays of observations, and what else a step returns."""
+        flags = (self.num_envs,), np.dtype(np.bool_)
+        reward = (self.num_envs,), self._reward_dtype
+        return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
 
     def _asked(
         self, seed: int | Sequence[int | None] | None, options: dict[str, Any] | None

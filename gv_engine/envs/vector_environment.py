@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.batches import autoreset
 from gv_engine.batches.planning import AT_ONCE, Expansion, expand, state_keys
 from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
+from gv_engine.envs.forms import Asked, form_of
+from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.pictures import Renderer
-from gv_engine.envs.representations import Arrays, Representation, agent_id_grid, observer
+from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 
 
-class GridVectorEnv(ScenarioVectorEnv[Arrays]):
+class GridVectorEnv(ScenarioVectorEnv[Any]):
     """N worlds of one scenario, stepped together by compiled code.
 
     World i of `reset(seed=s)` lives through the very episodes of a `GridEnv` that was reset with
@@ -43,7 +46,8 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
       end with this step, and `s` (N,) bool, their `success`, if `episode_statistics` are asked for,
       and one does end.
 
-    **The arrays are written into again by the next step.** Ask for `copy=True` to keep them.
+    **The arrays are written into again by the next step.** Ask for `copy=True` to keep them, or
+    bring your own, `out`.
 
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
@@ -56,8 +60,8 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         num_threads: how many threads share the compiled worlds; all give the same results.
         episode_statistics: what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds, but
             for the time `t`, at next to no cost. That wrapper refuses an `info` that has it.
-
         action_masks: False leaves them out of `info`, which makes steps a tenth faster.
+        reward_dtype: "float64" or "float32", of the rewards; their terms are float64.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -77,38 +81,32 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = False,
         render_mode: str | None = None,
-        observation_representation: str = "default",
+        observation_representation: Asked = "default",
         num_threads: int = 1,
         episode_statistics: bool = False,
         action_masks: bool = True,
+        reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
         num_threads = at_least(1, num_threads=num_threads)
-        super().__init__(num_envs, autoreset_mode, render_mode)
+        super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
         num_envs = self.num_envs
         self.scenario: Scenario = grid_scenario(scenario, max_steps, **options)
         self.num_actions = len(self.scenario.actions)
         self.single_action_space = Discrete(self.num_actions)
-        self._representation = Representation.of_observation(
-            self.scenario, observation_representation
-        )
-        self.single_observation_space = self._representation.roomy_space
+        self._form = form_of(self.scenario, observation_representation)
+        self.single_observation_space = self._form.space
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
-        self._representation.belongs_to(self._batch)
+        self._form.belongs_to(self._batch)
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
-        self._grid, self._item = (
-            np.zeros((*shown.shape[:-1], self._representation.channels), self._representation.dtype)
-            for shown in (self._batch.outputs.grid, self._batch.outputs.item)
-        )
-        self._agent_id_grid = agent_id_grid(
-            self.scenario.area.shape, np.repeat(observer(self.scenario)[None], num_envs, axis=0)
-        )
+        self._rewards = np.zeros(num_envs, self._reward_dtype)
         self._ended = np.zeros(num_envs, np.bool_)
         self._statistics = episode_statistics
         self._masks = action_masks
         self._shared_info: dict[str, Any] | None = None
-        self._last: tuple[NDArray[Any], NDArray[Any], NDArray[np.object_]] | None = None
+        self._arrays: Arrays | None = None
+        self._last: tuple[Arrays, NDArray[np.object_]] | None = None
         self._renderer: Renderer | None = None
         self._bench: Worlds | None = None
 
@@ -127,63 +125,114 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[Arrays, dict[str, Any]]:
+        out: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
         """Draw new levels.
 
         Args:
             seed: world i gets `seed + i`, or `seed[i]`; without one, its generator goes on.
             options: `{"reset_mask": (N,) bool}` resets only the worlds where it is True.
+            out: as for `step`; rewards and flags in it are left alone.
 
         Raises:
-            ValueError: seeds or mask have another length or kind, or an option is not known.
+            ValueError: seeds or mask have another length or kind, or an option is not known; or
+                `out` does not fit.
         """
         seeds, chosen = self._asked(seed, options)
+        into = self._places(out)
         if not self._started:
             seeds = [secrets.randbits(64) if own is None else own for own in seeds]
         if given := {i: own for i, own in enumerate(seeds) if chosen[i] and own is not None}:
             self._batch.put_generators(np.array([*given]), seeded([*given.values()]))
         self._started = True
         self._batch.reset(chosen)
-        return self._observation(), self._info()
+        return self._observation(into), self._info(into)
 
-    def step(self, actions: ArrayLike) -> VectorStep:
+    def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
         """Let every agent act.
 
         Args:
             actions: (N,) integers of the action space.
+            out: where results are to be written, by name, and what is returned instead of the
+                environment's own arrays: `reward`, `terminated`, `truncated`, `action_mask`, and
+                what observations are made of, `grid` and `item` or `pixels`. NumPy arrays, buffers,
+                or tensors on the CPU with `__dlpack__`, of the results' shapes and dtypes, in one
+                piece. They are written before `step` returns, and forgotten then.
 
         Raises:
-            ValueError: an action is none of the action space, or nothing was reset yet.
+            ValueError: an action is none of the action space, nothing was reset yet, or `out` does
+                not fit; no world has acted then.
             RuleError: a rule is not defined on one of the worlds.
         """
-        self._batch.step(self._checked(actions), self._mode)
+        given, chosen = self._places(out), self._checked(actions)
+        self._batch.step(chosen, self._mode)
+        return self._told(given)
+
+    def _told(self, given: Arrays) -> VectorStep:
+        """What came of a step."""
         out = self._batch.outputs
-        info = self._info()
+        info = self._info(given)
         np.logical_or(out.terminated, out.truncated, out=self._ended)
         if self._ended.any():
             if self._mode == autoreset.SAME_STEP:
                 self._add_final(info)
             if self._statistics:
                 self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
-        results = (out.rewards, out.terminated, out.truncated)
-        if self._copy:
-            results = (out.rewards.copy(), out.terminated.copy(), out.truncated.copy())
-        return self._observation(), *results, info
+        rewards = out.rewards
+        if self._rewards.dtype != rewards.dtype:
+            rewards = self._rewards
+            np.copyto(rewards, out.rewards, casting="same_kind")
+        results = (
+            self._handed(name, array, given)
+            for name, array in (
+                ("reward", rewards),
+                ("terminated", out.terminated),
+                ("truncated", out.truncated),
+            )
+        )
+        return self._observation(given), *results, info
 
-    def _own(self, array: NDArray[Any]) -> NDArray[Any]:
+    def _places(self, out: Mapping[str, Any] | None) -> Arrays:
+        """Arrays over the memory that results go to, by their names."""
+        return places(out, self._results) if out is not None else {}
+
+    @cached_property
+    def _results(self) -> Wanted:
+        found: Arrays = {name: self._shown[name] for name in self._form.kept}
+        if self._masks:
+            found["action_mask"] = self._batch.outputs.mask
+        return self._wanted({name: (array.shape, array.dtype) for name, array in found.items()})
+
+    def _handed(self, name: str, array: NDArray[Any], given: Arrays) -> NDArray[Any]:
+        """An array of a result as users get it."""
+        if name in given:
+            return written(given[name], array)
         return array.copy() if self._copy else array
 
-    def _observation(self) -> Arrays:
-        out, codes = self._batch.outputs, self._representation.codes
-        return {
-            "grid": self._own(codes(out.grid, self._grid)),
-            "agent_id_grid": self._own(self._agent_id_grid),
-            "item": self._own(codes(out.item, self._item)),
-        }
+    @property
+    def _shown(self) -> Arrays:
+        """The arrays of all observations, those of the batch where it has the same."""
+        if self._arrays is None:
+            out = self._batch.outputs
+            self._arrays = self._form.sharing(out.grid, out.item)
+        return self._arrays
 
-    def _info(self) -> dict[str, Any]:
+    def _observation(self, given: Arrays | None = None) -> Any:
+        out, form, given = self._batch.outputs, self._form, given or {}
+        arrays = {name: given.get(name, array) for name, array in self._shown.items()}
+        form.write(out.grid, out.item, arrays)
+        if self._copy:
+            arrays = {
+                name: array if name in given else array.copy() for name, array in arrays.items()
+            }
+        return form.told(arrays)
+
+    def _info(self, given: Arrays | None = None) -> dict[str, Any]:
         out = self._batch.outputs
         told = out.mask, out.terms, out.member, out.success
+        if given and "action_mask" in given:
+            written(given["action_mask"], out.mask)
+            return self._named(given["action_mask"], *told[1:], which=self._all)
         if self._copy:
             return self._named(*(array.copy() for array in told), which=self._all)
         if self._shared_info is None:
@@ -207,24 +256,23 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
-        out, codes, ended = self._batch.outputs, self._representation.codes, self._ended.copy()
+        out, form, ended = self._batch.outputs, self._form, self._ended.copy()
         which = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
-        if self._copy:
-            grids, items = codes(out.final_grid[which]), codes(out.final_item[which])
-            final[which] = _one_by_one(grids, self._agent_id_grid[which], items)
+        if self._copy or not form.lasting:
+            arrays = form.arrays(len(which))
+            form.write(out.final_grid[which], out.final_item[which], arrays)
+            final[which] = form.each(arrays)
         else:
             if self._last is None:
-                coded = self._representation.name != "default"
-                grids, items = (
-                    np.zeros_like(now) if coded else last
-                    for now, last in ((self._grid, out.final_grid), (self._item, out.final_item))
-                )
-                self._last = grids, items, _one_by_one(grids, self._agent_id_grid, items)
-            grids, items, shared = self._last
-            if grids is not out.final_grid:
-                grids[which] = codes(out.final_grid[which])
-                items[which] = codes(out.final_item[which])
+                arrays = form.sharing(out.final_grid, out.final_item)
+                self._last = arrays, form.each(arrays)
+            arrays, shared = self._last
+            if out.final_grid is not arrays.get("grid"):
+                some = form.arrays(len(which))
+                form.write(out.final_grid[which], out.final_item[which], some)
+                for name in form.kept:
+                    arrays[name][which] = some[name]
             final[which] = shared[which]
         told: list[NDArray[Any]] = [out.final_mask, out.final_terms, out.final_member, out.success]
         own = [np.zeros_like(array) for array in told]
@@ -246,7 +294,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def restore(
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
-    ) -> tuple[Arrays, dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Make worlds those of rows, and return what all worlds show, as `reset` does.
 
         `envs.restore(envs.snapshot(3))` makes all worlds go on from world 3.
@@ -347,6 +395,7 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
             **vars(self),
             "_renderer": None,
             "_shared_info": None,
+            "_arrays": None,
             "_last": None,
             "_bench": None,
         }
@@ -364,10 +413,3 @@ class GridVectorEnv(ScenarioVectorEnv[Arrays]):
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
-
-
-def _one_by_one(*shown: NDArray[Any]) -> NDArray[np.object_]:
-    """(K,) observations of single worlds, as views of the grids, centres and items of K."""
-    names = "grid", "agent_id_grid", "item"
-    each = [dict(zip(names, one, strict=True)) for one in zip(*shown, strict=True)]
-    return np.array(each, object)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN
+from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
+from components.objects import WALL
 from gv_engine.language.component import snake_case
 from gv_engine.language.frame import Frame
+from gv_engine.language.geometry import FORWARD
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.reading.map import LEGEND
 
@@ -17,6 +19,8 @@ _OBJECT = {
     for char, symbol in reversed(LEGEND.items())
     if symbol.facing is None
 }
+_PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
+"""What no words are needed for."""
 
 
 def board(grid: NDArray[np.uint8], agent: tuple[int, int, int] | None = None) -> str:
@@ -36,6 +40,34 @@ def _char(kind: int, state: int) -> str:
     if kind == HIDDEN:
         return "?"
     return _OBJECT.get((kind, state), OBJECT_TYPES[kind].name[0].upper())
+
+
+def view_text(grid: NDArray[np.uint8], item: NDArray[np.uint8], observer: tuple[int, int]) -> str:
+    """A view as text: its characters, what is held, and where there is something.
+
+    >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
+    >>> grid[0, 2] = 5, 2, 4
+    >>> print(view_text(grid, np.zeros(3, np.uint8), (2, 1)))
+    ..D
+    ...
+    .^.
+    holding nothing
+    locked yellow door: 2 ahead, 1 right
+    """
+    held = object_words(*item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
+    lines = [board(grid, (*observer, FORWARD)), f"holding {held}"]
+    for y, row in enumerate(grid.tolist()):
+        for x, look in enumerate(row):
+            if look not in _PLAIN:
+                where = _where(observer[0] - y, x - observer[1])
+                lines.append(f"{object_words(*look)}: {where}")
+    return "\n".join(lines)
+
+
+def _where(ahead: int, right: int) -> str:
+    ways = (ahead, "ahead", "behind"), (right, "right", "left")
+    parts = [f"{abs(n)} {there if n > 0 else back}" for n, there, back in ways if n]
+    return ", ".join(parts) or "here"
 
 
 def grid_text(frame: Frame) -> str:

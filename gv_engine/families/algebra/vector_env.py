@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from gv_engine.batches import autoreset
 from gv_engine.batches.autoreset import KEEP, RESTART
@@ -42,6 +42,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             `options={"reset_mask": (N,) bool}` does it).
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per game.
         episode_statistics: whether `info` holds return, length and success of episodes that end.
+        reward_dtype: "float64" or "float32".
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -68,10 +69,11 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         render_mode: str | None = None,
         observation_representation: str = "dict",
         episode_statistics: bool = False,
+        reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
         processes = at_least(1, processes=processes)
-        super().__init__(num_envs, autoreset_mode, render_mode)
+        super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
         self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **options)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions

@@ -1,0 +1,339 @@
+"""Forms of observations: numbers for cells, planes of them, pictures, and text.
+
+>>> from gv_engine import Scenario
+>>> form_of(Scenario.load("keydoor-5x5"), {"name": "pixels", "cell": 9}).space
+Box(0, 255, (63, 63, 3), uint8)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import signature
+from pkgutil import resolve_name
+from string import printable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from components.appearance import NONE_GRID_OBJECT
+from gv_engine.envs.representations import (
+    REPRESENTATIONS,
+    Arrays,
+    Representation,
+    agent_id_grid,
+    observer,
+)
+from gv_engine.envs.requests import at_least
+from gv_engine.language.errors import nearest
+from gv_engine.reading.text import object_words, view_text
+
+if TYPE_CHECKING:
+    from gv_engine.batches.worlds import Worlds
+    from gv_engine.reading.scenario import Scenario
+
+Asked = str | Mapping[str, Any]
+"""The name of a form; or a mapping of `name` and the form's options."""
+
+_CELL_PICTURES = "gv_engine.frontend.drawing.cell_pictures:cell_pictures"
+"""What draws them, imported when it is needed."""
+
+_LEAST_SIDE = 8
+"""Pixels of the smallest drawings."""
+
+_FARTHEST = ": 512 behind, 512 right\n"
+
+
+class Form:
+    """How an environment shows what its agents see.
+
+    Attributes:
+        space: of one observation.
+        kept: the arrays that change from step to step, and that a caller may bring along, by name.
+        lasting: whether an observation follows when its arrays are written into again.
+    """
+
+    space: spaces.Space[Any]
+    kept: tuple[str, ...] = ("grid", "item")
+    lasting = True
+
+    def __init__(self, representation: Representation) -> None:
+        self._representation = representation
+
+    def belongs_to(self, worlds: Worlds) -> None:
+        """Compiled code fills the arrays of worlds that are compiled themselves."""
+        self._representation.belongs_to(worlds)
+
+    def arrays(self, *many: int) -> Arrays:
+        """Arrays for one observation, or for so many."""
+        raise NotImplementedError
+
+    def sharing(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        """Arrays for N observations; these, (N, h, w, 3) and (N, 3), where they hold the same."""
+        return self.arrays(len(item))
+
+    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+        """Fill arrays.
+
+        Args:
+            grid, item: (…, h, w, 3) and (…, 3) type, state and colour indices.
+            out: as `arrays` makes them.
+
+        Raises:
+            ValueError: a type or colour that the space does not list; `default` does not look.
+        """
+        raise NotImplementedError
+
+    def told(self, arrays: Arrays) -> Any:
+        """What users are handed: one observation, or those of many worlds."""
+        raise NotImplementedError
+
+    def one(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Any:
+        """The observation of one world."""
+        arrays = self.arrays()
+        self.write(grid, item, arrays)
+        return self.told(arrays)
+
+    def each(self, arrays: Arrays) -> NDArray[np.object_]:
+        """(K,) the observations of single worlds, as views of the arrays of many."""
+        found = np.empty(len(next(iter(arrays.values()))), object)
+        for i, parts in enumerate(zip(*arrays.values(), strict=True)):
+            found[i] = self.told(dict(zip(arrays, parts, strict=True)))
+        return found
+
+
+class Numbers(Form):
+    """`grid` (h, w, channels), `agent_id_grid` (h, w) and `item` (channels,), see `Representation`.
+
+    Args:
+        scenario: whose observations they are.
+        name: of the representation.
+    """
+
+    space: spaces.Dict
+
+    def __init__(self, scenario: Scenario, name: str) -> None:
+        super().__init__(Representation.of_observation(scenario, name))
+        self.space = self._representation.roomy_space
+        self._agent_id_grid = agent_id_grid(scenario.area.shape, observer(scenario))
+        self._fresh = self._representation.fresh
+
+    def arrays(self, *many: int) -> Arrays:
+        made = {
+            name: np.zeros((*many, *self.space[name].shape), self.space[name].dtype)  # type: ignore[misc]  # boxes have one
+            for name in self.space
+        }
+        made["agent_id_grid"][...] = self._agent_id_grid
+        return made
+
+    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+        for cells, place in ((grid, out["grid"]), (item, out["item"])):
+            found = self._representation.codes(cells, place)
+            if found is not place:  # those of the default are not copied where they lie
+                np.copyto(place, found)
+
+    def sharing(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        arrays = self.arrays(len(item))
+        same = self._representation.name == "default"
+        return {**arrays, "grid": grid, "item": item} if same else arrays
+
+    def told(self, arrays: Arrays) -> Arrays:
+        return arrays
+
+    def one(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        return {
+            "grid": self._fresh(grid),
+            "agent_id_grid": self._agent_id_grid.copy(),
+            "item": self._fresh(item),
+        }
+
+
+class OneHot(Numbers):
+    """`grid` (channels, h, w), `agent_id_grid` (h, w) and `item` (channels,): channel k is 1 where
+    `compact` shows the number k, be it a type, a state or a colour.
+
+    Args:
+        scenario: whose observations they are.
+        dtype: uint8 or float32.
+    """
+
+    def __init__(self, scenario: Scenario, dtype: str = "uint8") -> None:
+        if dtype not in ("uint8", "float32"):
+            raise ValueError(f"dtype={dtype!r}: allowed are 'uint8' and 'float32'")
+        super().__init__(scenario, "compact")
+        size, kind = self._representation.size, np.dtype(dtype).type
+        self.space = spaces.Dict(
+            {
+                "grid": spaces.Box(0, 1, (size, *scenario.area.shape), kind),
+                "agent_id_grid": self.space["agent_id_grid"],
+                "item": spaces.Box(0, 1, (size,), kind),
+            }
+        )
+
+    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+        held = item[..., None, None, :], out["item"][..., None, None]
+        for cells, planes in ((grid, out["grid"]), held):
+            numbers = self._representation.codes(cells)
+            numbers = numbers.reshape(-1, cells.shape[-3] * cells.shape[-2], 3)
+            planes = planes.reshape(len(numbers), self._representation.size, -1)
+            if self._representation.compiles:
+                compiled(mark)(numbers, planes)
+                continue
+            planes[...] = 0
+            for channel in range(3):
+                rows = numbers[:, None, :, channel].astype(np.int64)
+                np.put_along_axis(planes, rows, 1, axis=1)
+
+    one, sharing = Form.one, Form.sharing
+
+
+def mark(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
+    """Set (M, channels, cells) to 1 where a channel is among the (M, cells, 3) numbers, else 0."""
+    for i in range(len(numbers)):
+        planes[i] = 0
+        for k in range(numbers.shape[1]):
+            for channel in range(3):
+                planes[i, numbers[i, k, channel], k] = 1
+
+
+class Pixels(Form):
+    """A picture of the view, (h * cell, w * cell, 3) uint8: red, green and blue, in the drawings
+    and the standard palette of the game.
+
+    The agent looks up, in its own cell; what it holds lies over the lower right quarter of that.
+    If it stands beyond the view, neither is shown.
+
+    Args:
+        scenario: whose observations they are.
+        cell: pixels of a cell's side, at least 8.
+        channels_first: (3, h * cell, w * cell) instead.
+    """
+
+    kept = ("pixels",)
+
+    space: spaces.Box
+
+    def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
+        super().__init__(Representation.of_observation(scenario, "cells"))
+        self._side = at_least(_LEAST_SIDE, cell=cell)
+        self._first = bool(channels_first)
+        (height, width), (y, x) = scenario.area.shape, scenario.area.observer
+        self._own = (y, x) if 0 <= y < height and 0 <= x < width else None
+        shape = height * cell, width * cell
+        self.space = spaces.Box(0, 255, (3, *shape) if self._first else (*shape, 3), np.uint8)
+        pictures = resolve_name(_CELL_PICTURES)(scenario, self._representation.listed, cell)
+        self._cells, self._things = map(self._lines, pictures)
+
+    def _lines(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """(n, planes, side, bytes of a line): a plane for each colour, or one of all."""
+        if self._first:
+            return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
+        return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
+
+    def arrays(self, *many: int) -> Arrays:
+        return {"pixels": np.zeros((*many, *self.space.shape), np.uint8)}
+
+    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+        (height, width), (_, planes, side, run) = grid.shape[-3:-1], self._cells.shape
+        codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
+        self._representation.codes(grid.reshape(-1, height, width, 3), codes[..., None])
+        if self._own:
+            codes[:, *self._own] += len(self._things)
+        lines = out["pixels"].reshape(len(codes), planes, height, side, width * run)
+        cells = lines.reshape(*lines.shape[:4], width, run)
+        if self._representation.compiles:
+            from gv_engine.batches.compiled.painting import painter
+
+            compiled(painter(run))(codes, self._cells, lines)
+        else:
+            cells[...] = self._cells[codes].transpose(0, 3, 1, 4, 2, 5)
+        if self._own:
+            y, x = self._own
+            half, line = self._things.shape[2:]
+            held = item.reshape(-1, 3)
+            who = np.flatnonzero(held[:, 0] != NONE_GRID_OBJECT)
+            things = self._representation.codes(held[who])[:, 0]
+            cells[:, :, y, side - half :, x, run - line :][who] = self._things[things]
+
+    def told(self, arrays: Arrays) -> NDArray[np.uint8]:
+        return arrays["pixels"]
+
+
+class Text(Form):
+    """The view in the characters of maps, what is held, and where things are, in words.
+
+    Of many worlds it is a tuple of texts.
+
+    Args:
+        scenario: whose observations they are.
+    """
+
+    kept = ()
+    lasting = False
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(Representation.of_observation(scenario))
+        self._shape, self._observer = scenario.area.shape, scenario.area.observer
+        (height, width), listed = self._shape, self._representation.listed
+        words = [object_words(*look) for look in listed.tolist()]
+        line = len(_FARTHEST) + max(map(len, words))
+        self.space = spaces.Text(
+            max_length=height * (width + 1) + (height * width + 1) * line,
+            charset=frozenset(printable).union(*words),
+        )
+
+    def arrays(self, *many: int) -> Arrays:
+        shapes = {"grid": (*self._shape, 3), "item": (3,)}
+        return {name: np.zeros((*many, *shape), np.uint8) for name, shape in shapes.items()}
+
+    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+        for cells, place in ((grid, out["grid"]), (item, out["item"])):
+            if cells is not place:
+                np.copyto(place, cells)
+
+    def sharing(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
+        return {"grid": grid, "item": item}
+
+    def told(self, arrays: Arrays) -> str | tuple[str, ...]:
+        grid, item = arrays["grid"], arrays["item"]
+        if item.ndim == 1:
+            return view_text(grid, item, self._observer)
+        return tuple(view_text(*shown, self._observer) for shown in zip(grid, item, strict=True))
+
+
+def compiled(function: Any) -> Any:
+    """A function of arrays, compiled."""
+    from gv_engine.batches.compiled.compiler import compile_function
+
+    return compile_function(function)
+
+
+_FORMS: dict[str, Callable[..., Form]] = {
+    **{name: partial(Numbers, name=name) for name in (*REPRESENTATIONS, "cells")},
+    "onehot": OneHot,
+    "pixels": Pixels,
+    "text": Text,
+}
+FORMS = tuple(_FORMS)
+"""Names that `observation_representation` takes."""
+
+
+def form_of(scenario: Scenario, asked: Asked) -> Form:
+    """The form of a scenario's observations.
+
+    Raises:
+        ValueError: no such name, or it has no such option, or not with this value.
+    """
+    options = {"name": asked} if isinstance(asked, str) else dict(asked)
+    name = options.pop("name", None)
+    if name not in _FORMS:
+        raise ValueError(f"no representation {name!r}: {nearest(name, FORMS)}")
+    made = _FORMS[name]
+    known = [option for option in signature(made).parameters if option not in ("scenario", "name")]
+    for option in options:
+        if option not in known:
+            allowed = nearest(option, known) if known else "allowed are none here"
+            raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
+    return made(scenario, **options)
