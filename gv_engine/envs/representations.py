@@ -157,6 +157,7 @@ class Representation:
             np.uint8,
         )
         self._worlds: Worlds | None = None
+        self._steps: NDArray[Any] | None = None  # of the numbers, where compiled code asks
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
@@ -229,15 +230,8 @@ class Representation:
             return cells
         if out is None:
             out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
-        if self.compiles:
-            from gv_engine.batches.compiled.compiler import compile_function
-
-            tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
-            wrong = compile_function(recode)(
-                cells.reshape(-1, 3), *tables, out.reshape(-1, self.channels)
-            )
-            if not wrong:
-                return out
+        if self.compiles and not self._recode(cells.reshape(-1, 3), out.reshape(-1, self.channels)):
+            return out
         kinds = self._listed(self._types, cells[..., 0], "type")
         colors = self._listed(self._colors, cells[..., 2], "colour")
         if self._stride:
@@ -246,6 +240,21 @@ class Representation:
         out[..., 0], out[..., 2] = kinds, colors
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
         return out
+
+    def _recode(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
+        """Fill (M, channels) by compiled code; whether a cell is not listed."""
+        from gv_engine.batches.compiled.compiler import compile_function
+        from gv_engine.batches.compiled.encoding import encode, steps
+
+        done, wrong = 0, False
+        if self._stride and out.dtype == np.uint8:
+            if self._steps is None:
+                numbered = (False, self._types, self._stride), (True, self._colors, 1)
+                self._steps = np.concatenate([steps(*each, self._unlisted) for each in numbered])
+            wrong = compile_function(encode)(cells, self._steps, self._stride, out[:, 0])
+            done = len(cells) // 64 * 64
+        tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
+        return wrong | compile_function(recode)(cells[done:], *tables, out[done:])
 
     @property
     def fresh(self) -> Callable[[NDArray[np.uint8]], NDArray[Any]]:
