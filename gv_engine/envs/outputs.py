@@ -96,10 +96,10 @@ def _array(called: str, thing: Any) -> NDArray[Any]:
 def _tells(thing: Any) -> bool:
     """Whether it would say that it is read-only, which DLPack does from 1.0 on."""
     try:
-        thing.__dlpack__(max_version=(1, 0))
+        capsule = thing.__dlpack__(max_version=(1, 0))
     except TypeError:
         return False
-    return True
+    return "versioned" in repr(capsule)
 
 
 def _to_write(array: NDArray[Any]) -> NDArray[Any]:

@@ -194,7 +194,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def _places(self, out: Mapping[str, Any] | None) -> Arrays:
         """Arrays over the memory that results go to, by their names."""
-        return places(out, self._results) if out is not None else {}
+        return {} if out is None else places(out, self._results)
 
     @cached_property
     def _results(self) -> Wanted:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays
@@ -64,9 +65,11 @@ def rollout(
         keep: whether episodes hold their steps.
 
     Raises:
+        ValueError: as for `rows_of_steps`.
         PolicyError: the policy answers with something that is no action.
         RuleError: a rule is not defined on one of the worlds.
     """
+    rows_of_steps(env)  # or an error, before anything is played
     n, names = env.num_envs, env.scenario.reward_names
     number = np.arange(n)  # of the episode in each world
     following = n
@@ -166,8 +169,17 @@ class _History:
 
 
 def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[int, ...]]]:
-    """Dtype and shape of a row of all that is kept of steps, by its name in files."""
+    """Dtype and shape of a row of all that is kept of steps, by its name in files.
+
+    Raises:
+        ValueError: observations are a picture or a text.
+    """
     seen: Any = env.single_observation_space
+    if not isinstance(seen, spaces.Dict):
+        raise ValueError(
+            f"rollouts keep {' and '.join(env.recorded)}, which observations of {seen} do not have: "
+            f"leave observation_representation to its default, and draw or write what is kept"
+        )
     return {
         **{name: (seen[name].dtype, seen[name].shape) for name in env.recorded},
         "action": (np.min_scalar_type(env.num_actions - 1), ()),

@@ -64,9 +64,7 @@ def encode(cells: Any, steps: Any, stride: int, out: Any) -> bool:
 
 
 @intrinsic
-def _portion(
-    typing_context: Any, cells: Any, start: Any, steps: Any, stride: Any, out: Any
-) -> Any:
+def _portion(typing_context: Any, cells: Any, start: Any, steps: Any, stride: Any, out: Any) -> Any:
     """`(cells, start, steps, stride, out)`: the same for 64 of them."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from gv_engine.batches import autoreset
 from gv_engine.batches.autoreset import KEEP, RESTART
+from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
@@ -101,31 +103,38 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
+        out: Mapping[str, Any] | None = None,
     ) -> tuple[Arrays, dict[str, Any]]:
         """Draw new problems.
 
         Args:
             seed: game i gets `seed + i`, or `seed[i]`; without one, its generator goes on.
             options: `{"reset_mask": (N,) bool}` resets only the games where it is True.
+            out: as for `step`; rewards and flags in it are left alone.
 
         Raises:
-            ValueError: seeds or mask have another length, or there is no such option.
+            ValueError: seeds or mask have another length, there is no such option, or `out` does
+                not fit.
         """
         seeds, chosen = self._asked(seed, options)
+        given = places(out, self._results)
         self._started = True
         shown = self._ask("step", np.where(chosen, RESTART, KEEP), seeds)
-        return shown.observation, masked(shown.info, self._all)
+        return _written(given, shown.observation), masked(shown.info, self._all)
 
-    def step(self, actions: ArrayLike) -> VectorStep:
+    def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
         """Apply a rule in every game.
 
         Args:
             actions: (N,) integers of the action space.
+            out: where results are to be written, by name: `reward`, `terminated`, `truncated`, and
+                the arrays of observations; otherwise as for a `GridVectorEnv`.
 
         Raises:
             ValueError: an action is none of the action space, a game is over and does not begin
-                anew by itself, or nothing was reset yet.
+                anew by itself, nothing was reset yet, or `out` does not fit.
         """
+        given = places(out, self._results)
         shown = self._ask("step", self._checked(actions), [None] * self.num_envs)
         info = masked(shown.info, self._all)
         self._add_final(info, shown.finished)
@@ -133,7 +142,19 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         if self._statistics and ended.any():
             success = info.get("success", ended)
             self._add_episode(info, ended, shown.returns, shown.lengths, success)
-        return shown.observation, shown.reward, shown.terminated, shown.truncated, info
+        results = {
+            "reward": shown.reward.astype(self._reward_dtype, copy=False),
+            "terminated": shown.terminated,
+            "truncated": shown.truncated,
+        }
+        return _written(given, shown.observation), *_written(given, results).values(), info
+
+    @cached_property
+    def _results(self) -> Wanted:
+        found: Any = self.single_observation_space
+        return self._wanted(
+            {name: ((self.num_envs, *box.shape), box.dtype) for name, box in found.items()}
+        )
 
     def _ask(self, what: str, *arguments: Any) -> Shown:
         """What all chunks answer, each asked for its own part, all at once."""
@@ -196,3 +217,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         """End the processes."""
         for chunk in self._chunks:
             chunk.close()
+
+
+def _written(given: Arrays, results: Arrays) -> Arrays:
+    """Results by name, in the places that are given for them."""
+    return {name: written(given.get(name), array) for name, array in results.items()}
