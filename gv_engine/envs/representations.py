@@ -254,7 +254,7 @@ class Representation:
             wrong = compile_function(encode)(cells, self._steps, self._stride, out[:, 0])
             done = len(cells) // 64 * 64
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
-        return wrong | compile_function(recode)(cells[done:], *tables, out[done:])
+        return bool(wrong | compile_function(recode)(cells[done:], *tables, out[done:]))
 
     @property
     def fresh(self) -> Callable[[NDArray[np.uint8]], NDArray[Any]]:

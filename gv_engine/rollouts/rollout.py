@@ -175,10 +175,10 @@ def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[
         ValueError: observations are a picture or a text.
     """
     seen: Any = env.single_observation_space
-    if not isinstance(seen, spaces.Dict):
+    if not isinstance(env.single_observation_space, spaces.Dict):
         raise ValueError(
-            f"rollouts keep {' and '.join(env.recorded)}, which observations of {seen} do not have: "
-            f"leave observation_representation to its default, and draw or write what is kept"
+            f"rollouts keep {' and '.join(env.recorded)}, which {seen} does not have: leave "
+            f"observation_representation to its default, and draw or write what is kept"
         )
     return {
         **{name: (seen[name].dtype, seen[name].shape) for name in env.recorded},

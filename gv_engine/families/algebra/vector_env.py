@@ -142,12 +142,11 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         if self._statistics and ended.any():
             success = info.get("success", ended)
             self._add_episode(info, ended, shown.returns, shown.lengths, success)
-        results = {
-            "reward": shown.reward.astype(self._reward_dtype, copy=False),
-            "terminated": shown.terminated,
-            "truncated": shown.truncated,
-        }
-        return _written(given, shown.observation), *_written(given, results).values(), info
+        reward = shown.reward.astype(self._reward_dtype, copy=False)
+        flags = {"terminated": shown.terminated, "truncated": shown.truncated}
+        found = _written(given, {**shown.observation, "reward": reward, **flags})
+        ends = found.pop("terminated"), found.pop("truncated")
+        return found, found.pop("reward"), *ends, info
 
     @cached_property
     def _results(self) -> Wanted:
