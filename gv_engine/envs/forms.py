@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import signature
 from pkgutil import resolve_name
-from string import printable
+from string import ascii_letters, digits, punctuation
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -281,7 +281,7 @@ class Text(Form):
         line = len(_FARTHEST) + max(map(len, words))
         self.space = spaces.Text(
             max_length=height * (width + 1) + (height * width + 1) * line,
-            charset=frozenset(printable).union(*words),
+            charset=frozenset(ascii_letters + digits + punctuation + " \n").union(*words),
         )
 
     def arrays(self, *many: int) -> Arrays:

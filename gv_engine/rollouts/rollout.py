@@ -177,8 +177,9 @@ def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[
     seen: Any = env.single_observation_space
     if not isinstance(env.single_observation_space, spaces.Dict):
         raise ValueError(
-            f"rollouts keep {' and '.join(env.recorded)}, which {seen} does not have: leave "
-            f"observation_representation to its default, and draw or write what is kept"
+            f"rollouts keep {', '.join(env.recorded)}, and here observations are a "
+            f"{type(seen).__name__} alone: leave observation_representation to its default, and "
+            f"draw or write what is kept"
         )
     return {
         **{name: (seen[name].dtype, seen[name].shape) for name in env.recorded},

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import BOX, DOOR, KEY, WALL
@@ -75,6 +77,37 @@ def test_many_cells_are_words():
     found = of("cells", objects=range(2, 11), colors=range(256))
     assert found.dtype == np.uint16
     assert found.codes(cells((10, 0, 255))).tolist() == [[found.size - 1]]
+
+
+class CompiledWorlds:
+    """Those whose arrays compiled code makes."""
+
+    compiles = True
+
+
+@pytest.mark.compiled
+@settings(max_examples=200)
+@given(
+    kinds=st.sets(st.integers(2, 10), min_size=1),
+    colors=st.sets(st.integers(0, 12)),
+    count=st.integers(0, 200),
+    seed=st.integers(0, 999),
+)
+def test_compiled_code_finds_the_same_numbers(kinds, colors, count, seed):
+    """Many at once, and what is left over; and whatever is not listed, wherever it is."""
+    plain, compiled = (of("cells", objects=kinds, colors=colors) for _ in range(2))
+    compiled.belongs_to(CompiledWorlds())
+    pilot = np.random.default_rng(seed)
+    shown = plain.listed[pilot.integers(len(plain.listed), size=count)]
+    np.testing.assert_array_equal(plain.codes(shown), compiled.codes(shown))
+    np.testing.assert_array_equal(plain.listed[compiled.codes(shown)[:, 0]], shown)
+    for wrong in (pilot.integers(0, 256), pilot.integers(0, 12)):
+        for channel, known in ((0, plain.listed[:, 0]), (2, plain.listed[:, 2])):
+            if count and wrong not in known:
+                other = shown.copy()
+                other[pilot.integers(count), channel] = wrong
+                with pytest.raises(ValueError, match=f"{wrong} is shown, which the space does not"):
+                    compiled.codes(other)
 
 
 def test_a_larger_dtype_where_numbers_need_it(monkeypatch):

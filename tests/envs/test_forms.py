@@ -1,0 +1,305 @@
+"""What environments show: numbers, planes, pictures and text, all of the same cells."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import product
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.objects import DOOR, EXIT, KEY, WALL
+from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine.envs.forms import FORMS, form_of
+from gv_engine.envs.representations import Representation
+from gv_engine.families.grid import hooks
+from gv_engine.families.grid.views import draws
+from gv_engine.frontend.drawing.cell_pictures import cell_pictures
+from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.reading.library import grid_names
+from gv_engine.rollouts.policy import load_policy
+from gv_engine.rollouts.rollout import rollout
+from tests.boards import RULES, scenario
+from tests.comparing import same
+
+LEVEL = "keydoor-5x5"
+KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
+OPTIONS = [
+    {"name": "onehot", "dtype": "float32"},
+    {"name": "pixels", "cell": 9},
+    {"name": "pixels", "cell": 16, "channels_first": True},
+]
+ASKED = [*FORMS, *OPTIONS]
+BOARD = """
+    #E##
+    .K.D
+    ..^.
+"""
+
+
+def seen(area, kind="object", board=BOARD, **options):
+    """An environment of a board that shows everything in an area."""
+    given = {"observation_function": {"name": "fully_transparent", "area": area}}
+    return GridEnv(scenario(board, **{**RULES, **given}), world=kind, **options)
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("name", [LEVEL, "dynamic-obstacles-5x5"])
+def test_gymnasiums_own_check(name, asked):
+    env = GridEnv(name, world="object", observation_representation=asked)
+    check_env(env, skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_environments_are_made_by_name(name):
+    made = gymnasium.make("GV-Keydoor-5x5-v0", world="object", observation_representation=name)
+    assert made.reset(seed=0)[0] in made.observation_space
+    envs = gymnasium.make_vec(
+        "GV-Scenario-v0",
+        num_envs=2,
+        scenario=LEVEL,
+        world="object",
+        observation_representation={"name": name},
+    )
+    assert envs.reset(seed=0)[0] in envs.observation_space
+    assert envs.single_observation_space == made.observation_space
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("pixel", "no representation 'pixel': did you mean 'pixels'"),
+        ({"cell": 8}, "no representation None: "),
+        ({"name": "pixels", "size": 8}, "'pixels' has no option 'size': .*cell, channels_first"),
+        ({"name": "cells", "dtype": "uint8"}, "'cells' has no option 'dtype': allowed are none"),
+        ({"name": "pixels", "cell": 7}, "cell=7: allowed are whole numbers from 8 on"),
+        ({"name": "onehot", "dtype": "float64"}, "allowed are 'uint8' and 'float32'"),
+    ],
+)
+def test_what_cannot_be_asked_for(asked, message):
+    with pytest.raises(ValueError, match=message):
+        GridVectorEnv(LEVEL, world="object", observation_representation=asked)
+
+
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_both_worlds_one_and_many_show_the_same(asked, mode):
+    same_ones = {"max_steps": 7, "autoreset_mode": mode, "observation_representation": asked}
+    objects, compiled, own = (
+        GridVectorEnv(LEVEL, 3, world=kind, copy=copy, **same_ones)
+        for kind, copy in (("object", False), ("compiled", False), ("compiled", True))
+    )
+    alone = GridEnv(LEVEL, max_steps=7, observation_representation=asked, world="compiled")
+    found: Any = objects.reset(seed=1)
+    assert same(found, compiled.reset(seed=1))
+    assert same(found, own.reset(seed=1))
+    first = alone.reset(seed=1)[0]
+    pilot = np.random.default_rng(0)
+    ends = 0
+    for step in range(24):
+        shown = objects.single_observation_space
+        part = (
+            found[0][0]
+            if not isinstance(found[0], dict)
+            else {k: v[0] for k, v in found[0].items()}
+        )
+        assert part in shown
+        if step < 7:
+            assert same(part, first)
+        actions = pilot.integers(8, size=3)
+        found = objects.step(actions)
+        assert same(found, compiled.step(actions))
+        assert same(found, own.step(actions))
+        first = alone.step(actions[0])[0]
+        for last in found[4].get("final_obs", ()):
+            if last is not None:
+                ends += 1
+                assert last in shown
+    assert (ends > 6) == (mode is AutoresetMode.SAME_STEP)
+
+
+@KINDS
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_copies_go_on_alike(asked, kind):
+    envs = GridVectorEnv(LEVEL, 3, world=kind, observation_representation=asked)
+    envs.reset(seed=0)
+    envs.step([5, 2, 7])
+    twins = envs.fork(), pickle.loads(pickle.dumps(envs))
+    for action in (0, 5, 2, 1):
+        found = envs.step([action] * 3)[0]
+        assert all(same(found, twin.step([action] * 3)[0]) for twin in twins)
+
+
+@pytest.mark.parametrize("name", ["medley-7x7", "memory-5x5"])
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_every_kind_of_level(name, asked):
+    envs = GridVectorEnv(name, 4, world="object", observation_representation=asked)
+    assert envs.reset(seed=0)[0] in envs.observation_space
+
+
+# ---- numbers -----------------------------------------------------------------------------------
+
+
+@KINDS
+@pytest.mark.parametrize("name", grid_names()[::5])
+def test_cells_tell_all_that_the_default_tells(name, kind):
+    plain, coded = (
+        GridVectorEnv(name, 5, world=kind, observation_representation=asked)
+        for asked in ("default", "cells")
+    )
+    listed = Representation.of_observation(coded.scenario, "cells").listed
+    expected, found = plain.reset(seed=0)[0], coded.reset(seed=0)[0]
+    pilot = np.random.default_rng(0)
+    for _ in range(30):
+        for part in ("grid", "item"):
+            np.testing.assert_array_equal(listed[found[part][..., 0]], expected[part])
+        actions = pilot.integers(plain.num_actions, size=5)
+        expected, found = plain.step(actions)[0], coded.step(actions)[0]
+
+
+# ---- planes ------------------------------------------------------------------------------------
+
+
+@KINDS
+def test_planes_are_those_of_the_numbers_of_compact(kind):
+    compact, planes = (
+        GridVectorEnv(LEVEL, 3, world=kind, observation_representation=asked)
+        for asked in ("compact", "onehot")
+    )
+    expected, found = compact.reset(seed=3)[0], planes.reset(seed=3)[0]
+    channels = np.arange(found["grid"].shape[1])
+    for action in (4, 0, 7, 5, 7, 0):
+        for part in ("grid", "item"):
+            marks = (expected[part][..., None, :] == channels[:, None]).any(-1)
+            np.testing.assert_array_equal(found[part], np.moveaxis(marks, -1, 1))
+        expected, found = compact.step([action] * 3)[0], planes.step([action] * 3)[0]
+
+
+# ---- pictures ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cell", [8, 13, 32])
+def test_pictures_are_those_of_the_game(cell):
+    played = Scenario.load(LEVEL)
+    draw, form = (
+        draws(played, "observation", cell),
+        form_of(played, {"name": "pixels", "cell": cell}),
+    )
+    held = 0
+    for frame in hooks.frames(played, "valid", 2, 60):
+        picture = form.one(frame.observation, np.array(frame.item, np.uint8))
+        drawn = draw(frame)
+        if frame.item[0] != NONE_GRID_OBJECT:
+            held += 1
+            y, x = (slice((n + 1) * cell - cell // 2, (n + 1) * cell) for n in played.area.observer)
+            thing = cell_pictures(played, np.array([frame.item], np.uint8), cell)[1][0]
+            drawn[y, x] = thing
+        np.testing.assert_array_equal(picture, drawn)
+    assert held > 5
+
+
+@pytest.mark.parametrize("cell", [8, 9])
+def test_whatever_differs_looks_different(cell):
+    """Also what the agent stands on, and holds."""
+    kinds = [kind for kind in OBJECT_TYPES if kind.index and kind.module.startswith("components")]
+    looks = [
+        (kind.index, state, color)
+        for kind in kinds
+        for state, color in product(
+            range(kind.num_states), range(len(COLORS)) if kind.colored else [0]
+        )
+    ]
+    pictures, things = cell_pictures(Scenario.load(LEVEL), np.array(looks, np.uint8), cell)
+    bare, taken = np.split(pictures, 2)
+    holding = np.repeat(taken, len(things), axis=0)
+    half = cell // 2
+    holding[:, -half:, -half:] = np.tile(things, (len(taken), 1, 1, 1))
+    every = np.concatenate([bare, taken, holding])
+    assert len({picture.tobytes() for picture in every}) == len(every)
+
+
+@KINDS
+@pytest.mark.parametrize("channels_first", [False, True])
+@pytest.mark.parametrize("area", [[[-1, 1], [-2, 1]], [[-4, -1], [-1, 1]], [[0, 0], [0, 0]]])
+def test_views_of_any_size(area, channels_first, kind):
+    """The agent in their midst, or beyond them."""
+    asked = {"name": "pixels", "channels_first": channels_first}
+    env = seen(area, kind, observation_representation=asked)
+    picture = env.reset(seed=0)[0]
+    assert picture in env.observation_space
+    if channels_first:
+        picture = np.moveaxis(picture, 0, -1)
+    default = seen(area, kind).reset(seed=0)[0]["grid"]
+    looks = default.reshape(-1, 3)
+    bare, taken = np.split(cell_pictures(env.scenario, looks, 8)[0], 2)
+    own = env.scenario.area.observer
+    for k, (y, x) in enumerate(np.ndindex(default.shape[:2])):
+        cell = picture[8 * y : 8 * y + 8, 8 * x : 8 * x + 8]
+        np.testing.assert_array_equal(cell, (taken if (y, x) == own else bare)[k])
+
+
+# ---- text --------------------------------------------------------------------------------------
+
+
+def test_a_view_as_text():
+    env = seen([[-2, 1], [-2, 1]], observation_representation="text")
+    assert env.reset(seed=0)[0].split("\n") == [
+        "#E##",
+        ".K.D",
+        "..^.",
+        "????",
+        "holding nothing",
+        "exit: 2 ahead, 1 left",
+        "yellow key: 1 ahead, 1 left",
+        "locked yellow door: 1 ahead, 1 right",
+    ]
+
+
+def test_what_is_held_where_the_agent_stands_and_what_is_behind_it():
+    grid = np.full((3, 3, 3), (HIDDEN, 0, 0), np.uint8)
+    grid[1] = FLOOR, 0, 0
+    grid[1, 1], grid[2, 0], grid[0, 2] = (EXIT, 0, 0), (DOOR, 0, 2), (WALL, 0, 0)
+    told = form_of(seen([[-1, 1], [-1, 1]]).scenario, "text")
+    assert told.one(grid, np.array([KEY, 0, 4], np.uint8)).split("\n")[3:] == [
+        "holding yellow key",
+        "exit: here",
+        "open green door: 1 behind, 1 left",
+    ]
+
+
+def test_the_space_of_texts_has_room_for_the_longest():
+    form = form_of(Scenario.load(LEVEL), "text")
+    grid = np.full((7, 7, 3), (DOOR, 1, 4), np.uint8)
+    longest = form.one(grid, np.array([DOOR, 1, 4], np.uint8))
+    assert longest in form.space
+    assert len(longest.split("\n")) == 7 + 1 + 49
+
+
+# ---- rollouts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["pixels", "text"])
+def test_rollouts_keep_no_pictures(name):
+    envs = GridVectorEnv(
+        LEVEL, 2, world="object", autoreset_mode="Disabled", observation_representation=name
+    )
+    policy = load_policy("random", 2, envs.num_actions)
+    with pytest.raises(ValueError, match=r"rollouts keep grid, item, and here .* (Box|Text) alone"):
+        next(rollout(envs, policy, 2, 0))
+
+
+@pytest.mark.parametrize("name", ["cells", "onehot"])
+def test_rollouts_keep_numbers_of_all_kinds(name):
+    envs = GridVectorEnv(
+        LEVEL, 2, world="object", autoreset_mode="Disabled", observation_representation=name
+    )
+    policy = load_policy("random", 2, envs.num_actions)
+    for episode in rollout(envs, policy, 2, 0, keep=True):
+        assert episode.steps is not None
+        shown: Any = envs.single_observation_space
+        assert episode.steps["grid"].shape[1:] == shown["grid"].shape
