@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import DISABLED, RESTART
 from gv_engine.batches.worlds import make_batch
-from gv_engine.envs.forms import Asked, form_of
+from gv_engine.envs.forms import FormName, form_of
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.requests import at_least, known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
@@ -73,7 +73,7 @@ class GridEnv(ScenarioEnv[Any]):
         render_mode: str | None = None,
         world: str = "auto",
         max_steps: int | None = None,
-        observation_representation: Asked = "default",
+        observation_representation: FormName = "default",
         checked: bool = False,
         **options: Any,
     ) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gv_engine.batches.worlds import Worlds
     from gv_engine.reading.scenario import Scenario
 
-Asked = str | Mapping[str, Any]
+FormName = str | Mapping[str, Any]
 """The name of a form; or a mapping of `name` and the form's options."""
 
 _CELL_PICTURES = "gv_engine.frontend.drawing.cell_pictures:cell_pictures"
@@ -179,7 +179,7 @@ class OneHot(Numbers):
             numbers = numbers.reshape(-1, cells.shape[-3] * cells.shape[-2], 3)
             planes = planes.reshape(len(numbers), self._representation.size, -1)
             if self._representation.compiles:
-                compiled(mark)(numbers, planes)
+                compiled(mark_channels)(numbers, planes)
                 continue
             planes[...] = 0
             for channel in range(3):
@@ -189,7 +189,7 @@ class OneHot(Numbers):
     one, sharing = Form.one, Form.sharing
 
 
-def mark(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
+def mark_channels(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
     """Set (M, channels, cells) to 1 where a channel is among the (M, cells, 3) numbers, else 0."""
     for i in range(len(numbers)):
         planes[i] = 0
@@ -198,7 +198,7 @@ def mark(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
                 planes[i, numbers[i, k, channel], k] = 1
 
 
-class Pixels(Form):
+class ViewPixels(Form):
     """A picture of the view, (h * cell, w * cell, 3) uint8: red, green and blue, in the drawings
     and the standard palette of the game.
 
@@ -261,7 +261,7 @@ class Pixels(Form):
         return arrays["pixels"]
 
 
-class Text(Form):
+class ViewText(Form):
     """The view in the characters of maps, what is held, and where things are, in words.
 
     Of many worlds it is a tuple of texts.
@@ -313,14 +313,14 @@ def compiled(function: Any) -> Any:
 _FORMS: dict[str, Callable[..., Form]] = {
     **{name: partial(Numbers, name=name) for name in (*REPRESENTATIONS, "cells")},
     "onehot": OneHot,
-    "pixels": Pixels,
-    "text": Text,
+    "pixels": ViewPixels,
+    "text": ViewText,
 }
 FORMS = tuple(_FORMS)
 """Names that `observation_representation` takes."""
 
 
-def form_of(scenario: Scenario, asked: Asked) -> Form:
+def form_of(scenario: Scenario, asked: FormName) -> Form:
     """The form of a scenario's observations.
 
     Raises:

@@ -19,7 +19,7 @@ from gv_engine.batches.planning import AT_ONCE, Expansion, expand, state_keys
 from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
-from gv_engine.envs.forms import Asked, form_of
+from gv_engine.envs.forms import FormName, form_of
 from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays
@@ -81,7 +81,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = False,
         render_mode: str | None = None,
-        observation_representation: Asked = "default",
+        observation_representation: FormName = "default",
         num_threads: int = 1,
         episode_statistics: bool = False,
         action_masks: bool = True,

@@ -14,6 +14,16 @@ env = gv_engine.GridEnv(gv_engine.Scenario.load("keydoor-5x5"), world="object")
 env.reset(seed=0)
 env.step(0)
 """
+NUMBERS = """
+import gv_engine
+for name in ("compact", "cells", "onehot", "text"):
+    env = gv_engine.GridEnv("keydoor-5x5", world="object", observation_representation=name)
+    env.reset(seed=0)
+    env.step(0)
+    envs = gv_engine.GridVectorEnv("keydoor-5x5", 2, world="object", observation_representation=name)
+    envs.reset(seed=0)
+    envs.step([0, 1])
+"""
 COMPILED = """
 import gymnasium, gv_engine
 env = gymnasium.make("GV-Keydoor-5x5-v0")
@@ -80,7 +90,9 @@ def modules_after(program):
 
 
 @pytest.mark.parametrize(
-    "program", [OBJECT, TEXT, LOADING, GAME], ids=["object", "ansi", "load", "game"]
+    "program",
+    [OBJECT, NUMBERS, TEXT, LOADING, GAME],
+    ids=["object", "numbers", "ansi", "load", "game"],
 )
 def test_objects_need_neither_a_compiler_nor_a_window(program):
     assert not modules_after(program) & {"numba", "llvmlite", "pygame", "imageio", "rich"}
@@ -96,8 +108,12 @@ def test_compiled_worlds_need_no_window():
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("GV-Keydoor-5x5-v0", {"world": "object"}), ("GV-MathyPolySimplify-easy-v0", {})],
-    ids=["grid", "mathy"],
+    [
+        ("GV-Keydoor-5x5-v0", {"world": "object"}),
+        ("GV-Keydoor-5x5-v0", {"world": "object", "observation_representation": "pixels"}),
+        ("GV-MathyPolySimplify-easy-v0", {}),
+    ],
+    ids=["grid", "pixels", "mathy"],
 )
 def test_pictures_open_no_display_and_need_no_compiler(name, options):
     modules = modules_after(PICTURE.format(name=name, options=options))
