@@ -130,8 +130,10 @@ class Numbers(Form):
 
     def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
         for cells, place in ((grid, out["grid"]), (item, out["item"])):
+            if place is cells:
+                continue
             found = self._representation.codes(cells, place)
-            if found is not place:  # those of the default are not copied where they lie
+            if found is not place:  # those of the default are the cells themselves
                 np.copyto(place, found)
 
     def sharing(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
@@ -140,7 +142,7 @@ class Numbers(Form):
         return {**arrays, "grid": grid, "item": item} if same else arrays
 
     def told(self, arrays: Arrays) -> Arrays:
-        return arrays
+        return arrays.copy()
 
     def one(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
         return {

@@ -244,17 +244,20 @@ class Representation:
     def _recode(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
         """Fill (M, channels) by compiled code; whether a cell is not listed."""
         from gv_engine.batches.compiled.compiler import compile_function
-        from gv_engine.batches.compiled.encoding import encode, steps
 
-        done, wrong = 0, False
+        wrong = False
         if self._stride and out.dtype == np.uint8:
+            from gv_engine.batches.compiled import encoding
+
             if self._steps is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                self._steps = np.concatenate([steps(*each, self._unlisted) for each in numbered])
-            wrong = compile_function(encode)(cells, self._steps, self._stride, out[:, 0])
-            done = len(cells) // 64 * 64
+                found = [encoding.steps(*each, self._unlisted) for each in numbered]
+                self._steps = np.concatenate(found)
+            wrong = compile_function(encoding.encode)(cells, self._steps, self._stride, out[:, 0])
+            done = len(cells) // encoding.PORTION * encoding.PORTION
+            cells, out = cells[done:], out[done:]
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
-        return bool(wrong | compile_function(recode)(cells[done:], *tables, out[done:]))
+        return compile_function(recode)(cells, *tables, out) or wrong
 
     @property
     def fresh(self) -> Callable[[NDArray[np.uint8]], NDArray[Any]]:

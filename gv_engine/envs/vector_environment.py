@@ -100,7 +100,6 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._form.belongs_to(self._batch)
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
-        self._rewards = np.zeros(num_envs, self._reward_dtype)
         self._ended = np.zeros(num_envs, np.bool_)
         self._statistics = episode_statistics
         self._masks = action_masks
@@ -178,18 +177,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
                 self._add_final(info)
             if self._statistics:
                 self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
-        rewards = out.rewards
-        if self._rewards.dtype != rewards.dtype:
-            rewards = self._rewards
-            np.copyto(rewards, out.rewards, casting="same_kind")
-        results = (
-            self._handed(name, array, given)
-            for name, array in (
-                ("reward", rewards),
-                ("terminated", out.terminated),
-                ("truncated", out.truncated),
-            )
-        )
+        rewards = out.rewards.astype(self._reward_dtype, copy=False)
+        results = rewards, out.terminated, out.truncated
+        if given or self._copy:
+            names = "reward", "terminated", "truncated"
+            told = self._handed(dict(zip(names, results, strict=True)), given)
+            results = told["reward"], told["terminated"], told["truncated"]
         return self._observation(given), *results, info
 
     def _places(self, out: Mapping[str, Any] | None) -> Arrays:
@@ -203,11 +196,15 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             found["action_mask"] = self._batch.outputs.mask
         return self._wanted({name: (array.shape, array.dtype) for name, array in found.items()})
 
-    def _handed(self, name: str, array: NDArray[Any], given: Arrays) -> NDArray[Any]:
-        """An array of a result as users get it."""
-        if name in given:
-            return written(given[name], array)
-        return array.copy() if self._copy else array
+    def _handed(self, results: Arrays, given: Arrays) -> Arrays:
+        """Results by name, in the places that are given, or copied if copies are wanted."""
+        found = {}
+        for name, array in results.items():
+            if name in given:
+                found[name] = written(given[name], array)
+            else:
+                found[name] = array.copy() if self._copy else array
+        return found
 
     @property
     def _shown(self) -> Arrays:
@@ -218,23 +215,21 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return self._arrays
 
     def _observation(self, given: Arrays | None = None) -> Any:
-        out, form, given = self._batch.outputs, self._form, given or {}
-        arrays = {name: given.get(name, array) for name, array in self._shown.items()}
+        out, form, arrays = self._batch.outputs, self._form, self._shown
+        if given:
+            arrays = {name: given.get(name, array) for name, array in arrays.items()}
         form.write(out.grid, out.item, arrays)
         if self._copy:
-            arrays = {
-                name: array if name in given else array.copy() for name, array in arrays.items()
-            }
+            arrays = self._handed(arrays, given or {})
         return form.told(arrays)
 
     def _info(self, given: Arrays | None = None) -> dict[str, Any]:
         out = self._batch.outputs
         told = out.mask, out.terms, out.member, out.success
-        if given and "action_mask" in given:
-            written(given["action_mask"], out.mask)
-            return self._named(given["action_mask"], *told[1:], which=self._all)
-        if self._copy:
-            return self._named(*(array.copy() for array in told), which=self._all)
+        if self._copy or (given and "action_mask" in given):
+            names = "action_mask", "reward_terms", "member", "success"
+            own = self._handed(dict(zip(names, told, strict=True)), given or {})
+            return self._named(*own.values(), which=self._all)
         if self._shared_info is None:
             self._shared_info = self._named(*told, which=self._all)
         return dict(self._shared_info)

@@ -87,7 +87,12 @@ def test_what_is_written_is_what_is_returned_without(name, copy, mode, kind):
         parts = observation if isinstance(observation, dict) else {"pixels": observation}
         assert all(parts[key] is out[key] for key in out.keys() & parts.keys())
     then = {key: place.copy() for key, place in out.items()}
+    terms, before = found[4]["reward_terms"]["living_reward"], expected[4]["reward_terms"]
     envs.step([0, 4, 5])
+    assert not copy or same(terms, before["living_reward"])
+    assert copy == (
+        not np.shares_memory(terms, envs.step([0, 4, 5])[4]["reward_terms"]["living_reward"])
+    )
     envs.reset()
     assert same(then, out)
 

@@ -22,8 +22,10 @@ from gv_engine.batches.compiled.intrinsics import intrinsic
 _types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
 
 _BYTE, _LANE, _INDEX = (ir.IntType(size) for size in (8, 32, 64))
-_COUNT = 64
-_CELLS = ir.VectorType(_BYTE, _COUNT)
+PORTION = 64
+"""Cells at once."""
+
+_CELLS = ir.VectorType(_BYTE, PORTION)
 
 STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", "rise", "wrong")])
 """From `low` on, so many types or colours have a number that is higher by `rise` than it would be
@@ -58,7 +60,7 @@ def encode(cells: Any, steps: Any, stride: int, out: Any) -> bool:
     """Fill (M,) uint8 with the numbers of (M, 3) cells, as far as whole portions of 64 go; whether
     one is not listed."""
     wrong = False
-    for start in range(0, len(cells) - _COUNT + 1, _COUNT):
+    for start in range(0, len(cells) - PORTION + 1, PORTION):
         wrong |= _portion(cells, start, steps, stride, out)
     return wrong
 
@@ -73,16 +75,16 @@ def _portion(typing_context: Any, cells: Any, start: Any, steps: Any, stride: An
             _make_array(kind)(context, builder, array)
             for kind, array in ((cells, given), (steps, marks), (out, place))
         )
-        wide = ir.VectorType(_BYTE, 3 * _COUNT)
+        wide = ir.VectorType(_BYTE, 3 * PORTION)
         source = builder.gep(given.data, [builder.mul(first, _INDEX(3))])
         shown = builder.load(builder.bitcast(source, wide.as_pointer()), align=1)
         kind, state, color = (
-            _pick(builder, shown, range(channel, 3 * _COUNT, 3)) for channel in range(3)
+            _pick(builder, shown, range(channel, 3 * PORTION, 3)) for channel in range(3)
         )
         stride_of_all = _all(builder, builder.trunc(even, _BYTE))
         number = builder.add(builder.mul(stride_of_all, builder.add(kind, state)), color)
         numbers = _cgutils.alloca_once_value(builder, number)
-        wrong = _cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * _COUNT))
+        wrong = _cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * PORTION))
         with _cgutils.for_range(builder, builder.extract_value(marks.shape, 0)) as loop:
             step = builder.bitcast(builder.gep(marks.data, [loop.index]), _BYTE.as_pointer())
             of_color, low, count, rise, is_wrong = (
@@ -101,7 +103,7 @@ def _portion(typing_context: Any, cells: Any, start: Any, steps: Any, stride: An
                 builder.store(join(builder.load(found), part), found)
         goal = builder.bitcast(builder.gep(place.data, [first]), _CELLS.as_pointer())
         builder.store(builder.load(numbers), goal, align=1)
-        whole = ir.IntType(8 * _COUNT)
+        whole = ir.IntType(8 * PORTION)
         return builder.icmp_unsigned("!=", builder.bitcast(builder.load(wrong), whole), whole(0))
 
     return _types.boolean(cells, types.intp, steps, types.intp, out), generate
@@ -115,4 +117,4 @@ def _pick(builder: Any, vector: Any, lanes: Any) -> Any:
 def _all(builder: Any, value: Any) -> Any:
     """Emit a vector of one value."""
     one = builder.insert_element(ir.Constant(_CELLS, ir.Undefined), value, _LANE(0))
-    return _pick(builder, one, [0] * _COUNT)
+    return _pick(builder, one, [0] * PORTION)
