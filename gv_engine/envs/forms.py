@@ -214,12 +214,11 @@ class ViewPixels(Form):
     """
 
     kept = ("pixels",)
-
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
         super().__init__(Representation.of_observation(scenario, "cells"))
-        self._side = at_least(_LEAST_SIDE, cell=cell)
+        cell = at_least(_LEAST_SIDE, cell=cell)
         self._first = bool(channels_first)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
         self._own = (y, x) if 0 <= y < height and 0 <= x < width else None

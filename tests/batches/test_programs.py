@@ -9,11 +9,12 @@ import tempfile
 from typing import Any
 
 import pytest
-from numba import njit
+from numba import njit, types
 from numba.core import event
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.batches.compiled import compiler, parts, program_cache, program_functions
+from gv_engine.batches.compiled.intrinsics import intrinsic
 from gv_engine.checking.lockstep import play_in_lockstep
 
 pytestmark = pytest.mark.compiled
@@ -221,7 +222,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 
 TINY = """
-from numba import njit
+from numba import njit, types
 from gv_engine.batches.compiled.program_cache import ProgramCache
 
 def double(x):
@@ -364,3 +365,22 @@ def test_numba_tells_its_listeners_again_when_nobody_compiles():
         assert not told.buffer
         compiled(lambda: 2)()
         assert told.buffer
+
+
+def test_what_emits_code_for_a_function_is_a_part_of_it():
+    def emitting(value: int) -> Any:
+        @intrinsic
+        def number(typing_context: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                return context.get_constant(types.intp, value)
+
+            return types.intp(), generate
+
+        def told() -> Any:
+            return number()
+
+        return told
+
+    keys = [compiler.function_key(emitting(value)) for value in (1, 2, 1)]
+    assert keys[0] == keys[2] != keys[1]
+    assert compiler.compile_function(emitting(2))() == 2

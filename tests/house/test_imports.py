@@ -17,10 +17,11 @@ env.step(0)
 NUMBERS = """
 import gv_engine
 for name in ("compact", "cells", "onehot", "text"):
-    env = gv_engine.GridEnv("keydoor-5x5", world="object", observation_representation=name)
+    options = {"world": "object", "observation_representation": name}
+    env = gv_engine.GridEnv("keydoor-5x5", **options)
     env.reset(seed=0)
     env.step(0)
-    envs = gv_engine.GridVectorEnv("keydoor-5x5", 2, world="object", observation_representation=name)
+    envs = gv_engine.GridVectorEnv("keydoor-5x5", 2, **options)
     envs.reset(seed=0)
     envs.step([0, 1])
 """

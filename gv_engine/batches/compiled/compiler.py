@@ -263,8 +263,15 @@ def asks_for(system: System, name: str) -> bool:
 @cache
 def compile_function(function: FunctionType) -> Any:
     """A function of numbers and arrays, compiled for what it is called with, or from the cache."""
-    key = program_functions.program_digest([function], *_compiler())
-    return _kept(function, key, program_functions.functions_of([function]), function.__name__)
+    functions = program_functions.functions_of([function])
+    return _kept(function, function_key(function), functions, function.__name__)
+
+
+def function_key(function: FunctionType) -> str:
+    """A digest of a function, and of what emits code for it."""
+    uses = chain.from_iterable(program_functions.functions_of([function]).values())
+    emitting = [used._defn for _, used in uses if hasattr(used, "_defn")]
+    return program_functions.program_digest([function, *emitting], *_compiler())
 
 
 def _compiler() -> Iterator[str]:
