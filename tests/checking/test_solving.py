@@ -91,7 +91,7 @@ def test_what_is_built_in_can_be_won(name):
     solver = Solver(scenario)
     for seed in range(2):
         found = solver.solve(seed)
-        if found.verdict is Verdict.LOST:  # a bad exit may stand in the only opening to the good one
+        if found.verdict is Verdict.LOST:  # a bad exit may stand in the one way to the good one
             assert "memory" in name
             assert "rooms" in name
         else:
