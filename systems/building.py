@@ -17,9 +17,9 @@ def build_room(w: World, shape: Sequence[int]) -> None:
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
     for y in range(height):
-        for x in range(width):
-            if y == 0 or x == 0 or y == height - 1 or x == width - 1:
-                w.place(w.spawn(WALL), y, x)
+        step = 1 if y == 0 or y == height - 1 else max(1, width - 1)
+        for x in range(0, width, step):
+            w.place(w.spawn(WALL), y, x)
 
 
 def wall_line(size: int, count: int, number: int) -> int:

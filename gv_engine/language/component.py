@@ -84,6 +84,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "rng",
         "set_shape",
         "set_state",
+        "shown",
         "snapshot",
         "spawn",
         "stale",

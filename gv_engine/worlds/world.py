@@ -7,9 +7,10 @@ taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.readi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import repeat
 from typing import Any
 
 import esper
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.agent import Agent
+from components.appearance import FLOOR, HIDDEN
 from components.space import Position
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import (
@@ -30,7 +32,7 @@ from gv_engine.language.geometry import FORWARD
 from gv_engine.language.verbs import VERBS
 from gv_engine.language.world import World
 from gv_engine.reading.layout import FIGURES, Layout, Prefab
-from gv_engine.worlds.columns import ComponentColumns, ObjectColumn, Values
+from gv_engine.worlds.columns import ComponentColumns, ObjectColumn
 from gv_engine.worlds.esper_context import EsperContext
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
@@ -50,8 +52,8 @@ class ObjectWorld(World):
     # The engine writes here what `World` lets rules only read.
     at: Any = None
     rng: Any = None
-    placed: list[int] = Values()
-    recent: list[int] = Values()
+    placed: Any = None
+    recent: Any = None
     capacity = action = member = steps = ended_by = 0
     reward = total = 0.0
     terminated = truncated = success = False
@@ -72,7 +74,18 @@ class ObjectWorld(World):
         for kind in layout.types:
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
+        # what every look asks of every cell
+        self._kinds, self._colors, self._places = (
+            self.kind.rows,
+            self.color.rows,
+            self.position.rows,
+        )
+        self._prefabs = tuple(map(self._prefab, layout.prefabs))
         self.clear()
+
+    def _prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
+        """The components of a prefab, each with the rows of its columns."""
+        return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
 
     # Columns are set by name above, and verbs become methods when the first world uses them.
     def __getattr__(self, name: str) -> Any:
@@ -96,22 +109,16 @@ class ObjectWorld(World):
         self.steps = self.action = self.error = 0
         self.terminated = self.truncated = self.success = False
         self.ended_by = 0
-        self.at = np.full((self.layout.height + 1, self.layout.width + 1), NOTHING, object)
-        self.alive = Values([False] * self.capacity)
-        self.free = AGENT + 1
-        self.placed = Values([0] * self.layout.kinds)
-        self.recent = Values([NOTHING] * self.layout.kinds)
-        with self.context:
-            esper.clear_database()
-            for columns in self._columns:
-                columns.rows[:] = [columns.absent] * self.capacity
-            # all ids ahead: one that esper deletes lazily and hands out again would lose its
-            # components at the next process
-            for _ in range(1, self.capacity):
-                esper.create_entity()
-            for cls, values in AGENT_PREFAB:
-                self.attach(AGENT, cls(*values))
-        self.alive[AGENT] = True
+        self.alive = [False] * self.capacity
+        # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
+        self.at = np.zeros((self.layout.height + 1, self.layout.width + 1), object)
+        self.placed = np.zeros(self.layout.kinds, object)
+        self.recent = np.zeros(self.layout.kinds, object)
+        self.free = AGENT
+        self.context.clear(self.capacity - 1)
+        for columns in self._columns:
+            columns.rows[:] = columns.nowhere
+        self._make(self._prefab(AGENT_PREFAB))
 
     def attach(self, e: int, component: Any) -> None:
         """Give an entity a component; from now on the columns read this very instance."""
@@ -133,14 +140,10 @@ class ObjectWorld(World):
             CapacityError: all entities are in use.
             RuleError: the type is of another world.
         """
-        prefabs = self.layout.prefabs
+        prefabs = self._prefabs
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
             raise RuleError(UNKNOWN_TYPE)
-        e = self.claim()
-        with self.context:
-            for cls, values in prefabs[kind]:
-                self.attach(e, cls(*values))
-        return e
+        return self._make(prefabs[kind])
 
     def claim(self) -> int:
         """The lowest free entity, from now on in use, without any component.
@@ -148,14 +151,37 @@ class ObjectWorld(World):
         Raises:
             CapacityError: all entities are in use.
         """
-        e = self.free
-        while e < self.capacity and self.alive[e]:
+        return self._make(())
+
+    def _make(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
+        """The lowest free entity, from now on in use, with the components of a prefab."""
+        e, alive, capacity = self.free, self.alive, self.capacity
+        while e < capacity and alive[e]:
             e += 1
-        if e >= self.capacity:
+        if e >= capacity:
             raise CapacityError(CAPACITY)
-        self.alive[e] = True
+        self.context.give(e, prefab)
+        alive[e] = True
         self.free = e + 1
         return e
+
+    def place(self, e: int, y: int, x: int) -> None:
+        """Put an entity into a free cell, out of the cell where it stood."""
+        at, places = self.at, self._places
+        # the same for a new entity, without a call for each column: resets do little else
+        if (
+            0 < e < len(places)
+            and places[e].y < 0 <= y < self.height
+            and 0 <= x < self.width
+            and at[y, x] == NOTHING
+        ):
+            at[y, x] = e
+            places[e].y, places[e].x = int(y), int(x)
+            kind = self._kinds[e].value
+            self.placed[kind] += 1
+            self.recent[kind] = e
+        else:
+            super().place(e, y, x)
 
     def remove(self, e: int) -> None:
         """Take an entity out of the world; its index is free again."""
@@ -222,11 +248,8 @@ class ObjectWorld(World):
             RuleError: it left something that a world cannot hold; the message says what instead.
         """
         with self.context:
-            if len(list(esper.get_entities())) != self.capacity - 1:
-                raise RuleError(
-                    "entities were created or deleted through esper; use world.spawn(kind) and "
-                    "world.remove(e), which keep the grid in step"
-                )
+            if self.context.size != self.capacity - 1:
+                raise RuleError(STRAY)
             for columns in self._columns:
                 rows = columns.rows
                 pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
@@ -240,11 +263,24 @@ class ObjectWorld(World):
 
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of every cell."""
-        shown = self.appearance
-        floor = bytes(shown(NOTHING))
-        cells = self.at[: self.height, : self.width].ravel().tolist()
-        flat = bytearray().join([bytes(shown(e)) if e else floor for e in cells])
-        return np.frombuffer(flat, np.uint8).reshape(self.height, self.width, 3)
+        entities = self.at[: self.height, : self.width].ravel().tolist()
+        flat = np.frombuffer(self.shown(entities, repeat(True)), np.uint8)
+        return flat.reshape(self.height, self.width, 3)
+
+    def shown(self, entities: Iterable[int], seen: Iterable[Any]) -> bytearray:
+        """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
+        kinds, states, colors = self._kinds, self._state_columns, self._colors
+        looks = bytearray()
+        for e, visible in zip(entities, seen):
+            if not visible or e < NOTHING:
+                looks += _HIDDEN
+            elif e == NOTHING:
+                looks += _FLOOR
+            else:
+                kind = kinds[e].value
+                state = states[kind]
+                looks += bytes((kind, 0 if state is None else state[e], colors[e].value))
+        return looks
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
@@ -292,9 +328,9 @@ class ObjectWorld(World):
         for name in ("terminated", "truncated", "success"):
             setattr(self, name, bool(getattr(self, name)))
         self.at = row["at"].astype(object)
-        self.alive = Values(row["alive"].astype(bool).tolist())
-        self.placed = Values(row["placed"].tolist())
-        self.recent = Values(row["recent"].tolist())
+        self.alive = row["alive"].astype(bool).tolist()
+        self.placed = row["placed"].astype(object)
+        self.recent = row["recent"].astype(object)
         with self.context:
             for columns in self._columns:
                 fields = row[column_name(columns.cls)]
@@ -334,10 +370,15 @@ def _thaw(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
     return world
 
 
+STRAY = (
+    "entities were created or deleted through esper; use world.spawn(kind) and "
+    "world.remove(e), which keep the grid in step"
+)
 CAPACITY = "the world is full: all of its entities are in use; raise `capacity` in the scenario"
 TO_NOTHING = (
     "a rule changes a component of NOTHING, which stands for all empty cells; "
     "ask `e != NOTHING` first"
 )
 UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
+_FLOOR, _HIDDEN = bytes((FLOOR, 0, 0)), bytes((HIDDEN, 0, 0))
 AGENT_PREFAB: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))

@@ -4,13 +4,14 @@ import os
 import pickle
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from components.objects import EXIT, built_in_types
 from gv_engine.language.component import column_name
-from gv_engine.language.errors import ScenarioError
+from gv_engine.language.errors import RuleError, ScenarioError
 from gv_engine.language.geometry import MOVE_FORWARD, TURN_LEFT
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import REWARD, TRANSITION
@@ -80,6 +81,14 @@ class Drift(esper.Processor):
 
     def process(self):
         self.world.position.x[1] += self.cells
+
+
+class Meddler(esper.Processor):
+    def process(self):
+        if self.world.action == 0:
+            esper.delete_entity(2)
+        if self.world.action == 4:
+            esper.create_entity()
 
 
 class Greedy(esper.Processor):
@@ -223,6 +232,19 @@ def test_nested_functions(folder):
 
 
 # ---- esper's own processors ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("actions", [[0], [4], [0, 7, 4]])
+def test_a_reset_mends_what_a_processor_did_to_entities(folder, actions):
+    simulation = started(load(folder, '{name: "./rules.py:collect"}', "./rules.py:Meddler"))
+    first = simulation.world.snapshot()
+    for action in actions:
+        with suppress(RuleError):
+            simulation.step(action)
+    for _ in range(2):
+        simulation.reset(np.random.default_rng(0))
+        assert simulation.world.snapshot().tobytes() == first.tobytes()
+        simulation.step(7)
 
 
 @pytest.mark.parametrize(("entry", "x"), [("./rules.py:Drift", 2), ("{cells: 2}", 3)])

@@ -201,6 +201,20 @@ def test_a_row_holds_a_generator_for_another_day(seed, draws_before):
     assert record_of(again) == record_of(generator)
 
 
+@pytest.mark.parametrize("asked", [(1,), (7,), (2**40,), (7, 3), (7, 3, False), ([4, 5, 6],)])
+def test_the_choices_of_a_row_are_numpys(asked):
+    generator = np.random.default_rng(5)
+    again = generator_from_row(record_of(generator)[0])
+    for _ in range(20):
+        found, expected = again.choice(*asked), generator.choice(*asked)
+        assert type(found) is type(expected)
+        assert np.array_equal(found, expected)
+    assert record_of(again) == record_of(generator)
+    for each in (generator, again):
+        with pytest.raises(ValueError, match="a must be"):
+            each.choice(0)
+
+
 def test_an_unused_half_means_nothing():
     generator = np.random.default_rng(3)
     generator.integers(10)  # buffers the other half
