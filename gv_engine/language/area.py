@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,16 +43,25 @@ class Area:
         """The agent's own cell in the area, which may lie beyond it."""
         return -self.ymin, -self.xmin
 
+    @cached_property
+    def _turned(self) -> dict[int, tuple[int, int, int, int, int]]:
+        """By where the agent looks: first and last row and column on the grid, and how many quarter
+        turns to the left bring them upright.
+        """
+        return {
+            FORWARD: (self.ymin, self.ymax, self.xmin, self.xmax, 0),
+            RIGHT: (self.xmin, self.xmax, -self.ymax, -self.ymin, 1),
+            BACKWARD: (-self.ymax, -self.ymin, -self.xmax, -self.xmin, 2),
+            LEFT: (-self.xmax, -self.xmin, self.ymin, self.ymax, 3),
+        }
+
     def cut(self, w: World, agent: int, source: NDArray[Any]) -> NDArray[Any]:
         """(h, w) what the area shows of an (at least H, at least W) array, OUTSIDE beyond it."""
-        (top, bottom), (left, right), quarters = {
-            FORWARD: ((self.ymin, self.ymax), (self.xmin, self.xmax), 0),
-            RIGHT: ((self.xmin, self.xmax), (-self.ymax, -self.ymin), 1),
-            BACKWARD: ((-self.ymax, -self.ymin), (-self.xmax, -self.xmin), 2),
-            LEFT: ((-self.xmax, -self.xmin), (self.ymin, self.ymax), 3),
-        }[w.agent.facing[agent]]
-        top, bottom = top + w.position.y[agent], bottom + w.position.y[agent]
-        left, right = left + w.position.x[agent], right + w.position.x[agent]
+        top, bottom, left, right, quarters = self._turned[w.agent.facing[agent]]
+        y, x = w.position.y[agent], w.position.x[agent]
+        top, bottom, left, right = top + y, bottom + y, left + x, right + x
+        if top >= 0 and bottom < w.height and left >= 0 and right < w.width:
+            return _TURNED[quarters](source[top : bottom + 1, left : right + 1].copy())
         cut = np.full((bottom - top + 1, right - left + 1), OUTSIDE, source.dtype)
         y0, y1 = max(0, top), min(w.height, bottom + 1)
         x0, x1 = max(0, left), min(w.width, right + 1)

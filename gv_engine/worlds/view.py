@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.appearance import NONE_GRID_OBJECT
 from gv_engine.language.area import Area
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.errors import RuleError
 
 if TYPE_CHECKING:
     from gv_engine.worlds.world import ObjectWorld
-
-_FLOOR = bytes((FLOOR, 0, 0))
-_HIDDEN = bytes((HIDDEN, 0, 0))
 
 FIXED = "a rule writes view.{}, which every look of every world has in common"
 
@@ -54,61 +51,107 @@ class ObjectView:
         self.area = area
         self._height, self._width = area.shape
         self._y, self._x = area.observer
-        self.entity = np.zeros(area.shape, object)
-        self.opaque = np.zeros(area.shape, object)
-        self.seen = np.zeros(area.shape, object)
+        self.entity: NDArray[Any] = np.zeros(area.shape, object)
+        self._entities: list[int] = []
+        self._opaque, self._seen = _Cells(area.shape), _Cells(area.shape)
+
+    @property
+    def opaque(self) -> NDArray[Any]:
+        return self._opaque.array
+
+    @property
+    def seen(self) -> NDArray[Any]:
+        return self._seen.array
 
     def look(self, w: ObjectWorld, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
         self.entity = self.area.cut(w, agent, w.at)
         blocks_vision = w.blocks_vision
-        self.opaque.reshape(-1)[:] = [
-            e == OUTSIDE or (e != NOTHING and blocks_vision(e))
-            for e in self.entity.ravel().tolist()
-        ]
-        self.seen.fill(0)
+        self._entities = self.entity.ravel().tolist()
+        self._opaque.become(
+            [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in self._entities]
+        )
+        self._seen.become([0] * len(self._entities))
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""
-        return _clear(tuple(self.opaque[i].tolist()))
+        return self._opaque.clear(i)[0]
 
     def clear_row_from_right(self, i: int) -> int:
         """The same, counted from the right: bit j is column width - 1 - j."""
-        return _clear(tuple(self.opaque[i, ::-1].tolist()))
+        return self._opaque.clear(i)[1]
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
         """Let the agent see the cells of a row whose bits are set."""
-        self.seen[i] = _cells(seen, self.width)
-        if from_right:
-            self.seen[i] |= _cells(from_right, self.width)[::-1]
+        self._seen.put_row(i, _seen(seen, from_right, self._width))
 
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
     ) -> None:
         """Write what is seen as (type, state, colour) into (h, w, 3) and the held object."""
-        cells = zip(self.entity.ravel().tolist(), self.seen.ravel().tolist(), strict=True)
-        flat = np.frombuffer(
-            b"".join(
-                [
-                    (bytes(w.appearance(e)) if e else _FLOOR) if seen and e != OUTSIDE else _HIDDEN
-                    for e, seen in cells
-                ]
-            ),
-            np.uint8,
-        )
+        flat = np.frombuffer(w.shown(self._entities, self._seen.all()), np.uint8)
         grid[...] = flat.reshape(grid.shape)
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
 
 @lru_cache(maxsize=4096)
-def _clear(opaque: tuple[Any, ...]) -> int:
-    return sum(1 << j for j, blocked in enumerate(opaque) if not blocked)
+def _clear(opaque: tuple[Any, ...]) -> tuple[int, int]:
+    """Bits of the cells that are not opaque, counted from the left and from the right."""
+    from_left, from_right = (
+        sum(1 << j for j, blocked in enumerate(cells) if not blocked)
+        for cells in (opaque, opaque[::-1])
+    )
+    return from_left, from_right
 
 
 @lru_cache(maxsize=4096)
-def _cells(bits: int, width: int) -> NDArray[Any]:
-    return np.array([bits >> j & 1 for j in range(width)], object)
+def _seen(bits: int, from_right: int, width: int) -> list[int]:
+    return [bits >> j & 1 | from_right >> width - 1 - j & 1 for j in range(width)]
+
+
+class _Cells:
+    """(h, w) values of a view: a list, until a rule asks for an array."""
+
+    __slots__ = ("_array", "_flat", "_rows", "_shape", "_width")
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._shape = shape
+        self._width = shape[1]
+        self.become([0] * (shape[0] * shape[1]))
+
+    def become(self, values: list[Any]) -> None:
+        """Hold other values, row by row."""
+        self._flat = values
+        self._array: NDArray[Any] | None = None
+        self._rows: list[tuple[int, int]] = []
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The values; what is written here counts."""
+        if self._array is None:
+            self._array = np.array(self._flat, object).reshape(self._shape)
+        return self._array
+
+    def all(self) -> list[Any]:
+        """The values, row by row."""
+        return self._flat if self._array is None else self._array.ravel().tolist()
+
+    def clear(self, i: int) -> tuple[int, int]:
+        """Bits of the cells of a row that are false, counted from the left and from the right."""
+        if self._array is not None:
+            return _clear(tuple(self._array[i].tolist()))
+        if not self._rows:
+            flat, width = self._flat, self._width
+            self._rows = [_clear(tuple(flat[k : k + width])) for k in range(0, len(flat), width)]
+        return self._rows[i]
+
+    def put_row(self, i: int, values: list[Any]) -> None:
+        """Write a row."""
+        if self._array is not None:
+            self._array[i] = values
+        else:
+            self._flat[i * self._width : (i + 1) * self._width] = values
 
 
 def tile_size(shape: tuple[int, ...]) -> int:
