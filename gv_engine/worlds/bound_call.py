@@ -26,6 +26,10 @@ class BoundCall:
 
     Args:
         call: the system and its arguments; an attribute too.
+
+    Attributes:
+        acts: `(w, agent, action)` → whether the transition, or one that is nested in it, would
+            answer the action.
     """
 
     def __init__(self, call: Call) -> None:
@@ -56,6 +60,7 @@ class BoundCall:
             for each in _each(nested)
             if each._system.phase is TRANSITION
         ]
+        self.acts = self._asked()
 
     def measure(self, w: Any) -> None:
         """Before the transitions: what rewards and terminating functions remember of a world."""
@@ -77,6 +82,7 @@ class BoundCall:
             self._remember = wrap(self._system, "remember", self._remember)
         if self._holds:
             self._holds = wrap(self._system, "when", self._holds)
+            self.acts = self._asked()
         for nested in self._nested.values():
             for call in _each(nested):
                 call.watch(wrap)
@@ -86,13 +92,14 @@ class BoundCall:
         """Whether there is an action that it, or one that is nested in it, may answer."""
         return not self._by_itself or any(call.can_act for call in self._inside)
 
-    def acts(self, w: Any, action: int) -> bool:
-        """Whether the transition, or one that is nested in it, would answer this action."""
-        try:
-            holds = self._holds is None or self._holds(w, AGENT, action)
-        except Exception as error:
-            self._system.blame(error)
-            raise
+    def _asked(self) -> Callable[[Any, int, int], bool]:
+        """See `acts`: the condition itself, if there is no more to ask."""
+        if self._holds is None or self._by_itself:
+            return self._would_act
+        return self._holds
+
+    def _would_act(self, w: Any, agent: int, action: int) -> bool:
+        holds = self._holds is None or self._holds(w, agent, action)
         return holds and (not self._by_itself or answered(self._inside, w, action))
 
     def run(self, w: Any, *between: Any) -> Any:
@@ -130,8 +137,12 @@ class BoundCall:
 def answered(transitions: Iterable[BoundCall], w: Any, action: int) -> bool:
     """Whether one of several transitions would answer an action."""
     for call in transitions:  # a loop, as `any` costs the mask a third of its time
-        if call.acts(w, action):
-            return True
+        try:
+            if call.acts(w, AGENT, action):
+                return True
+        except Exception as error:
+            call._system.blame(error)
+            raise
     return False
 
 

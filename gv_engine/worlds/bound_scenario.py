@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import esper
 
 from gv_engine.language.call import Call
+from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
     OBSERVATION,
@@ -19,6 +20,7 @@ from gv_engine.language.system import (
     TRANSITION,
     Phase,
 )
+from gv_engine.language.world import stands_somewhere
 from gv_engine.worlds.bound_call import BoundCall, Wrap
 from gv_engine.worlds.world import ObjectWorld
 
@@ -27,18 +29,24 @@ if TYPE_CHECKING:
 
 
 class SystemProcessor(esper.Processor):
-    """Runs one system when its phase is processed; one subclass each, as esper keys by class."""
-
-    phase: Phase
+    """Runs one system, in a step or to draw; one subclass each, as esper keys by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
         self.world = world
         self.bound = BoundCall(call)
         self.run = partial(self.bound.run, world)
 
-    def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is self.phase:
-            self.run(*leading)
+    def process(self, canvas: Any = None) -> None:
+        if canvas is None:
+            self.run()
+
+
+class RenderingProcessor(SystemProcessor):
+    """Draws on the canvas, when there is one."""
+
+    def process(self, canvas: Any = None) -> None:
+        if canvas is not None:
+            self.run(canvas)
 
 
 class RewardProcessor(SystemProcessor):
@@ -46,8 +54,8 @@ class RewardProcessor(SystemProcessor):
 
     term = 0.0
 
-    def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is REWARD:
+    def process(self, canvas: Any = None) -> None:
+        if canvas is None:
             reward = self.run()
             try:
                 self.term = float(reward)
@@ -64,13 +72,28 @@ class TerminatingProcessor(SystemProcessor):
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
 
-    def process(self, phase: Phase, *leading: Any) -> None:
-        if phase is TERMINATING and self.run():
+    def process(self, canvas: Any = None) -> None:
+        if canvas is None and self.run():
             self.world.terminated = True
             self.world.ended_by = self._numbers[id(self.bound.cause())]
 
 
-_PROCESSORS = {REWARD: RewardProcessor, TERMINATING: TerminatingProcessor}
+class Standing(esper.Processor):
+    """Between transitions and rewards: makes sure that the agent stands somewhere."""
+
+    def __init__(self, world: Any) -> None:
+        self.world = world
+
+    def process(self, canvas: Any = None) -> None:
+        if canvas is None:
+            stands_somewhere(self.world, AGENT)
+
+
+_PROCESSORS = {
+    REWARD: RewardProcessor,
+    TERMINATING: TerminatingProcessor,
+    RENDERING: RenderingProcessor,
+}
 
 
 def processor(
@@ -80,10 +103,10 @@ def processor(
     function: Any = call.system.function
     if not call.system.is_processor:
         base = kinds.get(phase, SystemProcessor)
-        return type(call.name, (base,), {"phase": phase})(world, call)
+        return type(call.name, (base,), {})(world, call)
 
-    def process(self: Any, current: Phase, *leading: Any) -> None:
-        if current is phase:
+    def process(self: Any, canvas: Any = None) -> None:
+        if (canvas is None) == (phase is not RENDERING):
             before = world.reward
             try:
                 function.process(self)
@@ -132,6 +155,8 @@ class BoundScenario:
         if self.success and any(part.system.remember for part in self.success.call.parts()):
             self.measuring.append(partial(self.success.measure, world))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
+            if phase is REWARD:
+                self._processors.append(Standing(world))
             for call in scenario.calls(phase):
                 made = processor(world, call, phase)
                 self._processors.append(made)

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from gv_engine.language.component import AGENT
 from gv_engine.language.frame import Frame
-from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION
-from gv_engine.language.world import stands_somewhere
 from gv_engine.worlds.bound_call import Wrap, answered
 from gv_engine.worlds.bound_scenario import BoundScenario
 from gv_engine.worlds.rng import draw_member
@@ -99,10 +97,7 @@ class Simulation:
         with world.context:
             for measure in playing.measuring:
                 measure()
-            esper.process(TRANSITION)
-            stands_somewhere(world, AGENT)
-            esper.process(REWARD)
-            esper.process(TERMINATING)
+            esper.process()
             if world.terminated and playing.success:
                 world.success = bool(playing.success.run(world))
         world.steps += 1
@@ -114,6 +109,8 @@ class Simulation:
     def terms(self) -> tuple[float, ...]:
         """The reward of the last step, function by function as in the scenario's `reward_names`."""
         playing = self._playing
+        if len(self._members) == 1:
+            return tuple([reward.term for reward in playing.rewards])
         values = [0.0] * len(self.scenario.reward_names)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             values[slot] = reward.term
@@ -155,7 +152,7 @@ class Simulation:
             self.observe(observation, np.zeros(3, np.uint8))
         canvas = self.scenario.canvas(self.world, show, observation, self.terms, message)
         with self.world.context:
-            esper.process(RENDERING, canvas)
+            esper.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8]) -> None:
         """Write 1 for every action that some transition would act on, else 0, into (actions,)."""
