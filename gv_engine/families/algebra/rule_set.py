@@ -18,7 +18,15 @@ from gv_engine.families.algebra.expression import Node
 from gv_engine.families.algebra.library import BaseRule, ExpressionChangeRule
 from gv_engine.families.algebra.library import expressions as lib_expressions
 from gv_engine.families.algebra.library import rules as lib
-from gv_engine.families.algebra.parsing import from_library, parse, to_library
+from gv_engine.families.algebra.parsing import LibraryTree, from_library, parse, to_library
+from gv_engine.families.algebra.recipes import (
+    Form,
+    Recipe,
+    distinct,
+    made,
+    recipe_of,
+    taken_apart,
+)
 from gv_engine.families.algebra.types import code_place
 from gv_engine.families.algebra.value import same_value
 from gv_engine.language.errors import GVEngineError
@@ -51,19 +59,21 @@ class Reach(NamedTuple):
     Attributes:
         mark: its bit in the marks of nodes.
         up, down: how far from its node it looks.
+        moves: whether it only moves parts around, whatever numbers and letters they are.
     """
 
     mark: int
     up: int
     down: int
+    moves: bool = False
 
 
 _CORE = {
     lib.ConstantsSimplifyRule: Reach(marks.CA, 0, 3),
-    lib.CommutativeSwapRule: Reach(marks.CS, 0, 2),
-    lib.DistributiveMultiplyRule: Reach(marks.DM, 0, 2),
+    lib.CommutativeSwapRule: Reach(marks.CS, 0, 2, moves=True),
+    lib.DistributiveMultiplyRule: Reach(marks.DM, 0, 2, moves=True),
     lib.DistributiveFactorOutRule: Reach(marks.DF, 0, 5),
-    lib.AssociativeSwapRule: Reach(marks.AG, 1, 1),
+    lib.AssociativeSwapRule: Reach(marks.AG, 1, 1, moves=True),
     lib.VariableMultiplyRule: Reach(marks.VM, 0, 4),
     lib.RestateSubtractionRule: Reach(marks.RS, 1, 3),
 }
@@ -116,7 +126,7 @@ class RuleSet(Sequence[BaseRule]):
     def mask(self, root: Node) -> NDArray[np.int8]:
         """(nodes, rules): 1 where applying the rule to the node, in order, gives an expression of
         the same value."""
-        allowed = self._table[np.frombuffer(root.marked(), np.uint8)]
+        allowed = self._table.take(np.frombuffer(root.marked(), np.uint8), 0)
         doubtful = self._foreign if root.plain else range(len(self._rules))
         if self._foreign:
             self._ask(root, allowed)
@@ -171,22 +181,20 @@ class RuleSet(Sequence[BaseRule]):
         Raises:
             RewriteError: the rule fails, or its result is no expression.
         """
-        reach = self._reach[number]
-        above: list[tuple[Node, bool]] = []
+        rule, reach = self._rules[number], self._reach[number]
         if reach is None:
             tree = to_library(root)
-            asked: lib_expressions.MathExpression | None = tree.nodes[node]
+            result = _result(rule, tree, tree.nodes[node])
+            return result.text, as_parsed(result)
+        above, part = _path(root, node)
+        side, depth = "root", reach.down
+        if reach.up and above:
+            part, on_right = above.pop()
+            side, depth = "right" if on_right else "left", depth + 1
+        if reach.moves:
+            result = _moved(rule, part, side, depth)
         else:
-            above, target = _path(root, node)
-            if reach.up and above:
-                parent, on_right = above.pop()
-                tree = to_library(parent, reach.down + 1)
-                asked = tree.root.right if on_right else tree.root.left
-            else:
-                tree = to_library(target, reach.down)
-                asked = tree.root
-        change = _applied(self._rules[number], asked)
-        result: Node = from_library(change.result.get_root(), tree.known)  # type: ignore[union-attr]
+            result = _rewritten(rule, part, side, depth)
         for parent, on_right in reversed(above):
             left, right = (parent.left, result) if on_right else (result, parent.right)
             result = Node(parent.kind, left, right, parent.value)
@@ -253,6 +261,43 @@ def _path(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
 def _index(node: Node) -> int:
     """A node's own index among those below it."""
     return node.left.size if node.left is not None else 0
+
+
+_RECIPES: dict[tuple[type[BaseRule], str, Form], Recipe] = {}
+"""What rules that only move parts have made: by their class, where they were applied, and to what
+form."""
+
+
+def _moved(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
+    """What a rule that only moves parts makes of one; see `_rewritten`."""
+    form, parts = taken_apart(part, depth)
+    key = type(rule), side, form
+    if key not in _RECIPES:
+        shown = distinct(part, depth)
+        result = _rewritten(rule, shown, side, depth)
+        _RECIPES[key] = recipe_of(result, taken_apart(shown, depth).parts)
+    found = made(_RECIPES[key], parts)
+    assert found is not None, "a rule has a result"
+    return found
+
+
+def _rewritten(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
+    """What mathy_core makes of a part.
+
+    Args:
+        rule: what is applied.
+        part: an expression.
+        side: where in the part: to its root, or to what hangs on the left or right of that.
+        depth: how far down the rule looks.
+    """
+    tree = to_library(part, depth)
+    return _result(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
+
+
+def _result(rule: BaseRule, tree: LibraryTree, node: lib_expressions.MathExpression | None) -> Node:
+    result = _applied(rule, node).result
+    assert result is not None, "or it was told"
+    return from_library(result.get_root(), tree.known)
 
 
 def _applied(rule: BaseRule, node: lib_expressions.MathExpression | None) -> ExpressionChangeRule:
