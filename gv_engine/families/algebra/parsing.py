@@ -1,12 +1,29 @@
-"""From text to trees, and to and from the nodes of mathy_core, whose parser reads all texts."""
+"""From text to trees, and to and from the nodes of mathy_core, whose parser reads all texts.
+
+It is asked for the terms of a text, once for each; sums and products of them are put together here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import functools
+import re
+from collections.abc import Container, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gv_engine.families.algebra.expression import CONSTANT, SYMBOLS, VARIABLE, Node, NodeKind
+from gv_engine.families.algebra.expression import (
+    ADD,
+    CONSTANT,
+    DIVIDE,
+    EQUAL,
+    MULTIPLY,
+    SUBTRACT,
+    SYMBOLS,
+    VARIABLE,
+    Node,
+    NodeKind,
+)
 from gv_engine.families.algebra.library import ExpressionParser, ParserException
 from gv_engine.families.algebra.library import expressions as lib
 from gv_engine.language.errors import GVEngineError
@@ -30,13 +47,77 @@ def parse(text: str) -> Node:
             f"a text of {len(text):,} characters is no expression that can be read; "
             f"allowed are {_LONGEST:,}"
         )
+    with contextlib.suppress(*_SAID, *_ODD):
+        return _put_together(text)
     try:
-        return from_library(ExpressionParser().parse(text))
-    except (ParserException, ValueError, ArithmeticError) as error:
+        return _read(text)
+    except _SAID as error:
         said = " ".join(str(getattr(error, "message", error)).split())
         raise ExpressionError(f"{text!r} is no expression: {said}") from None
-    except (RecursionError, IndexError, KeyError, AttributeError, TypeError, AssertionError):
+    except _ODD:
         raise ExpressionError(f"{text!r} is no expression that can be read") from None
+
+
+_SAID = (ParserException, ValueError, ArithmeticError)
+_ODD = (RecursionError, IndexError, KeyError, AttributeError, TypeError, AssertionError)
+"""What mathy_core's parser raises for texts that it cannot read, with and without saying why."""
+
+_TERM = re.compile(r"-?[\da-zA-Z.^!]{1,16}")
+_SIGN = re.compile(r"[()]| [-+*/=] ")
+_SIGNS: tuple[dict[str, NodeKind], ...] = (
+    {" = ": EQUAL},
+    {" + ": ADD, " - ": SUBTRACT},
+    {" * ": MULTIPLY, " / ": DIVIDE},
+)
+"""From those that bind least; those in brackets begin with the second."""
+
+
+def _put_together(text: str, first: int = 0) -> Node:
+    """The tree of a text whose signs have spaces around them, as they are printed.
+
+    Args:
+        first: which signs may stand there, from these in `_SIGNS` on.
+
+    Raises:
+        ValueError: it is another text, or none that can be read.
+    """
+    if _TERM.fullmatch(text):
+        return _term(text)
+    for level, kinds in enumerate(_SIGNS[first:], first + 1):
+        begin, *rest = _cut(text, kinds)
+        if rest:
+            node = _put_together(begin, level)
+            for sign, part in zip(rest[::2], rest[1::2], strict=True):
+                node = Node(kinds[sign], node, _put_together(part, level))
+            return node
+    if text[:1] != "(" or text[-1] != ")":
+        raise ValueError(f"{text} is more than signs, brackets and terms")
+    return _put_together(text[1:-1], 1)
+
+
+def _cut(text: str, signs: Container[str]) -> list[str]:
+    """What stands between these signs outside of brackets, and the signs, in turns."""
+    found: list[str] = []
+    begin = depth = 0
+    for mark in _SIGN.finditer(text):
+        sign = mark[0]
+        if sign == "(":
+            depth += 1
+        elif sign == ")":
+            depth -= 1
+            if depth < 0:
+                raise ValueError(f"{text} closes a bracket too many")
+        elif not depth and sign in signs:
+            found += text[begin : mark.start()], sign
+            begin = mark.end()
+    return [*found, text[begin:]]
+
+
+def _read(text: str) -> Node:
+    return from_library(ExpressionParser().parse(text))
+
+
+_term = functools.lru_cache(4096)(_read)
 
 
 def from_library(

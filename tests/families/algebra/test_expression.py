@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine.families.algebra import expression as marks
+from gv_engine.families.algebra import rule_set
 from gv_engine.families.algebra.library import ExpressionParser, rules
 from gv_engine.families.algebra.node_spans import spans
 from gv_engine.families.algebra.parsing import ExpressionError, from_library, parse, to_library
@@ -47,6 +49,16 @@ def grown(signs: list[str]) -> st.SearchStrategy[str]:
 plain = grown(["+", "*"])
 any_signs = grown(["+", "+", "*", "*", "-", "/", "^"])
 
+spaced = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda below: st.one_of(
+        st.builds("({})".format, below),
+        st.builds("{} {} {}".format, below, st.sampled_from("+-*/"), below),
+    ),
+    max_leaves=9,
+)
+"""Texts that are put together of their terms."""
+
 
 def same_tree(one, other) -> bool:
     return (one is None) == (other is None) and (
@@ -66,8 +78,8 @@ def whole(root, node, number) -> str:
     return str(result.get_root())
 
 
-@settings(max_examples=150)
-@given(any_signs)
+@settings(max_examples=200)
+@given(st.one_of(any_signs, spaced))
 def test_trees_texts_and_places_are_those_of_mathy_core(text):
     theirs = ExpressionParser().parse(text)
     ours = parse(text)
@@ -82,6 +94,44 @@ def test_trees_texts_and_places_are_those_of_mathy_core(text):
             assert bool(byte & mark) == bool(rule.can_apply_to(node)), (text, str(node), rule.code)
     if ours.exact:
         assert same_tree(ExpressionParser().parse(ours.text), theirs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("4x + -2y", "4 - -2x^2", "-x - (y - 3z)", "a -b * c", "c * a -b", "c * a-b / d"),
+        *("(a + b)(c + d)", "(a + b) c * d", "2(x + 1) - 3", "-(a + b) * c", "a * (b / -c) / 2"),
+        *("x = y", "x = y = 2z", "x + 1 = 2 * x - 3", "((x + 1))", "a  +  b", "[4x + 1] * 2"),
+        *("5! + 2", "sgn(x + 1) + 2", "1.5x * y!", "xyz + x^2y * 3", "x^2 - 2^3", "x^-2 + 1"),
+        *("(x = y) + 1", "1 + (x = y)", "() + 1", "( + 2)", "a + + b", "a + * b", "4 2 + x"),
+        *(
+            "x^ - 2",
+            "x! + 2",
+            "x) + (y",
+            "(x + y",
+            "x + y)",
+            " + 4x",
+            "4x + ",
+            "x + 4 $",
+            "x^2^3 + 1",
+        ),
+    ],
+)
+def test_a_text_put_together_of_its_terms_is_that_of_mathy_core(text):
+    try:
+        theirs = ExpressionParser().parse(text)
+    except Exception:  # whatever it raises
+        with pytest.raises(ExpressionError, match=f"^{re.escape(repr(text))} is no expression"):
+            parse(text)
+    else:
+        assert same_tree(to_library(parse(text)).root, theirs)
+
+
+def test_what_is_learnt_of_like_parts_holds_for_unlike_ones(monkeypatch):
+    monkeypatch.setattr(rule_set, "_RECIPES", {})
+    assert RULES.apply(parse("x + x"), 1, 1)[0] == "x + x"
+    assert RULES.apply(parse("x + y"), 1, 1)[0] == "y + x"
+    assert len(rule_set._RECIPES) == 1
 
 
 @settings(max_examples=100)
