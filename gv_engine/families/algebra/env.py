@@ -204,9 +204,10 @@ class MathyEnv(Goals):
         """The timestep of a move: systems look at it until one of them decides."""
         for phase in phases:
             for call in self.order[phase]:
+                move.asked = call.call
+                call.run(move)
                 if move.verdict is not None:
-                    break
-                move.run(call)
+                    return move.settle()
         return move.settle()
 
     def is_terminal_state(self, env_state: MathyEnvState) -> bool:

@@ -55,7 +55,7 @@ class Term(NamedTuple):
     @property
     def key(self) -> tuple[str | None, Number | None]:
         """What like terms have in common."""
-        return self.variable, self.exponent
+        return self[1:]
 
 
 class Node:
@@ -75,6 +75,7 @@ class Node:
         term: what it is as a term; None if it is none.
         likes: keys of the terms that are operands of + and - in it, in order.
         marks: see `marked`; without what the parent decides.
+        looks: type ids and values of all nodes in order, once somebody has asked (see `state`).
     """
 
     __slots__ = (
@@ -85,6 +86,7 @@ class Node:
         "kind",
         "left",
         "likes",
+        "looks",
         "marks",
         "plain",
         "right",
@@ -110,6 +112,7 @@ class Node:
         self.marks = 0
         self.term: Term | None = None
         self.likes: tuple[Any, ...] = ()
+        self.looks: tuple[bytes, bytes] | None = None
         if left is None and right is None:
             self._leaf()
         elif left is None or right is None:
@@ -160,8 +163,8 @@ class Node:
         two = right.text if open_right else f"({right.text})"
         if kind is ADD or kind is SUBTRACT:
             self.text = f"{one} {SYMBOLS[kind]} {two}"
-            ones = () if left.binds == 0 else (left._like(),)
-            twos = () if right.binds == 0 else (right._like(),)
+            ones = () if left.binds == 0 else (left.term and left.term.key,)
+            twos = () if right.binds == 0 else (right.term and right.term.key,)
             self.likes = left.likes + ones + right.likes + twos
             self.plain = plain and kind is ADD
             self.exact = exact and kind is ADD
@@ -203,9 +206,6 @@ class Node:
         if self.kind is ADD:
             return all(child._small() for child in self.children())
         return self.kind is CONSTANT or self.kind is VARIABLE
-
-    def _like(self) -> Any:
-        return None if self.term is None else self.term.key
 
     def marked(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
         """(size,) one byte for each node in order: the rules that apply to it.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gv_engine.families.algebra.goals import Goals
 from gv_engine.families.algebra.library import BaseRule
 from gv_engine.families.algebra.state import START, MathyEnvState
@@ -14,8 +12,8 @@ from gv_engine.families.algebra.types import (
     termination,
     transition,
 )
+from gv_engine.language.call import Call
 from gv_engine.language.rewriting import EnvRewards, Rewriting
-from gv_engine.worlds.bound_call import BoundCall
 
 
 class Move(Rewriting):
@@ -26,10 +24,13 @@ class Move(Rewriting):
         state: before the transition the one that is left, afterwards the one that is reached.
         action: (rule, node); (-1, -1) at the start of an episode.
         valid: whether the rule applies there.
+        asked: the system that looks at it now, or has last.
         verdict: what came of it; None until a system has decided.
         decided_by: name of that system.
         reward: what it gave.
     """
+
+    asked: Call
 
     def __init__(
         self, env: Goals, state: MathyEnvState, action: tuple[int, int], valid: bool = True
@@ -45,16 +46,6 @@ class Move(Rewriting):
         self.valid = valid
         self.verdict: TimeStep | None = None
         self.decided_by = ""
-
-    def run(self, call: BoundCall, *leading: Any) -> None:
-        """Let a system look at the move.
-
-        Args:
-            call: the system, and its parameters.
-            leading: what stands before these, a canvas for instance.
-        """
-        self._asked = call.call
-        call.run(self, *leading)
 
     @property
     def rule(self) -> BaseRule | None:
@@ -84,10 +75,7 @@ class Move(Rewriting):
         A rule may leave `7 * a * j`, which prints as `7a * j` once it is parsed: that counts the
         visits of the latter, and none of itself. Nothing is counted where that costs nothing.
         """
-        if not self.env.previous_state_penalty:
-            return 0
-        text = self.state.root.text
-        return [step.raw for step in self.state.agent.history].count(text)
+        return self.state.visits if self.env.previous_state_penalty else 0
 
     @property
     def helps(self) -> bool:
@@ -130,7 +118,7 @@ class Move(Rewriting):
         if self.verdict is None:
             self.score(0.0)
         else:
-            self.decided_by = self._asked.name  # as nobody is asked after the one that decides
+            self.decided_by = self.asked.name  # as nobody is asked after the one that decides
         verdict = self.verdict
         assert verdict is not None
         self.reward = verdict.reward

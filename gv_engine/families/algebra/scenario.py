@@ -99,7 +99,7 @@ class MathyScenario:
         """
         return MathyScenario.read(self.document, {**self.changes, **changes})
 
-    @property
+    @cached_property
     def reward_names(self) -> tuple[str, ...]:
         """Names of the systems that can decide what a move is worth."""
         return tuple(call.name for phase in (TERMINATING, REWARD) for call in self.order[phase])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import struct
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -26,6 +28,8 @@ _TYPES: dict[type[lib.MathExpression], int] = {
 }
 NUM_TYPES: int = lib.MathTypeKeysMax
 """Type ids are below this; 0 stands for no node."""
+_BYTES = [bytes((number,)) for number in range(NUM_TYPES)]
+_NO_NUMBER = struct.pack("=f", 0.0)
 
 
 class MathyEnvStateStep(NamedTuple):
@@ -82,6 +86,7 @@ class MathyEnvState:
         agent: where the episode stands.
         max_moves: of the whole episode.
         root: the tree of the expression, parsed when it is asked for.
+        visits: how often the history, now included, holds the text that the expression prints as.
 
     Raises:
         TypeError: the problem is no text.
@@ -89,7 +94,7 @@ class MathyEnvState:
         ExpressionError: from `root`, for a text that is no expression.
     """
 
-    __slots__ = ("_mask", "_over", "_root", "agent", "max_moves")
+    __slots__ = ("_mask", "_over", "_root", "_visits", "agent", "max_moves")
 
     def __init__(
         self,
@@ -106,12 +111,19 @@ class MathyEnvState:
         # (rules, mask) and whether the episode is over, once an environment has found out
         self._mask: tuple[Any, NDArray[np.int8]] | None = None
         self._over: bool | None = None
+        self._visits: int | None = None
 
     @property
     def root(self) -> Node:
         if self._root is None:
             self._root = parse(self.agent.problem)
         return self._root
+
+    @property
+    def visits(self) -> int:
+        if self._visits is None:
+            self._visits = [step.raw for step in self.agent.history].count(self.root.text)
+        return self._visits
 
     def after(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
         """The state after a move that has given this expression."""
@@ -132,7 +144,7 @@ class MathyEnvState:
     ) -> MathyEnvState:
         made = MathyEnvState.__new__(MathyEnvState)
         made.agent, made.max_moves = agent, self.max_moves
-        made._root, made._mask, made._over = root, mask, over
+        made._root, made._mask, made._over, made._visits = root, mask, over, None
         return made
 
     @property
@@ -141,14 +153,14 @@ class MathyEnvState:
         if self.max_moves <= 0:
             return 1.0
         used = 1.0 - self.agent.moves_remaining / self.max_moves
-        return min(1.0, max(0.0, used))
+        return used if 0.0 <= used <= 1.0 else float(used > 0.0)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.max_moves, self.agent, self._over
 
     def __setstate__(self, kept: tuple[Any, ...]) -> None:
         self.max_moves, self.agent, self._over = kept
-        self._root = self._mask = None
+        self._root = self._mask = self._visits = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MathyEnvState):
@@ -186,16 +198,30 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
         mask: (nodes, rules).
         length: L.
     """
-    nodes = np.zeros(length, np.int64)
-    values = np.zeros(length, np.float32)
+    types, numbers = _looks(state.root)
+    nodes = np.frombuffer(types[:length].ljust(length, b"\0"), np.uint8).astype(np.int64)
+    values = np.frombuffer(bytearray(numbers[: 4 * length].ljust(4 * length, b"\0")), np.float32)
     shown = np.zeros((length, mask.shape[1]), np.int8)
     shown[: len(mask)] = mask[:length]
-    for place, node in zip(range(length), state.root.in_order(), strict=False):
-        nodes[place] = type_id(node)
-        if node.kind is CONSTANT:
-            values[place] = min(max(node.value, -_LARGEST), _LARGEST)  # type: ignore[type-var]
     time = np.array([state.time], np.float32)
     return MathyObservation(nodes, values, shown, problem_hash(state.agent.problem_type), time)
+
+
+def _looks(node: Node) -> tuple[bytes, bytes]:
+    """(size,) uint8 type ids and (size,) float32 values in order, which the node keeps."""
+    if node.looks is None:
+        types, numbers = _BYTES[type_id(node)], _NO_NUMBER
+        if node.kind is CONSTANT:
+            number = min(max(node.value, -_LARGEST), _LARGEST)  # type: ignore[type-var]
+            numbers = struct.pack("=f", number)
+        if node.left is not None:
+            before = _looks(node.left)
+            types, numbers = before[0] + types, before[1] + numbers
+        if node.right is not None:
+            after = _looks(node.right)
+            types, numbers = types + after[0], numbers + after[1]
+        node.looks = types, numbers
+    return node.looks
 
 
 def type_id(node: Node) -> int:
@@ -224,5 +250,10 @@ def edges(root: Node) -> NDArray[np.int64]:
 
 def problem_hash(namespace: str) -> NDArray[np.int64]:
     """(2,) numbers below `TYPE_BUCKETS`, the same in every process."""
+    return _buckets(namespace).copy()
+
+
+@functools.cache
+def _buckets(namespace: str) -> NDArray[np.int64]:
     texts = namespace, namespace[::-1]
     return np.array([crc32(text.encode()) % TYPE_BUCKETS for text in texts], np.int64)

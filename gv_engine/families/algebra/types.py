@@ -104,7 +104,7 @@ class TimeStep:
         return f"TimeStep({self.step_type.name}, reward={self.reward}, discount={self.discount})"
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Late:
     """Something that is made when it is asked for."""
 

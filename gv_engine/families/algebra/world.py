@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,14 +36,24 @@ TRUNCATED_AFTER = 3
 class AlgebraProcessor(esper.Processor):
     """Runs one system when its phase is processed; one subclass each, as esper keys by class."""
 
-    def __init__(self, world: ExpressionWorld, phase: Phase, call: BoundCall) -> None:
-        self.world, self.phase, self.call = world, phase, call
+    def __init__(self, phase: Phase, call: BoundCall) -> None:
+        self.phase, self.call = phase, call
 
-    def process(self, phase: Phase, *leading: Any) -> None:
+    def process(self, world: ExpressionWorld, phases: tuple[Phase, ...], *leading: Any) -> None:
         # the first that decides is the last that is asked; pictures are drawn after that, too
-        if phase is self.phase and (phase is RENDERING or self.world.verdict is None):
-            self.world.run(self.call, *leading)
+        if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
+            world.asked = self.call.call
+            self.call.run(world, *leading)
 
+
+@functools.cache
+def _kind(system: str) -> type[AlgebraProcessor]:
+    """The processor of a system, one for all worlds."""
+    return type(system, (AlgebraProcessor,), {})
+
+
+_MOVING = (TRANSITION, TERMINATING, REWARD)
+"""The phases of a move, in the order of every environment's systems."""
 
 _STANDING = (
     *("state", "action", "decided_by", "steps", "total", "reward", "discount"),
@@ -88,8 +98,6 @@ class ExpressionWorld(Move):
     ) -> None:
         super().__init__(env, MathyEnvState("0", 0), START)
         self._max_steps = max_steps
-        # not the world itself: esper, and a circle, would keep it for ever
-        world = weakref.proxy(self)
         self._success = None if success is None else BoundCall(success)
         self.context = EsperContext()
         self.context.belong_to(self)
@@ -99,8 +107,7 @@ class ExpressionWorld(Move):
         with self.context:
             for phase, calls in env.order.items():
                 for call in calls:
-                    kind = type(call.call.name, (AlgebraProcessor,), {})
-                    esper.add_processor(kind(world, phase, call))
+                    esper.add_processor(_kind(call.call.name)(phase, call))
 
     def _clear(self) -> None:
         self.steps = 0
@@ -126,8 +133,7 @@ class ExpressionWorld(Move):
         if self._success:
             self._success.measure(self)
         with self.context:
-            for phase in (TRANSITION, TERMINATING, REWARD):
-                esper.process(phase)
+            esper.process(self, _MOVING)
         verdict = self.settle()
         self.steps += 1
         self.discount = verdict.discount
@@ -250,7 +256,7 @@ class ExpressionWorld(Move):
         canvas = WorldCanvas(show, self, title, message)
         with self.context:
             assert self.entities
-            esper.process(RENDERING, canvas)
+            esper.process(self, (RENDERING,), canvas)
 
     # ---- the whole state ----------------------------------------------------------------------
 
