@@ -134,12 +134,15 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
             ValueError: the problem is no expression, is solved, or has more nodes than L; that is
                 no number of moves; or there is no such option.
         """
-        known = known_options(options, "problem", "max_moves")
+        self.begin(seed, **known_options(options, "problem", "max_moves"))
+        self._follow()
+        return self.observation(), self.info()
+
+    def begin(self, seed: int | None, **known: Any) -> None:
+        """Draw a new problem, as `reset` does, which then says what there is to be seen."""
         if generator := self._generator(seed):
             self.env.rng = generator
         self.simulation.reset(self.scenario.first_state(self.env, **known))
-        self._follow()
-        return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
         """Apply a rule to a node.
@@ -151,13 +154,14 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         world = self.simulation
         world.step(self._checked(action))
         self._follow()
-        return self._observation(), world.reward, world.terminated, world.truncated, self._info()
+        return self.observation(), world.reward, world.terminated, world.truncated, self.info()
 
     def _follow(self) -> None:
         if self.render_mode == "human":
             self.render()
 
-    def _observation(self) -> Arrays:
+    def observation(self) -> Arrays:
+        """What there is to be seen, in fresh arrays."""
         state = self.simulation.state
         observation: Arrays = self.env.state_to_observation(state)._asdict()
         if self.simulation.terminated or self.simulation.truncated:
@@ -171,7 +175,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         self._mask = observation["mask"]
         return observation
 
-    def _info(self) -> dict[str, Any]:
+    def info(self) -> dict[str, Any]:
+        """What is told beside it, of what was observed last."""
         world = self.simulation
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
         if world.decided_by in terms:
@@ -203,7 +208,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         """
         self._started = True
         self.simulation.restore(token)
-        return self._observation(), self._info()
+        return self.observation(), self.info()
 
     def __reduce__(self) -> tuple[Any, ...]:
         token = self.snapshot() if self._started else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
-from gv_engine.families.algebra.chunk import Chunk, Finished, Remote, Shown
-from gv_engine.families.algebra.gym_env import ExpressionEnv, mathy_scenario
+from gv_engine.families.algebra.chunk import Chunk, Finished, Remote, Told, Words, row_of, rows_in
+from gv_engine.families.algebra.gym_env import ExpressionEnv, expression_space, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.world import Token
 
@@ -76,22 +77,28 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     ) -> None:
         processes = at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
-        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **options)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **given)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
         self.single_observation_space = one.observation_space
         self._statistics = episode_statistics
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
-        given = self.scenario, render_mode, None, observation_representation
-        sizes = np.diff(self._cuts).tolist()
         mode = getattr(autoreset, self.autoreset_mode.name)
+        given = mode, self.scenario, render_mode, None, observation_representation
+        shown = expression_space(one.env, observation_representation)
+        self._shown = tuple(shown)
+        kind = row_of(shown, len(self.scenario.reward_names))
+        parts = [slice(*ends) for ends in itertools.pairwise(self._cuts)]
         self._chunks: list[Chunk | Remote]
-        if len(sizes) == 1:
-            self._chunks = [Chunk(num_envs, mode, *given)]
+        if len(parts) == 1:
+            self._rows = np.zeros(num_envs, kind)
+            self._chunks = [Chunk(self._rows, *given)]
         else:
             spawning = multiprocessing.get_context("spawn")
-            self._chunks = [Remote(spawning, size, mode, *given) for size in sizes]
+            memory = spawning.RawArray("b", num_envs * kind.itemsize)
+            self._rows = rows_in(memory, kind)
+            self._chunks = [Remote(spawning, memory, kind, part, *given) for part in parts]
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -119,8 +126,9 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         seeds, chosen = self._asked(seed, options)
         given = places(out, self._results)
         self._started = True
-        shown = self._ask("step", np.where(chosen, RESTART, KEEP), seeds)
-        return _written(given, shown.observation), masked(shown.info, self._all)
+        told = self._ask("step", np.where(chosen, RESTART, KEEP), seeds)
+        found = self._written(given, self._shown)
+        return found, masked(self._info(told.words), self._all)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
         """Apply a rule in every game.
@@ -135,18 +143,17 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
                 anew by itself, nothing was reset yet, or `out` does not fit.
         """
         given = places(out, self._results)
-        shown = self._ask("step", self._checked(actions), [None] * self.num_envs)
-        info = masked(shown.info, self._all)
-        self._add_final(info, shown.finished)
-        ended = shown.terminated | shown.truncated
+        told = self._ask("step", self._checked(actions), [None] * self.num_envs)
+        info = masked(self._info(told.words), self._all)
+        self._add_final(info, told.finished)
+        rows = self._rows
+        ended = rows["terminated"] | rows["truncated"]
         if self._statistics and ended.any():
             success = info.get("success", ended)
-            self._add_episode(info, ended, shown.returns, shown.lengths, success)
-        reward = shown.reward.astype(self._reward_dtype, copy=False)
-        flags = {"terminated": shown.terminated, "truncated": shown.truncated}
-        found = _written(given, {**shown.observation, "reward": reward, **flags})
-        ends = found.pop("terminated"), found.pop("truncated")
-        return found, found.pop("reward"), *ends, info
+            self._add_episode(info, ended, rows["returns"], rows["lengths"], success)
+        found = self._written(given, (*self._shown, "reward", "terminated", "truncated"))
+        reward, terminated, truncated = map(found.pop, ("reward", "terminated", "truncated"))
+        return found, reward.astype(self._reward_dtype, copy=False), terminated, truncated, info
 
     @cached_property
     def _results(self) -> Wanted:
@@ -155,11 +162,39 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             {name: ((self.num_envs, *box.shape), box.dtype) for name, box in found.items()}
         )
 
-    def _ask(self, what: str, *arguments: Any) -> Shown:
+    def _written(self, given: Arrays, names: Iterable[str]) -> Arrays:
+        """What the games show, in the places that are given for it, else in arrays of their own."""
+        return {
+            name: written(given[name], self._rows[name])
+            if name in given
+            else self._rows[name].copy()
+            for name in names
+        }
+
+    def _info(self, words: list[Words]) -> dict[str, Any]:
+        """What all games tell, in the order in which each of them does."""
+        rows = self._rows
+        text, outcome, decided_by = np.array(words, object).T.copy()
+        info = {
+            "action_mask": rows["mask"].reshape(self.num_envs, -1).copy(),
+            "text": text,
+            "moves_remaining": rows["moves_remaining"].copy(),
+            "outcome": outcome,
+            "decided_by": decided_by,
+            "reward_terms": dict(
+                zip(self.scenario.reward_names, rows["reward_terms"].T.copy(), strict=True)
+            ),
+            "discount": rows["discount"].copy(),
+        }
+        if self.scenario.tells_success:
+            info |= {name: rows["success"].copy() for name in ("success", "is_success")}
+        return info
+
+    def _ask(self, what: str, *arguments: Any) -> Told:
         """What all chunks answer, each asked for its own part, all at once."""
         for chunk, first, last in zip(self._chunks, self._cuts, self._cuts[1:], strict=False):
             chunk.ask(what, *(part[first:last] for part in arguments))
-        answers: list[Shown] = []
+        answers: list[Told] = []
         failures: list[Exception] = []
         for chunk in self._chunks:  # all of them: an answer that is left would be the next one's
             try:
@@ -168,7 +203,14 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
                 failures.append(error)
         if failures:
             raise failures[0]
-        return Shown.joined(answers, self._cuts)
+        return Told(
+            [words for told in answers for words in told.words],
+            [
+                last._replace(game=first + last.game)
+                for first, told in zip(self._cuts, answers, strict=False)
+                for last in told.finished
+            ],
+        )
 
     def _add_final(self, info: dict[str, Any], finished: list[Finished]) -> None:
         """What SAME_STEP resets have just replaced."""
@@ -216,8 +258,3 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         """End the processes."""
         for chunk in self._chunks:
             chunk.close()
-
-
-def _written(given: Arrays, results: Arrays) -> Arrays:
-    """Results by name, in the places that are given for them."""
-    return {name: written(given.get(name), array) for name, array in results.items()}

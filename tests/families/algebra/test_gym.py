@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
 import pickle
 from typing import Any
 
@@ -298,6 +300,40 @@ def test_statistics_of_episodes(mode, processes):
     made = ExpressionVectorEnv(EASY, 1, max_steps=1, episode_statistics=True)
     made.reset(seed=0)
     assert made.step([0])[4]["episode"]["s"].tolist() == [False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_was_shown_stays_as_it_was(processes):
+    several = ExpressionVectorEnv(EASY, 2, processes=processes)
+    try:
+        first = several.reset(seed=0)
+        kept = copy.deepcopy(first)
+        for _ in range(3):
+            several.step(first[1]["action_mask"].argmax(1))
+        assert same(first, kept)
+    finally:
+        several.close()
+
+
+@pytest.mark.slow
+def test_processes_tell_what_goes_wrong_in_them():
+    before = {*multiprocessing.active_children()}
+    several = ExpressionVectorEnv(EASY, 3, processes=2, max_steps=1, autoreset_mode="Disabled")
+    try:
+        texts = several.reset(seed=0)[1]["text"].tolist()
+        several.step([0, 0, 0])
+        with pytest.raises(ValueError, match="the episode is over"):
+            several.step([0, 0, 0])
+        assert several.reset(seed=0)[1]["text"].tolist() == texts
+        ended = ({*multiprocessing.active_children()} - before).pop()
+        ended.kill()
+        ended.join()
+        with pytest.raises(RuntimeError, match="the process of these games has ended"):
+            several.step([0, 0, 0])
+    finally:
+        several.close()
+    assert {*multiprocessing.active_children()} == before
 
 
 def test_it_is_drawn_as_text():
