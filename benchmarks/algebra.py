@@ -1,8 +1,10 @@
 """`python -m benchmarks.algebra`: steps per second beside mathy_envs, as a ratio.
 
-Both take turns, round by round, with the same problems: PolySimplify, normal. mathy_envs is
-installed from the package index into `.venv-peers/` at the first run, unless it is there already.
-`--parts` shows instead what each part is worth that mathy_core has, too: with that in its place.
+Contestants take turns, round by round: PolySimplify, normal, as functions from state to state with
+the same problems, as environments, and as a vector environment, alone and in two processes, which
+wants two idle cores. mathy_envs is installed from the package index into `.venv-peers/` at the
+first run, unless it is there already. `--parts` shows instead what each part is worth that
+mathy_core has, too: with that in its place.
 """
 
 from __future__ import annotations
@@ -13,38 +15,53 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
-from benchmarks.algebra_workers import PARTS, WORKERS
+from benchmarks.algebra_workers import ENVIRONMENTS, MANY, PARTS, STATES
 from benchmarks.peers import ROOT, python_for
 
 PROBLEMS = 200
-PEER = "mathy_envs==0.12.5"
+PEERS = ("mathy_envs==0.12.5", "gymnasium")
+
+Worker = Callable[..., Any]
 
 
 def main() -> None:
-    """Measure, print a table."""
+    """Measure, print tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.algebra", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=2.0, help="CPU time of one measurement")
+    parser.add_argument("--seconds", type=float, default=2.0, help="time of one measurement")
     parser.add_argument("--parts", action="store_true", help="without parts of our own, in turns")
     arguments = parser.parse_args()
-    names = [part.__name__ for part in PARTS] if arguments.parts else ["mathy_envs", "gv_engine"]
-    figures: dict[str, list[float]] = {name: [] for name in names}
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "problems.json")
         file.write_text(json.dumps(problems()), "utf-8")
-        for _ in range(arguments.rounds):
-            for name, values in figures.items():
-                values.append(measured(name, arguments.seconds, file))
-    print(f"Steps per CPU second, median of {arguments.rounds} (lowest to highest)")
-    base = figures[names[0]]
-    for name, values in figures.items():
-        ratios = [value / other for value, other in zip(values, base, strict=True)]
+        how = arguments.rounds, arguments.seconds, file
+        if arguments.parts:
+            compare("States, per CPU second", PARTS, *how)
+            return
+        compare("States, per CPU second", STATES, *how)
+        compare("Environments, per CPU second", ENVIRONMENTS, *how)
+        compare("Many games, per second", MANY, *how, "wall")
+
+
+def compare(
+    title: str, workers: Sequence[Worker], rounds: int, seconds: float, file: Path, *clock: str
+) -> None:
+    """Measure contestants in turns, and print their steps beside those of the first."""
+    figures: dict[Worker, list[float]] = {worker: [] for worker in workers}
+    for _ in range(rounds):
+        for worker, values in figures.items():
+            values.append(measured(worker.__name__, seconds, file, *clock))
+    print(f"{title}: median of {rounds} rounds (lowest to highest)")
+    for worker, values in figures.items():
+        ratios = [value / base for value, base in zip(values, figures[workers[0]], strict=True)]
         print(
-            f"  {WORKERS[name].__doc__:<40} {median(values):>10,.0f}"
-            f"  ({min(values):,.0f} to {max(values):,.0f})  {median(ratios):7.2f}x"
+            f"  {worker.__doc__:<42} {median(values):>8,.0f} ({min(values):,.0f} to "
+            f"{max(values):,.0f})  {median(ratios):6.2f}x ({min(ratios):.2f} to {max(ratios):.2f})"
         )
 
 
@@ -58,14 +75,14 @@ def problems() -> list[tuple[str, int]]:
     return [(state.agent.problem, state.max_moves) for state in states]
 
 
-def measured(name: str, seconds: float, problems: Path) -> float:
-    """Steps per CPU second of one contestant."""
-    here = name != "mathy_envs" or importlib.util.find_spec(name) is not None
-    python = sys.executable if here else python_for((PEER,))
+def measured(name: str, seconds: float, problems: Path, *clock: str) -> float:
+    """Steps per second of one contestant."""
+    here = not name.startswith("mathy_envs") or importlib.util.find_spec("mathy_envs") is not None
+    python = sys.executable if here else python_for(PEERS)
     worker = ROOT / "benchmarks" / "algebra_workers.py"
-    command = [python, str(worker), name, str(seconds), str(problems)]
+    command = [python, str(worker), name, str(seconds), str(problems), *clock]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    figure: float = json.loads(done.stdout)["steps_per_cpu_second"]
+    figure: float = json.loads(done.stdout)["steps_per_second"]
     return figure
 
 

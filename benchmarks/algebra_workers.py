@@ -1,7 +1,8 @@
 """Algebra that is measured, each contestant in a process of its own.
 
-`python algebra_workers.py NAME SECONDS PROBLEMS.json` prints one line of JSON: steps per CPU second
-of mask, uniform valid action and step, from the same problems, the garbage collector on.
+`python algebra_workers.py NAME SECONDS PROBLEMS.json` prints one line of JSON: steps per second of
+mask, uniform valid action and step, the garbage collector on. States take the same problems; whole
+environments, whose resets and observations are measured, too, draw their own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from pathlib import Path
 from typing import Any
 
 Problems = list[tuple[str, int]]
+
+GAMES = 64
+"""In a vector environment."""
 
 
 def mathy_envs(problems: Problems) -> Callable[[int], int]:
@@ -69,6 +73,70 @@ def gv_engine(problems: Problems) -> Callable[[int], int]:
     return episode
 
 
+# ---- whole environments ------------------------------------------------------------------------
+
+
+def mathy_envs_env(problems: Problems) -> Callable[[int], int]:
+    """mathy_envs 0.12.5, environment"""
+    envs, types = import_module("mathy_envs.envs"), import_module("mathy_envs.types")
+    made = import_module("mathy_envs.gym.mathy_gym_env").MathyGymEnv
+    args = types.MathyEnvProblemArgs(difficulty=types.MathyEnvDifficulty.normal)
+    env = made(envs.PolySimplify, args)
+    return _episodes(env, lambda info: env.action_space.mask)
+
+
+def gv_engine_env(problems: Problems) -> Callable[[int], int]:
+    """gv_engine, environment"""
+    from gv_engine.families.algebra import ExpressionEnv
+
+    env = ExpressionEnv("mathy-poly-simplify-normal")
+    return _episodes(env, lambda info: info["action_mask"])
+
+
+def _episodes(env: Any, mask_of: Callable[[dict[str, Any]], Any]) -> Callable[[int], int]:
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+
+    def episode(number: int) -> int:
+        _, info = env.reset()
+        steps, over = 0, False
+        while not over and len(valid := np.flatnonzero(mask_of(info))):
+            _, _, terminated, truncated, info = env.step(int(valid[rng.integers(len(valid))]))
+            steps, over = steps + 1, terminated or truncated
+        return steps
+
+    return episode
+
+
+def vector(problems: Problems) -> Callable[[int], int]:
+    """64 games in one process"""
+    return _many(1)
+
+
+def vector_shared(problems: Problems) -> Callable[[int], int]:
+    """64 games in two processes"""
+    return _many(2)
+
+
+def _many(processes: int) -> Callable[[int], int]:
+    import numpy as np
+
+    from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
+
+    envs = ExpressionVectorEnv("mathy-poly-simplify-normal", GAMES, processes=processes)
+    rng = np.random.default_rng(0)
+    shown = envs.reset(seed=0)[1]["action_mask"]
+
+    def step(number: int) -> int:
+        nonlocal shown
+        shown = envs.step((rng.random(shown.shape, np.float32) * shown).argmax(1))[4]["action_mask"]
+        return GAMES
+
+    return step
+
+
 # ---- gv_engine with what mathy_core has in place of a part of its own --------------------------
 
 
@@ -77,6 +145,22 @@ def their_masks(problems: Problems) -> Callable[[int], int]:
     from gv_engine.families.algebra import rule_set
 
     rule_set.reach_of = lambda rule: None
+    return gv_engine(problems)
+
+
+def every_move(problems: Problems) -> Callable[[int], int]:
+    """with mathy_core asked for every move"""
+    from gv_engine.families.algebra import rule_set
+
+    rule_set._moved = rule_set._rewritten
+    return gv_engine(problems)
+
+
+def whole_texts(problems: Problems) -> Callable[[int], int]:
+    """with whole texts read by mathy_core"""
+    from gv_engine.families.algebra import parsing
+
+    parsing._put_together = parsing._read  # type: ignore[assignment]  # in this process
     return gv_engine(problems)
 
 
@@ -102,22 +186,27 @@ def their_constructors(problems: Problems) -> Callable[[int], int]:
     return gv_engine(problems)
 
 
-PARTS = (gv_engine, their_masks, whole_trees, their_constructors)
-WORKERS = {worker.__name__: worker for worker in (mathy_envs, *PARTS)}
+PARTS = (gv_engine, their_masks, every_move, whole_texts, whole_trees, their_constructors)
+STATES = (mathy_envs, gv_engine)
+ENVIRONMENTS = (mathy_envs_env, gv_engine_env)
+MANY = (gv_engine_env, vector, vector_shared)
+WORKERS = {worker.__name__: worker for worker in (*PARTS, *STATES, *ENVIRONMENTS, *MANY)}
 
 
-def main(name: str, seconds: float, file: str) -> None:
+def main(name: str, seconds: float, file: str, clock: Callable[[], float]) -> None:
     """Measure, print."""
     play = WORKERS[name](json.loads(Path(file).read_text("utf-8")))
     number = steps = 0
     for warm in range(10):
         play(warm)
-    start = time.process_time()
-    while (spent := time.process_time() - start) < seconds:
+    start = clock()
+    while (spent := clock() - start) < seconds:
         steps += play(number)
         number += 1
-    print(json.dumps({"steps_per_cpu_second": steps / spent}))
+    print(json.dumps({"steps_per_second": steps / spent}))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]), sys.argv[3])
+    # several processes are measured by the clock on the wall
+    wall = time.perf_counter if "wall" in sys.argv else time.process_time
+    main(sys.argv[1], float(sys.argv[2]), sys.argv[3], wall)
