@@ -77,7 +77,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     ) -> None:
         processes = at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
-        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **given)
+        self.scenario: MathyScenario = mathy_scenario(scenario, max_steps, **options)
         one = ExpressionEnv(self.scenario, render_mode, None, observation_representation)
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
