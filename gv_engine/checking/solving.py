@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.batches.compiled.program_functions import asks_for
 from gv_engine.batches.planning import AT_ONCE, expand, state_keys
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.language.call import Call
@@ -201,13 +202,11 @@ def _worlds(scenario: Scenario, checked: bool) -> Worlds:
 
 def _blind(scenario: Scenario) -> Scenario:
     """The scenario, seen through its walls if its own way to look may draw."""
-    from gv_engine.batches.compiled.compiler import asks_for  # imports numba
-
     seen = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def blinded(member: Scenario) -> Scenario:
         looks = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
-        if not any(call.system.objects or asks_for(call.system, "rng") for call in looks):
+        if not any(call.system.objects or asks_for(call.system.function, "rng") for call in looks):
             return member
         schedule = {**member.schedule, VISIBILITY: (seen,), OBSERVATION: ()}
         return replace(member, schedule=schedule)

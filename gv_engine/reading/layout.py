@@ -112,12 +112,17 @@ class Layout:
     @cached_property
     def mark(self) -> str:
         """Names the meaning of the columns, so that equal dtypes hold equal worlds."""
+        return f"layout_{crc32(self.meaning.encode()):08x}"
+
+    @cached_property
+    def meaning(self) -> str:
+        """What the columns hold, and what new objects are made of, as text."""
         meaning = (
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [[(column_name(cls), values) for cls, values in parts] for parts in self.prefabs],
             self.states,
         )
-        return f"layout_{crc32(repr(meaning).encode()):08x}"
+        return repr(meaning)
 
     @cached_property
     def entity(self) -> np.dtype[Any]:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from gv_engine.batches.compiled.addresses import batch_at, elements_of, places_of
+from gv_engine.batches.compiled.addresses import batch_at
+from gv_engine.batches.compiled.places import elements_of, places_of
 
 
 def arrays(n=3):

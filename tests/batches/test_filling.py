@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gv_engine.batches.compiled import record_methods  # noqa: F401  # teaches numba our records
-from gv_engine.batches.compiled.addresses import batch_at, places_of
+from gv_engine.batches.compiled.addresses import batch_at
 from gv_engine.batches.compiled.intrinsics import filling
+from gv_engine.batches.compiled.places import places_of
 
 pytestmark = pytest.mark.compiled
 

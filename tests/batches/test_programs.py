@@ -223,7 +223,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 TINY = """
 from numba import njit, types
-from gv_engine.batches.compiled.program_cache import ProgramCache
+from gv_engine.batches.compiled.function_cache import ProgramCache
 
 def double(x):
     return 2 * x

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from gv_engine import GridVectorEnv, Scenario
-from gv_engine.batches.compiled import compiler, units
+from gv_engine.batches.compiled import programs, units
 
 pytestmark = pytest.mark.compiled
 
@@ -28,7 +28,7 @@ def kept(tmp_path, monkeypatch):
     """The folder of units, in a cache of its own."""
     monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(units, "_CODES", {})
-    monkeypatch.setattr(compiler, "_PROGRAMS", {})
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
     folder = tmp_path / "units"
     folder.mkdir()
     return folder

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
-from gv_engine.batches.compiled.compiler import Program
+from gv_engine.batches.compiled.programs import Program
 from gv_engine.commands import main
 from gv_engine.reading.files import replacing
 from gv_engine.rollouts import episode_folder

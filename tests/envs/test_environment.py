@@ -24,7 +24,7 @@ from gv_engine import (
     Scenario,
     ScenarioError,
 )
-from gv_engine.batches.compiled import compiler, step
+from gv_engine.batches.compiled import programs, step
 from gv_engine.families.grid.hooks import examine
 from gv_engine.reading.library import grid_names, gym_id
 from tests.boards import RULES, distances, scenario
@@ -298,7 +298,7 @@ def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
 
 @pytest.mark.compiled
 def test_nothing_compiles_where_numba_is_switched_off(monkeypatch):
-    monkeypatch.setattr(compiler, "_PROGRAMS", {})
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
     monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
     with pytest.raises(DoesNotCompileError, match="switched off, by NUMBA_DISABLE_JIT; all rules"):
         GridEnv("empty-4x4")

@@ -16,7 +16,8 @@ from gv_engine.batches.compiled import (
     record_methods,  # noqa: F401  # teaches numba the draws
     rng_kernels,
 )
-from gv_engine.batches.compiled.addresses import batch_at, places_of
+from gv_engine.batches.compiled.addresses import batch_at
+from gv_engine.batches.compiled.places import places_of
 from gv_engine.reading.layout import RNG
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 

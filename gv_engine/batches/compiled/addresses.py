@@ -1,12 +1,12 @@
 """Addresses of a batch's arrays, each under its name, as they cross into a program.
 
-They are declared once, by what their elements are. A program is given the address of a record that
-says where each array is and how long; in compiled code that is `b`, and `b.rewards` the array.
+A program is given the address of a record of places; in compiled code that is `b`, and `b.rewards`
+the array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -15,38 +15,13 @@ from numba import extending, types
 from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.np.numpy_support import from_dtype
-from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.intrinsics import array_at, intrinsic
+from gv_engine.batches.compiled.places import Elements, places_in
 from gv_engine.batches.compiled.records import ours
-
-Elements = Mapping[str, np.dtype[Any]]
-"""Dtypes of a batch's arrays, by their names."""
-
-_PLACE = np.dtype([("address", np.int64), ("length", np.int64)])
 
 # what numba says of its types leads nowhere
 _extending, _cgutils = cast(Any, (extending, cgutils))
-
-
-def elements_of(arrays: Mapping[str, NDArray[Any]]) -> Elements:
-    """Dtypes of (n,) arrays; of (n, …) ones, records with one field `row`."""
-    return {
-        name: np.dtype([("row", array.dtype, array.shape[1:])]) if array.ndim > 1 else array.dtype
-        for name, array in arrays.items()
-    }
-
-
-def places_of(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """() record with the `address` and the `length` of each array; it does not keep them alive."""
-    places = np.zeros((), _record(arrays))
-    for name, array in arrays.items():
-        places[name] = array.ctypes.data, len(array)
-    return places
-
-
-def _record(names: Mapping[str, Any]) -> np.dtype[Any]:
-    return np.dtype([(name, _PLACE) for name in names])
 
 
 class Batch(types.Type):
@@ -61,7 +36,7 @@ class Batch(types.Type):
         self.arrays = {
             name: types.Array(_element(dtype), 1, "C") for name, dtype in declared.items()
         }
-        fields: Any = _record(declared).fields
+        fields: Any = places_in(declared).fields
         self.offsets = {name: offset for name, (_, offset) in fields.items()}
         super().__init__(f"Batch({declared})")  # by which types are told apart
 

@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, Which
+from gv_engine.batches.compiled import parameters, places, programs
+from gv_engine.batches.compiled.program_functions import asks_for
+from gv_engine.batches.compiled.programs import Program
 from gv_engine.batches.worlds import Worlds, words_of
 from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
@@ -25,7 +28,6 @@ from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.view import view_record
 
 if TYPE_CHECKING:
-    from gv_engine.batches.compiled.compiler import Program
     from gv_engine.reading.scenario import Scenario
 
 
@@ -85,15 +87,8 @@ class CompiledBatch(Worlds):
     compiles = True
 
     def make(self, num_worlds: int) -> None:
-        from gv_engine.batches.compiled import (
-            addresses,
-            calls,
-            compiler,  # the one place that brings in numba
-        )
-        from gv_engine.batches.compiled.intrinsics import mark
-
         scenario, num_threads = self.scenario, self.num_threads
-        compiler.check_compilable(scenario)
+        programs.check_compilable(scenario)
         # one more, as rows of a view are read without asking whether they end on the grid
         whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
         self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
@@ -105,21 +100,23 @@ class CompiledBatch(Worlds):
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self._actions = np.zeros(num_worlds, np.int64)
-        tables: dict[compiler.Program, tuple[Scenario, NDArray[Any]]] = {}
+        tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
             sight = member.visibility.system
-            views = view_record(member.area, sight.rows, compiler.asks_for(sight, "entity"))
+            views = view_record(member.area, sight.rows, asks_for(sight.function, "entity"))
             own = {"rows": whole, "parameters": records, "views": views}
             return {**own, "actions": self._actions, **vars(self.outputs)}
 
         # a world is played by one member's rules after the other's
-        self.checked |= not all(calls.runs_engine_rules_only(member) for member in scenario.members)
+        self.checked |= not all(
+            parameters.runs_engine_rules_only(member) for member in scenario.members
+        )
         for number, member in enumerate(scenario.members):
-            records = calls.parameters(scenario, number, self.masks, self.checked)
+            records = parameters.parameters(scenario, number, self.masks, self.checked)
             slots = [scenario.reward_names.index(name) for name in member.reward_names]
-            elements = addresses.elements_of(arrays(member, records))
-            program = compiler.compile_scenario(member, slots, elements)
+            elements = places.elements_of(arrays(member, records))
+            program = programs.program_of(member, slots, elements)
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
         # for each thread, which looks into views of its own
@@ -128,14 +125,14 @@ class CompiledBatch(Worlds):
             lanes = []
             for program, (member, records) in tables.items():
                 systems = {}
-                for field, call in calls.fields_of_calls(member):
-                    inside = calls.parts(call.name, call)
-                    own_marks = {mark(prefix): part.system for prefix, part in inside}
-                    systems[mark(field)] = field, own_marks
+                for field, call in parameters.fields_of_calls(member):
+                    inside = parameters.parts(call.name, call)
+                    own_marks = {parameters.mark(prefix): part.system for prefix, part in inside}
+                    systems[parameters.mark(field)] = field, own_marks
                 own = arrays(member, records.copy())
-                places = addresses.places_of(own)
-                kept = places, *own.values()
-                lanes.append(_Lane(program, systems, own["parameters"], places.ctypes.data, kept))
+                at = places.places_of(own)
+                kept = at, *own.values()
+                lanes.append(_Lane(program, systems, own["parameters"], at.ctypes.data, kept))
             # a program draws what its worlds play next, and leaves that to the member's program
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
@@ -149,11 +146,7 @@ class CompiledBatch(Worlds):
             program.prepare()
 
     def load(self) -> bool:
-        """Load programs that are kept; whether they all are, so that `prepare` takes no time.
-
-        Raises:
-            DoesNotCompileError: as for `prepare`, if that has been found out before.
-        """
+        """Load programs that are kept; whether they all are, so that `prepare` takes no time."""
         return all(program.load() for program in self.programs)
 
     def __len__(self) -> int:

@@ -2,115 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.intrinsics import fields
+from gv_engine.batches.compiled.parameters import is_data, parts
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.component import AGENT
 from gv_engine.language.system import (
-    RESET,
     REWARD,
-    SUCCESS,
     TERMINATING,
-    TRANSITION,
     VISIBILITY,
-    Phase,
     measured,
     takes,
 )
-from gv_engine.reading import rule_files
-
-if TYPE_CHECKING:
-    from gv_engine.reading.scenario import Scenario
-
-
-def inner(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """The calls among the arguments of a call, by the prefix of their fields in the record."""
-    for name, value in call.arguments.items():
-        if isinstance(value, Call):
-            yield f"{prefix}_{name}", value
-        elif is_nested(value):
-            for number, part in enumerate(value):
-                yield f"{prefix}_{name}_{number}", part
-
-
-def parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """The call and all nested in its arguments, by the prefix of their fields in the record."""
-    yield prefix, call
-    for part in inner(prefix, call):
-        yield from parts(*part)
-
-
-_COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY
-
-
-def fields_of_calls(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
-    """Calls of phases, or all that are compiled, by their fields in the record of parameters."""
-    return [
-        (f"{phase.name}_{number}", call)
-        for phase in phases or _COMPILED
-        for number, call in enumerate(scenario.calls(phase))
-    ]
-
-
-def runs_engine_rules_only(scenario: Scenario) -> bool:
-    """Whether all rules that a scenario compiles come with the engine."""
-    return all(
-        rule_files.is_engine_module(getattr(function, "__module__", None) or "")
-        for _, whole in fields_of_calls(scenario)
-        for call in whole.parts()
-        for function in (call.system.function, call.system.remember, call.system.when)
-        + tuple(call.arguments.values())
-        if callable(function)
-    )
-
-
-def _is_data(value: Any) -> bool:
-    return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
-
-
-def parameters(
-    scenario: Scenario, number: int = 0, masks: bool = True, checked: bool = False
-) -> NDArray[Any]:
-    """(members,) records of everything about a scenario that is data.
-
-    That of the given member has the arguments of its systems, each call's in a record of its own,
-    its actions and its step limit; in the others all is 0 but their share of a mixture. Without
-    masks it is told to have no actions to look through. What is checked says there which call
-    runs, and in the call's record which of its parts.
-    """
-    member = scenario.members[number]
-    actions = np.zeros(8, np.int64)
-    actions[: len(member.actions)] = member.actions
-    values = {
-        "actions": actions,
-        "num_actions": np.asarray(len(member.actions) if masks else 0),
-        "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
-        "mine": np.asarray(1, np.uint8),
-    }
-    if len(scenario.members) > 1:
-        values["share"] = np.asarray(0.0)
-    running = {"running": np.asarray(0, np.uint32)} if checked else {}
-    values |= running
-    for field, call in fields_of_calls(member):
-        own = {
-            f"{prefix}_{name}": np.asarray(value)
-            for prefix, part in parts(call.name, call)
-            for name, value in part.arguments.items()
-            if _is_data(value)
-        }
-        values[field] = _record({**running, **own} or {"none": np.asarray(0, np.uint8)})
-    records = np.zeros(len(scenario.members), _record(values).dtype)
-    for name, value in values.items():
-        records[number][name] = value
-    if len(scenario.members) > 1:
-        records["share"] = scenario.shares
-    return records
 
 
 def ends(call: Call) -> dict[str, int]:
@@ -122,14 +30,6 @@ def ends(call: Call) -> dict[str, int]:
         )
         if all(part.system.phase is TERMINATING for part in path)
     }
-
-
-def _record(values: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """() record of these values."""
-    record = np.zeros((), np.dtype([(n, v.dtype, v.shape) for n, v in values.items()], align=True))
-    for name, value in values.items():
-        record[name] = value
-    return record
 
 
 # ---- calls -----------------------------------------------------------------------------------
@@ -264,7 +164,7 @@ def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | 
         number = 0
     names = list(call.names(helper))
     while names or values is None:
-        data = list(takewhile(lambda name: _is_data(call.arguments[name]), names))
+        data = list(takewhile(lambda name: is_data(call.arguments[name]), names))
         picked = fields([f"{prefix}_{name}" for name in data], number, prefix, agent)
         number = agent = None
         if values is None:

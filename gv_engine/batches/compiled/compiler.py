@@ -8,18 +8,16 @@ import os
 import platform
 import re
 import sys
-import threading
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numba
 import numpy as np
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from gv_engine.batches.compiled import (
@@ -35,138 +33,23 @@ from gv_engine.batches.compiled import (
     units,
     vectors,
 )
-from gv_engine.batches.compiled.addresses import Elements
+from gv_engine.batches.compiled.function_cache import ProgramCache
 from gv_engine.batches.compiled.loop import link
-from gv_engine.batches.compiled.program_cache import (
-    NotKeptError,
-    ProgramCache,
-    keep_until_exit,
-    loading_only,
-)
+from gv_engine.batches.compiled.machine_code import machine
+from gv_engine.batches.compiled.places import Elements
+from gv_engine.batches.compiled.program_cache import KeptProgram, keep_until_exit, not_kept
 from gv_engine.language.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
     DoesNotCompileError,
     RuleError,
 )
-from gv_engine.language.system import Phase, System
 from gv_engine.language.verbs import VERBS
 from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.worlds.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
-
-
-@dataclass(eq=False)
-class Program:
-    """A scenario's systems as one compiled function over the rows of a batch.
-
-    Attributes:
-        run: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed; the
-            address is that of the record that `addresses` makes.
-        errors: what the numbers in `row["error"]` stand for.
-        functions: all that it is made of.
-        checked: whether it refuses an index beyond its array.
-        key: a digest of all that it is made of; equal in every process.
-        surroundings: a digest of the code, and the settings, that all programs have in common.
-        failure: why it does not compile, once that has been found out.
-    """
-
-    run: Any
-    errors: dict[int, RuleError]
-    functions: tuple[FunctionType, ...]
-    checked: bool
-    key: str
-    surroundings: str
-    failure: str = ""
-
-    def prepare(self) -> None:
-        """Compile, or load from the cache.
-
-        Raises:
-            DoesNotCompileError: with the function, file, line and cause.
-            BuiltInDoesNotCompileError: the same, where no function is an author's.
-        """
-        if not self.failure:
-            self.failure = self._try()
-        if self.failure:
-            if all(is_engine_module(function.__module__) for function in self.functions):
-                raise BuiltInDoesNotCompileError(f"{self.failure}; {_OWN_FAULT}")
-            raise DoesNotCompileError(f"{self.failure}; {_ADVICE}")
-
-    def load(self) -> bool:
-        """Load from the cache, if it is kept there; whether `prepare` no longer takes its time.
-
-        Raises:
-            DoesNotCompileError: as for `prepare`.
-        """
-        try:
-            with loading_only():
-                self.prepare()
-        except NotKeptError:
-            return False
-        return True
-
-    def _try(self) -> str:
-        """Compile; what is wrong, if anything is."""
-        if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
-            return "Numba is switched off, by NUMBA_DISABLE_JIT"
-        # chains are as deep as lists of systems are long, and Numba recurses ten times a link
-        limit = sys.getrecursionlimit()
-        sys.setrecursionlimit(max(limit, 20_000))
-        collecting = gc.isenabled()
-        gc.disable()  # a sixth of the time otherwise, for garbage that is not there
-        try:
-            with (
-                parts.unobserved(),
-                bounds.checking(self.checked),
-                units.among(self.surroundings),
-            ):
-                self.run(0, 0, 0, 0)
-        except (NumbaError, UnsupportedBytecodeError) as error:
-            return self._brief(error)
-        except KeyError as error:  # what Numba raises for a field that a record does not have
-            return self._unknown_name(error.args[0])
-        finally:
-            sys.setrecursionlimit(limit)
-            if collecting:
-                gc.enable()
-        return ""
-
-    def _brief(self, error: Exception) -> str:
-        """File, line and cause out of a message of several thousand characters."""
-        lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
-        causes = [
-            line
-            for line in lines
-            if line and not line.startswith(_NOISE) and "nopython" not in line
-        ]
-        cause = (causes or lines)[0]
-        if missing := re.match(r"NameError: .*'(\w+)'", cause):
-            return self._unknown_name(missing[1])
-        files = {
-            os.path.realpath(function.__code__.co_filename)
-            for function in self.functions
-            if not function.__module__.startswith(__package__)
-        }
-        found = re.findall(
-            r'File "(.+)", line (\d+):|(?:Raised from| at) (.+) \((\d+)\)', "\n".join(lines)
-        )
-        places = [(os.path.realpath(file or other), line or at) for file, line, other, at in found]
-        own = [(file, line) for file, line in places if file in files]
-        where = " ({}, line {})".format(*own[0]) if own else ""
-        if cause == "No match." and own:  # no function of Numba's takes this
-            cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
-        kinds = [words for pattern, words in _KINDS.items() if re.search(pattern, cause)]
-        what = f"{kinds[0]} cannot be compiled" if kinds else cause
-        return f"a rule cannot be compiled{where}: {what}"
-
-    def _unknown_name(self, name: object) -> str:
-        for function in self.functions:
-            if name in function.__code__.co_names:
-                return f"{_told(function)}: {function.__name__} asks for {name!r}"
-        return f"a rule cannot be compiled: it asks for {name!r}"
 
 
 _SETTINGS = (
@@ -177,87 +60,115 @@ _SETTINGS = (
 )
 """Settings of Numba by which compiled code differs; most come of variables such as NUMBA_OPT."""
 
-_WIDEST = 62
-"""Columns whose bits a number holds, with room for a carry."""
-
 _EMITTING = addresses, bounds, intrinsics, parts, record_methods, records, units, vectors
 """Modules whose functions emit code, so that no name leads to them."""
 
-_LOCK = threading.Lock()
-_PROGRAMS: dict[str, Program] = {}
 
+class Linked(NamedTuple):
+    """A scenario's systems put together, to be compiled.
 
-def check_compilable(scenario: Scenario) -> None:
-    """Make sure that all systems of a scenario are functions of columns.
-
-    Raises:
-        DoesNotCompileError: one is any Python; the message names it.
+    Attributes:
+        kernel: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed.
+        functions: all that it is made of.
+        checked: whether it refuses an index beyond its array.
+        made_of: a digest of all that it is made of.
+        surroundings: a digest of the code, and the settings, that all programs have in common.
     """
-    for system in (
-        part.system
-        for member in scenario.members
-        for phase in Phase
-        for call in member.calls(phase)
-        for part in call.parts()
-    ):
-        if system.is_processor:
-            raise DoesNotCompileError(
-                f"{system.name} is an esper.Processor and runs in object worlds only"
-            )
-        if system.objects is not None:
-            where = ":".join(map(str, system.place))
-            raise DoesNotCompileError(
-                f"{system.name} ({where}) is a function of states or grids, which is any Python"
-            )
+
+    kernel: FunctionType
+    functions: tuple[FunctionType, ...]
+    checked: bool
+    made_of: str
+    surroundings: str
 
 
-def compile_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Program:
-    """The program of a scenario; `Program.prepare` compiles it, or loads it from the cache.
-
-    Args:
-        scenario: whose systems it runs.
-        slots: where the terms of its rewards go.
-        elements: of the arrays that hold the worlds and what they show.
-
-    Raises:
-        DoesNotCompileError: the view is too wide for its visibility function; all else is found
-            out in `Program.prepare`.
-    """
+def link_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Linked:
+    """What is to be compiled; the arguments are those of `programs.program_of`."""
     record_methods.know(scenario.layout)
-    run, units_ = link(scenario, slots, elements)
+    kernel, units_ = link(scenario, slots, elements)
     around = [*_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
-    roots = [run, *(unit.function for unit in units_), *around]
-    functions = program_functions.functions_of(roots)
-    width = scenario.area.shape[1]
-    if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):
-        raise DoesNotCompileError(
-            f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
-            f"{_WIDEST} columns; the observation area has {width}"
-        )
+    roots = [kernel, *(unit.function for unit in units_), *around]
+    functions = tuple(program_functions.functions_of(roots))
     checked = "running" in (elements["parameters"].names or ())
-    unbounded = [function for function in functions if "flat" in function.__code__.co_names]
-    if checked and unbounded:
-        raise DoesNotCompileError(
-            f"{_told(unbounded[0])}: {unbounded[0].__name__} asks for .flat, which has no bounds "
-            f"where it is compiled; say .ravel()"
-        )
     digest = program_functions.program_digest(
         [*around, *chain.from_iterable(map(_functions, _EMITTING))], *_compiler(), str(checked)
     )
-    key = program_functions.program_digest(roots, str(elements), digest)
-    with _LOCK:
-        if key not in _PROGRAMS:
-            run = _kept(run, key, functions, scenario.name)
-            errors = _errors(functions)
-            _PROGRAMS[key] = Program(run, errors, tuple(functions), checked, key, digest)
-        return _PROGRAMS[key]
+    made_of = program_functions.program_digest(roots, str(elements), digest, machine())
+    return Linked(kernel, functions, checked, made_of, digest)
 
 
-def asks_for(system: System, name: str) -> bool:
-    """Whether a system's function, or one that it leads to, says this name."""
-    functions = program_functions.functions_of([system.function])
-    named = (function.__code__.co_names for function in functions)
-    return any(name in names for names in named) or name in program_functions.strings(functions)
+def compile_linked(linked: Linked) -> KeptProgram:
+    """Compile.
+
+    Raises:
+        DoesNotCompileError: with the function, file, line and cause.
+    """
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
+        raise DoesNotCompileError("Numba is switched off, by NUMBA_DISABLE_JIT")
+    parts.mark_parts(linked.functions)
+    # chains are as deep as lists of systems are long, and Numba recurses ten times a link
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    collecting = gc.isenabled()
+    gc.disable()  # a sixth of the time otherwise, for garbage that is not there
+    try:
+        with (
+            global_compiler_lock,
+            parts.unobserved(),
+            bounds.checking(linked.checked),
+            units.among(linked.surroundings),
+        ):
+            whole = units.compile_whole(linked.kernel)
+    except (NumbaError, UnsupportedBytecodeError) as error:
+        raise DoesNotCompileError(_brief(error, linked.functions)) from None
+    except KeyError as error:  # what Numba raises for a field that a record does not have
+        raise DoesNotCompileError(_unknown_name(error.args[0], linked.functions)) from None
+    finally:
+        sys.setrecursionlimit(limit)
+        if collecting:
+            gc.enable()
+    return KeptProgram(linked.made_of, *whole, _errors(linked.functions))
+
+
+def refusal(failure: str, linked: Linked) -> DoesNotCompileError:
+    """The error that says why a program does not compile."""
+    if all(is_engine_module(function.__module__) for function in linked.functions):
+        return BuiltInDoesNotCompileError(f"{failure}; {_OWN_FAULT}")
+    return DoesNotCompileError(f"{failure}; {_ADVICE}")
+
+
+def _brief(error: Exception, functions: Iterable[FunctionType]) -> str:
+    """File, line and cause out of a message of several thousand characters."""
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
+    causes = [
+        line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
+    ]
+    cause = (causes or lines)[0]
+    if missing := re.match(r"NameError: .*'(\w+)'", cause):
+        return _unknown_name(missing[1], functions)
+    files = {
+        os.path.realpath(function.__code__.co_filename)
+        for function in functions
+        if not function.__module__.startswith(__package__)
+    }
+    found = re.findall(
+        r'File "(.+)", line (\d+):|(?:Raised from| at) (.+) \((\d+)\)', "\n".join(lines)
+    )
+    places = [(os.path.realpath(file or other), line or at) for file, line, other, at in found]
+    own = [(file, line) for file, line in places if file in files]
+    where = " ({}, line {})".format(*own[0]) if own else ""
+    if cause == "No match." and own:  # no function of Numba's takes this
+        cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
+    kinds = [words for pattern, words in _KINDS.items() if re.search(pattern, cause)]
+    what = f"{kinds[0]} cannot be compiled" if kinds else cause
+    return f"a rule cannot be compiled{where}: {what}"
+
+
+def _unknown_name(name: object, functions: Iterable[FunctionType]) -> str:
+    for function in functions:
+        if name in function.__code__.co_names:
+            return f"{program_functions.place(function)}: {function.__name__} asks for {name!r}"
+    return f"a rule cannot be compiled: it asks for {name!r}"
 
 
 @cache
@@ -291,26 +202,17 @@ def _kept(function: FunctionType, key: str, functions: Iterable[FunctionType], n
     compiled: Any = njit(nogil=True)(function)
     try:
         try:
-            compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
+            compiled._cache = ProgramCache(function, key, on_miss, not_kept)
         except OSError as error:
-            _not_kept(error)
+            not_kept(error)
             keep_until_exit()
-            compiled._cache = ProgramCache(function, key, on_miss, _not_kept)
+            compiled._cache = ProgramCache(function, key, on_miss, not_kept)
     except OSError:  # nor is there room for what goes with this process
         on_miss()
     return compiled
 
 
-def _not_kept(error: OSError) -> None:
-    warnings.warn(
-        f"compiled programs cannot be kept ({error}); every process will compile anew. "
-        f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-
-
-def _errors(functions: dict[FunctionType, Any]) -> dict[int, RuleError]:
+def _errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
     """What `row["error"]` can hold: the texts in the functions, and what spawning says."""
     errors = {
         record_methods.message_code(text): RuleError(text)
@@ -350,11 +252,6 @@ _OWN_FAULT = (
     f"(Python {platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}); "
     'world="object" plays without compiling, a thousand times slower'
 )
-
-
-def _told(function: FunctionType) -> str:
-    code = function.__code__
-    return f"a rule cannot be compiled ({code.co_filename}, line {code.co_firstlineno})"
 
 
 def _functions(module: Any) -> Iterator[FunctionType]:

@@ -18,6 +18,7 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.bounds import refuse_beyond
+from gv_engine.batches.compiled.parameters import mark
 from gv_engine.batches.compiled.records import world_of
 
 # what numba says of their types leads nowhere
@@ -148,11 +149,6 @@ def around(typing_context: Any, kept: Any) -> Any:
         return builder.bitcast(row, context.get_value_type(world))
 
     return world(kept), generate
-
-
-def mark(rule: str) -> int:
-    """The number by which a parameter record says which rule runs; 0 for none."""
-    return crc32(rule.encode())
 
 
 def fields(

@@ -16,8 +16,9 @@ from gv_engine.batches.autoreset import (
     clear,
     tell,
 )
-from gv_engine.batches.compiled.addresses import Elements, batch_at
+from gv_engine.batches.compiled.addresses import batch_at
 from gv_engine.batches.compiled.intrinsics import SMALL_ROW, prefetch, prefetch_cell
+from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
 from gv_engine.batches.compiled.step import bind, nobody
 from gv_engine.batches.compiled.units import Unit

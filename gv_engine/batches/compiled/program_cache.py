@@ -9,25 +9,17 @@ from __future__ import annotations
 import atexit
 import os
 import pickle
-import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
-from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
-import numba
 import platformdirs
-from numba.core import environment
-from numba.core.bytecode import FunctionIdentity
-from numba.core.caching import FunctionCache
-from numba.core.runtime.nrt import rtsys
 
-from gv_engine.language.modules import is_rule_module
+from gv_engine.language.errors import RuleError
 from gv_engine.reading.files import replacing
 
 KEPT_PROGRAMS = 100
@@ -35,20 +27,6 @@ KEPT_PROGRAMS = 100
 
 KEPT_UNITS = 2000
 """Units that are kept, likewise."""
-
-# Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
-# for different functions, and the first one loaded would serve both (numba issue 10486).
-FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)  # type: ignore[assignment]
-
-
-def _rebuild_env(module: str, constants: Any, name: str) -> Any:
-    # A program names the modules of its rules, only to let Python code look into them, which ours
-    # never does. The folder of these rules may be gone, and must not be run if another is in play.
-    return _numbas_rebuild_env(__name__ if is_rule_module(module) else module, constants, name)
-
-
-_numbas_rebuild_env: Any = environment._rebuild_env
-environment._rebuild_env = _rebuild_env
 
 
 def cache_folder() -> Path:
@@ -72,97 +50,76 @@ def keep_until_exit() -> None:
     _INSTEAD[cache_folder()] = folder / "compiled"
 
 
-class NotKeptError(Exception):
-    """A program is not there, and nobody is to compile it now."""
+class KeptProgram(NamedTuple):
+    """A compiled program, as it is kept.
 
-
-_compiles: ContextVar[bool] = ContextVar("_compiles", default=True)
-
-
-@contextmanager
-def loading_only() -> Iterator[None]:
-    """In here this thread loads programs, and raises `NotKeptError` where one is to be compiled."""
-    token = _compiles.set(False)
-    try:
-        yield
-    finally:
-        _compiles.reset(token)
-
-
-class ProgramCache(FunctionCache):
-    """Numba's cache of one function, in a folder of its own.
-
-    A program that is there is loaded without the tables that only compiling needs, which take
-    Numba a tenth of a second; `on_miss` is called before one is compiled.
+    Attributes:
+        made_of: a digest of all functions in it.
+        code: an object file.
+        symbols: what the code asks for by name.
+        environments: names of the variables in it by which Numba finds what exceptions say.
+        errors: what the numbers in `row["error"]` stand for.
     """
 
-    def __init__(
-        self,
-        function: FunctionType,
-        key: str,
-        on_miss: Callable[[], None],
-        on_failure: Callable[[OSError], None],
-    ) -> None:
-        """Find the folder of a program.
+    made_of: str
+    code: bytes
+    symbols: tuple[str, ...]
+    environments: tuple[str, ...]
+    errors: Mapping[int, RuleError]
 
-        Args:
-            function: what is compiled.
-            key: the digest of all that the program is made of.
-            on_miss: called before it is compiled.
-            on_failure: called if it cannot be kept after that.
 
-        Raises:
-            OSError: the folder cannot be written.
-        """
-        self._on_miss = on_miss
-        self._on_failure = on_failure
-        self._folder = cache_folder() / key
-        config: Any = numba.config
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(self._folder)  # read while the cache is made
-        try:
-            super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
-        except RuntimeError as error:  # no folder at all can be written
-            raise OSError(str(error)) from None
-        finally:
-            config.CACHE_DIR = before
-        if not Path(self.cache_path).is_relative_to(self._folder):
-            # Numba fell back to a folder where programs would not be told apart
-            raise OSError(f"{self._folder} cannot be written")
+def kept_program(key: str) -> KeptProgram | None:
+    """A program; None if it is not kept."""
+    found = _unpickled(_program(key))
+    return found if isinstance(found, KeptProgram) else None
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled function for these argument types, or None."""
-        rtsys.initialize(target_context)
-        try:
-            found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # whatever comes of a file that was cut short or tampered with
-            found = None
-            shutil.rmtree(self._folder, ignore_errors=True)
-        if found is not None:
-            return found
-        if not _compiles.get():
-            raise NotKeptError
-        self._on_miss()
-        self._make_room()
-        return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled function, if there is room for it."""
-        try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-        except OSError as error:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._on_failure(error)
+def keep_program(key: str, program: KeptProgram) -> None:
+    """Keep a program, if there is room for it."""
+    try:
+        make_room()
+        with replacing(_program(key)) as draft:
+            draft.write_bytes(pickle.dumps(program))
+    except OSError as error:
+        not_kept(error)
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        # The folder's name stands for the code and all that it closes over. Numba would pickle
-        # that, dispatchers and their numbers by chance included, and find nothing again.
-        return sig, codegen.magic_tuple()
 
-    def _make_room(self) -> None:
-        folders = sorted(self._folder.parent.glob("*"), key=_age)
-        for old in folders[:-KEPT_PROGRAMS]:
-            shutil.rmtree(old, ignore_errors=True)
+def _program(key: str) -> Path:
+    return cache_folder() / key / "program"
+
+
+def make_place(key: str) -> None:
+    """Make sure that a program can be kept, if need be until this process ends."""
+    try:
+        _try_place(key)
+    except OSError as error:
+        not_kept(error)
+        with suppress(OSError):  # there is no room for what goes with this process either
+            keep_until_exit()
+            _try_place(key)
+
+
+def _try_place(key: str) -> None:
+    folder = cache_folder() / key
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def make_room() -> None:
+    """Let the oldest programs go, where there are many."""
+    for old in sorted(cache_folder().glob("*"), key=_age)[:-KEPT_PROGRAMS]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def not_kept(error: OSError) -> None:
+    """Warn that programs are not kept."""
+    warnings.warn(
+        f"compiled programs cannot be kept ({error}); every process will compile anew. "
+        f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
+        RuntimeWarning,
+        stacklevel=3,
+    )
 
 
 @contextmanager
@@ -183,14 +140,7 @@ def alone(key: str) -> Iterator[None]:
 
 def kept_unit(key: str) -> tuple[Any, bytes] | None:
     """What a unit returns, as a type of Numba's, and its code; None if it is not kept."""
-    try:
-        return pickle.loads(_unit(key).read_bytes())  # type: ignore[no-any-return]
-    except FileNotFoundError:
-        return None
-    except Exception:  # whatever comes of a file that was tampered with
-        with suppress(OSError):
-            _unit(key).unlink()
-        return None
+    return _unpickled(_unit(key))  # type: ignore[no-any-return]
 
 
 def keep_unit(key: str, returns: Any, bitcode: bytes) -> None:
@@ -202,6 +152,18 @@ def keep_unit(key: str, returns: Any, bitcode: bytes) -> None:
             old.unlink()
         with replacing(path) as draft:
             draft.write_bytes(pickle.dumps((returns, bitcode)))
+
+
+def _unpickled(path: Path) -> Any:
+    """What is in a file; None, and no file, if it is damaged."""
+    try:
+        return pickle.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except Exception:  # whatever comes of a file that was cut short or tampered with
+        with suppress(OSError):
+            path.unlink()
+        return None
 
 
 def _unit(key: str) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -44,10 +44,28 @@ def strings(functions: Iterable[FunctionType]) -> set[str]:
     }
 
 
+def asks_for(function: Any, name: str) -> bool:
+    """Whether a function, or one that it leads to, says this name."""
+    functions = functions_of([function])
+    named = (each.__code__.co_names for each in functions)
+    return any(name in names for names in named) or name in strings(functions)
+
+
 def program_digest(roots: Iterable[Any], *more: str) -> str:
     """24 hexadecimal digits that stand for the code and the constants of all that is reached."""
-    lines = sorted(_describe(function, uses) for function, uses in functions_of(roots).items())
+    return digest_of(functions_of(roots), *more)
+
+
+def digest_of(functions: Mapping[FunctionType, list[tuple[str, Any]]], *more: str) -> str:
+    """The digest of functions as `functions_of` tells of them, and of texts."""
+    lines = sorted(_describe(function, uses) for function, uses in functions.items())
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:24]
+
+
+def place(function: FunctionType) -> str:
+    """How a message about a function begins."""
+    code = function.__code__
+    return f"a rule cannot be compiled ({code.co_filename}, line {code.co_firstlineno})"
 
 
 def _describe(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
@@ -55,7 +73,7 @@ def _describe(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
         (c.co_name, c.co_code.hex(), c.co_names, c.co_varnames, _constants(c))
         for c in _codes(function.__code__)
     ]
-    values = sorted((name, _text(value)) for name, value in uses)
+    values = sorted((name, text_of(value)) for name, value in uses)
     return repr((function.__qualname__, codes, values))
 
 
@@ -101,14 +119,14 @@ def _flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A text that is equal in every process for equal constants; functions speak for themselves."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
     if isinstance(value, np.dtype):
         return str(value)
     if isinstance(value, tuple | list):
-        return "(" + ",".join(_text(part) for part in value) + ")"
+        return "(" + ",".join(text_of(part) for part in value) + ")"
     if isinstance(value, FunctionType | type):
         return value.__qualname__
     if isinstance(value, _PLAIN):

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gv_engine.batches.compiled.calls import Past, arguments, ends, fields_of_calls, inner, nested
+from gv_engine.batches.compiled.calls import Past, arguments, ends, nested
 from gv_engine.batches.compiled.intrinsics import fields
+from gv_engine.batches.compiled.parameters import fields_of_calls, inner
 from gv_engine.batches.compiled.sight import look, write_view
 from gv_engine.batches.compiled.units import Unit, any_of, call, gathered, in_turn, summed
 from gv_engine.language.call import Call

@@ -19,7 +19,9 @@ from numba.core import cgutils, registry
 from numba.np.arrayobj import make_array
 
 from gv_engine.batches.compiled import program_functions
-from gv_engine.batches.compiled.intrinsics import intrinsic, mark
+from gv_engine.batches.compiled.intrinsics import intrinsic
+from gv_engine.batches.compiled.machine_code import ENTRY
+from gv_engine.batches.compiled.parameters import mark
 from gv_engine.batches.compiled.parts import PARTS, part_library
 from gv_engine.batches.compiled.program_cache import keep_unit, kept_unit
 
@@ -241,19 +243,66 @@ def _code(function: Callable[..., Any], kinds: tuple[Any, ...], around: str) -> 
 
 def _compile(function: Callable[..., Any], kinds: Any, name: str) -> tuple[Any, bytes]:
     """The type of what it returns, and LLVM code."""
+    result = _typed(function, kinds)
+    module = _optimised(result, name, result.fndesc.llvm_func_name)
+    module.get_function(result.fndesc.llvm_func_name).name = name
+    return result.signature.return_type, module.as_bitcode()
+
+
+def compile_whole(kernel: Callable[..., Any]) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
+    """An object file with `ENTRY`, what it asks for by name, and names of its environments.
+
+    Where the kernel, a function of four numbers, has raised, `ENTRY` returns the address of what
+    describes the exception, as a negative number.
+    """
+    result = _typed(kernel, (types.int64,) * 4)
+    module = _optimised(result, ENTRY, ENTRY, _entry(result.fndesc))
+    asked = [part.name for part in module.functions if part.is_declaration]
+    kept = [part.name for part in module.global_variables]
+    return (
+        _codegen()._tm.emit_object(module),
+        tuple(name for name in asked if not name.startswith("llvm.")),
+        tuple(name for name in kept if name.startswith("_ZN08NumbaEnv")),
+    )
+
+
+def _entry(kernel: Any) -> Any:
+    """The module of a function that is called from C, which calls the kernel."""
+    context, number = _registry.cpu_target.target_context, ir.IntType(64)
+    module = context.create_module(ENTRY)
+    kind = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
+    called = ir.Function(module, kind, kernel.llvm_func_name)
+    entry = ir.Function(module, ir.FunctionType(number, [number] * len(kernel.argtypes)), ENTRY)
+    builder = ir.IRBuilder(entry.append_basic_block())
+    status, failed = context.call_conv.call_function(
+        builder, called, kernel.restype, kernel.argtypes, entry.args
+    )
+    raised = builder.neg(builder.ptrtoint(status.excinfoptr, number))
+    builder.ret(builder.select(status.is_error, raised, failed))
+    return module
+
+
+def _typed(function: Callable[..., Any], kinds: Any) -> Any:
+    """What Numba makes of a function for arguments of these types."""
     compiled: Any = cast(Any, njit)(**PARTS)(function)
     compiled.compile(kinds)
     (result,) = compiled.overloads.values()
+    return result
+
+
+def _optimised(result: Any, name: str, entry: str, *modules: Any) -> Any:
+    """LLVM code of a function and all that it calls, of which only the entry is seen outside."""
     library = _codegen().create_library(name)
-    module = library._final_module
-    module.link_in(result.library._final_module, preserve=True)
-    for part in module.functions:
-        if part.name == result.fndesc.llvm_func_name:
-            part.linkage, part.name = "external", name
+    for module in modules:
+        library.add_ir_module(module)
+    library._final_module.link_in(result.library._final_module, preserve=True)
+    for part in library._final_module.functions:
+        if part.name == entry:
+            part.linkage = "external"
         elif not part.is_declaration:
             part.linkage = "internal"
     library._optimize_final_module()
-    return result.signature.return_type, module.as_bitcode()
+    return library._final_module
 
 
 def _codegen() -> Any:

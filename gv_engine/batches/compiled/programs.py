@@ -1,0 +1,232 @@
+"""Programs: a scenario's systems, compiled. What is kept is found and run without Numba.
+
+A program is found by a digest of all that goes into it: the rules, function by function; how the
+scenario calls them; the arrays that they work on; and the files of the engine. Where Numba has been
+imported before, its settings and the engine may have been changed since, so that a digest of the
+very functions that would be compiled has the last word.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gv_engine.batches.compiled import program_functions
+from gv_engine.batches.compiled.machine_code import machine, run_of
+from gv_engine.batches.compiled.parameters import fields_of_calls, is_data, parts
+from gv_engine.batches.compiled.places import Elements
+from gv_engine.batches.compiled.program_cache import (
+    KeptProgram,
+    keep_program,
+    kept_program,
+    make_place,
+)
+from gv_engine.language.call import Call, is_nested
+from gv_engine.language.errors import DoesNotCompileError, RuleError
+from gv_engine.language.system import Phase
+
+if TYPE_CHECKING:
+    from gv_engine.batches.compiled.compiler import Linked
+    from gv_engine.reading.scenario import Scenario
+
+_WIDEST = 62
+"""Columns whose bits a number holds, with room for a carry."""
+
+_ROOMS = "language", "reading", "worlds", "batches"
+"""Where all code of the engine is that programs can be made of, or by."""
+
+
+class Program:
+    """A scenario's systems as one compiled function over the rows of a batch.
+
+    Attributes:
+        key: a digest of all that it is made of; equal in every process.
+        run: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed; the
+            address is that of the record that `places` makes. None before `load` or `prepare`.
+        errors: what the numbers in `row["error"]` stand for.
+        failure: why it does not compile, once that has been found out.
+    """
+
+    def __init__(self, name: str, asked: str, link: Callable[[], Linked]) -> None:
+        """A program that is neither loaded nor compiled yet.
+
+        Args:
+            name: of the scenario.
+            asked: the digest of all that goes into it.
+            link: puts together what is to be compiled.
+        """
+        self.run: Any = None
+        self.errors: Mapping[int, RuleError] = {}
+        self.failure = ""
+        self._name, self._link, self._turn = name, cache(link), threading.Lock()
+        self._made_of = self._link().made_of if "numba" in sys.modules else ""
+        self._asked, self.key = asked, self._made_of or asked
+
+    def load(self) -> bool:
+        """Load from the cache, if it is kept there; whether `prepare` no longer takes its time."""
+        if self.run is None and not self.failure and not self._take(self.key, self._asked):
+            make_place(self.key)
+        return self.run is not None or bool(self.failure)
+
+    def prepare(self) -> None:
+        """Load from the cache, or compile.
+
+        Raises:
+            DoesNotCompileError: with the function, file, line and cause.
+            BuiltInDoesNotCompileError: the same, where no function is an author's.
+        """
+        with self._turn:
+            if self.load() and not self.failure:
+                return
+            from gv_engine.batches.compiled import compiler
+
+            linked = self._link()
+            self._made_of = linked.made_of
+            try:
+                if self.failure:
+                    raise DoesNotCompileError(self.failure)
+                # if no more than a comment of the engine has changed, it is kept under this
+                if not (kept := self._take(linked.made_of)):
+                    _say(f"compiling {self._name} for this machine, once; later runs load it")
+                    self._become(kept := compiler.compile_linked(linked))
+                keep_program(self.key, kept)
+            except DoesNotCompileError as error:
+                self.failure = str(error)
+                raise compiler.refusal(self.failure, linked) from None
+
+    def _take(self, *keys: str) -> KeptProgram | None:
+        """Become what is kept under one of these; None if it is not there."""
+        for kept in map(kept_program, keys):
+            if kept and self._made_of in ("", kept.made_of) and self._become(kept):
+                return kept
+        return None
+
+    def _become(self, kept: KeptProgram) -> bool:
+        self.run, self.errors = run_of(kept), kept.errors
+        return self.run is not None
+
+
+def _say(text: str) -> None:
+    print(f"gv-engine: {text}", file=sys.stderr)
+
+
+_LOCK = threading.Lock()
+_PROGRAMS: dict[str, Program] = {}
+
+
+def check_compilable(scenario: Scenario) -> None:
+    """Make sure that all systems of a scenario are functions of columns.
+
+    Raises:
+        DoesNotCompileError: one is any Python; the message names it.
+    """
+    for system in (
+        part.system
+        for member in scenario.members
+        for phase in Phase
+        for call in member.calls(phase)
+        for part in call.parts()
+    ):
+        if system.is_processor:
+            raise DoesNotCompileError(
+                f"{system.name} is an esper.Processor and runs in object worlds only"
+            )
+        if system.objects is not None:
+            where = ":".join(map(str, system.place))
+            raise DoesNotCompileError(
+                f"{system.name} ({where}) is a function of states or grids, which is any Python"
+            )
+
+
+def program_of(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Program:
+    """The program of a scenario; `Program.prepare` compiles it, or loads it from the cache.
+
+    Args:
+        scenario: whose systems it runs.
+        slots: where the terms of its rewards go.
+        elements: of the arrays that hold the worlds and what they show.
+
+    Raises:
+        DoesNotCompileError: the view is too wide for its visibility function, or a rule asks for
+            what has no bounds; all else is found out in `Program.prepare`.
+    """
+    calls = [call for _, whole in fields_of_calls(scenario) for call in whole.parts()]
+    functions = program_functions.functions_of(
+        part for call in calls for part in _functions_in(call)
+    )
+    _check(scenario, functions, checked="running" in (elements["parameters"].names or ()))
+    asked = program_functions.digest_of(
+        functions, _surroundings(), *_spelled(scenario), str(list(slots)), str(elements)
+    )
+    with _LOCK:
+        program = Program(scenario.name, asked, partial(_link, scenario, slots, elements))
+        return _PROGRAMS.setdefault(program.key, program)
+
+
+def _link(*given: Any) -> Linked:
+    from gv_engine.batches.compiled.compiler import link_scenario
+
+    return link_scenario(*given)
+
+
+def _functions_in(call: Call) -> Iterator[Any]:
+    system = call.system
+    yield from (system.function, system.remember, system.when, *call.arguments.values())
+
+
+def _check(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: bool) -> None:
+    width = scenario.area.shape[1]
+    if width > _WIDEST and any("clear_row" in function.__code__.co_names for function in functions):
+        raise DoesNotCompileError(
+            f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
+            f"{_WIDEST} columns; the observation area has {width}"
+        )
+    unbounded = [function for function in functions if "flat" in function.__code__.co_names]
+    if checked and unbounded:
+        raise DoesNotCompileError(
+            f"{program_functions.place(unbounded[0])}: {unbounded[0].__name__} asks for .flat, "
+            f"which has no bounds where it is compiled; say .ravel()"
+        )
+
+
+def _spelled(scenario: Scenario) -> Iterator[str]:
+    """How a scenario calls its rules, and what its worlds are, in texts equal in every process."""
+    for field, whole in fields_of_calls(scenario):
+        for prefix, call in parts(whole.name, whole):
+            system = call.system
+            helpers = [getattr(each, "__qualname__", "") for each in _functions_in(call)]
+            constants = [
+                (name, program_functions.text_of(value))
+                for name, value in call.arguments.items()
+                if not (is_data(value) or is_nested(value))
+            ]
+            yield str((field, prefix, system.phase.name, system.by_itself, helpers, constants))
+    layout = scenario.layout
+    yield str((layout.meaning, layout.states, layout.kinds, layout.height, layout.width))
+
+
+def _surroundings() -> str:
+    """A text that tells the engine's own code apart, what compiles it, and what that is told."""
+    told = sorted((name, text) for name, text in os.environ.items() if name.startswith("NUMBA_"))
+    file = Path(".numba_config.yaml")  # which Numba reads, too
+    written = file.read_bytes() if file.is_file() else b""
+    return str((_engine(), sys.version, np.__version__, machine(), told, written))
+
+
+@cache
+def _engine() -> str:
+    rooms = Path(__file__).parents[2]
+    files = [path for room in _ROOMS for path in sorted((rooms / room).rglob("*.py"))]
+    if numba := find_spec("numba"):
+        files.append(Path(numba.origin or "").with_name("_version.py"))
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()

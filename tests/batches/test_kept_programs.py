@@ -1,0 +1,99 @@
+"""Programs that are kept: found and run without Numba, and what they raise is told with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.batches.test_programs import BASE
+
+pytestmark = pytest.mark.compiled
+
+RULES = """
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def refuse(w, agent):
+    if w.action == 6:
+        raise ValueError("not here")
+    if w.action == 7:
+        w.agent.facing[agent] = 4 // w.agent.facing[0]
+"""
+PLAY = f"""
+import sys
+if sys.argv[2] == "numba":
+    import numba
+from gv_engine import GridVectorEnv, RuleError, Scenario
+rules = sys.argv[3:] or ["move_agent", "turn_agent"]
+level = Scenario.load({{**{BASE!r}, "transition_functions": rules}}, folder=sys.argv[1])
+envs = GridVectorEnv(level, 2, world="compiled")
+if not sys.argv[3:]:
+    print("numba" in sys.modules)
+envs.reset(seed=0)
+for a in (5, 0, 7, 6):
+    try:
+        print(envs.step([a, 7 - a])[0]["grid"].tolist())
+    except RuleError as error:
+        print(error)
+"""
+
+
+@pytest.fixture
+def play(tmp_path):
+    """Plays in a fresh process; what it prints, and whether it compiled."""
+    (tmp_path / "rules.py").write_text(RULES)
+
+    def play(*rules, numba="", **variables):
+        done = subprocess.run(
+            [sys.executable, "-c", PLAY, str(tmp_path), numba, *rules],
+            env={**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache"), **variables},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout, "compiling" in done.stderr
+
+    return play
+
+
+def test_a_kept_program_needs_no_numba(play):
+    shown, compiled = play()
+    assert compiled
+    assert shown.startswith("True\n")
+    assert play() == (shown.replace("True\n", "False\n"), False)
+
+
+def test_programs_are_found_with_numba_and_without(play):
+    shown, _ = play()
+    assert play(numba="numba") == (shown, False)
+    # where Numba was there first, its settings may be any
+    assert play("turn_agent", numba="numba")[1]
+    assert not play("turn_agent", numba="numba")[1]
+    assert not play("turn_agent")[1]
+    assert not play("turn_agent", numba="numba", NUMBA_CAPTURED_ERRORS="new_style")[1]
+
+
+def test_numbas_variables_have_programs_of_their_own(play):
+    shown, _ = play()
+    assert play(NUMBA_OPT="1") == (shown, True)
+    assert not play()[1]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04N."])
+def test_a_damaged_program_is_compiled_anew(play, tmp_path, damage):
+    shown, _ = play()
+    (kept,) = (tmp_path / "cache" / "compiled").glob("*/program")
+    kept.write_bytes(damage)
+    assert play() == (shown, True)
+    assert not play()[1]
+
+
+def test_what_a_kept_program_raises_is_told(play):
+    shown, compiled = play("./rules.py:refuse")
+    assert compiled
+    assert "ValueError: not here" in shown
+    assert "ZeroDivisionError: " in shown
+    assert play("./rules.py:refuse") == (shown, False)
