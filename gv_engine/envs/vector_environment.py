@@ -141,7 +141,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         into = self._places(out)
         if not self._started:
             seeds = [secrets.randbits(64) if own is None else own for own in seeds]
-        if given := {i: own for i, own in enumerate(seeds) if chosen[i] and own is not None}:
+        begin = np.flatnonzero(chosen).tolist()
+        if given := {i: own for i in begin if (own := seeds[i]) is not None}:
             self._batch.put_generators(np.array([*given]), seeded([*given.values()]))
         self._started = True
         self._batch.reset(chosen)

@@ -29,6 +29,7 @@ import json
 import sys
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ from gv_engine.rollouts.rollout import FinishedEpisode, rows_of_steps
 
 _ABOUT = "rollout.json"
 _CHUNK = 2**14
-"""Steps that are written at once, and lost if the process is killed."""
+"""Steps that are written at once; twice as many may be lost if the process is killed."""
 _LONGEST_NAME = 100
 """Characters of the name of an array."""
 _LONGEST_ABOUT = 2**22
@@ -77,10 +78,10 @@ class GrowingArray:
 
     def write(self, start: int, rows: Any) -> None:
         """Put (K, …) rows behind the first `start`; they are not counted yet."""
-        data = np.asarray(rows, self._dtype).tobytes()
+        data = np.ascontiguousarray(rows, self._dtype)
         self._file.seek(self._begin + start * self._row)
-        self._file.write(data)
-        self._sums[start + len(rows)] = zlib.crc32(data, self._sums[start])
+        self._file.write(data.data)
+        self._sums[start + len(rows)] = zlib.crc32(data.data, self._sums[start])
 
     def count(self, number: int) -> None:
         """Say in the head how many rows there are."""
@@ -132,6 +133,8 @@ class EpisodeFolder:
             path.mkdir(exist_ok=True)
         self._pending: list[FinishedEpisode] = []
         self._num_pending = 0
+        self._beside = ThreadPoolExecutor(1, "gv-engine-writer")
+        self._chunk: tuple[list[FinishedEpisode], Future[None]] | None = None
         scenario = env.scenario
         of_steps = rows_of_steps(env)
         of_episodes = {
@@ -146,22 +149,44 @@ class EpisodeFolder:
                 {name: GrowingArray(path / f"{name}.npy", *kind) for name, kind in arrays.items()}
                 for arrays in (of_steps, of_episodes)
             )
-        self._about = {
+        about = {
             "format": 1,
             "scenario": reference_to(scenario),
             **env.labels,
             "reward_names": list(scenario.reward_names),
             **more,
         }
+        self._about = _lines(about)
         with self._writing():
             self._tell(complete=False)
 
     def append(self, episode: FinishedEpisode) -> None:
-        """Add an episode; from time to time they are written."""
+        """Add an episode; from time to time they are written, while the next ones are played.
+
+        Raises:
+            OSError: as for `flush`, also of those that were added before.
+        """
         self._pending.append(episode)
         self._num_pending += episode.length
         if self._num_pending >= _CHUNK:
-            self.flush()
+            self._settle()
+            chunk, self._pending, self._num_pending = self._pending, [], 0
+            self._chunk = chunk, self._beside.submit(self._flush, chunk)
+
+    def _settle(self) -> None:
+        """Wait until what was given to the other thread is written; what could not be written is
+        to be written again."""
+        if self._chunk:
+            chunk, writing = self._chunk
+            try:
+                with self._writing():
+                    writing.result()
+            except Exception:
+                self._pending[:0] = chunk
+                self._num_pending = sum(episode.length for episode in self._pending)
+                self._chunk = None
+                raise
+            self._chunk = None
 
     def flush(self) -> None:
         """Write what has been added. If it is interrupted it can be called again.
@@ -169,18 +194,21 @@ class EpisodeFolder:
         Raises:
             OSError: it cannot be written; what was added before is there to stay.
         """
+        self._settle()
         with self._writing():
-            self._flush()
+            self._flush(self._pending)
+        self._pending, self._num_pending = [], 0
 
-    def _flush(self) -> None:
-        if pending := self._pending:
-            self._write(pending)
-        steps, episodes = self.steps + self._num_pending, self.episodes + len(pending)
+    def _flush(self, episodes: list[FinishedEpisode]) -> None:
+        if episodes:
+            self._write(episodes)
+        steps = self.steps + sum(episode.length for episode in episodes)
+        number = self.episodes + len(episodes)
         for array in self._of_steps.values():
             array.count(steps)
         for array in self._of_episodes.values():
-            array.count(episodes)
-        self.steps, self.episodes, self._pending, self._num_pending = steps, episodes, [], 0
+            array.count(number)
+        self.steps, self.episodes = steps, number
         self._tell(complete=False)
 
     def _write(self, episodes: list[FinishedEpisode]) -> None:
@@ -196,7 +224,12 @@ class EpisodeFolder:
             },
         }
         for name, array in self._of_steps.items():
-            kept = [episode.steps[name] for episode in episodes if episode.steps is not None]
+            kept = [
+                piece
+                for each in episodes
+                if each.steps is not None
+                for piece in each.steps.pieces(name)
+            ]
             array.write(self.steps, np.concatenate(kept))
         for name, array in self._of_episodes.items():
             array.write(self.episodes, once[name])
@@ -213,6 +246,7 @@ class EpisodeFolder:
             with self._writing():
                 self._tell(complete)
         finally:
+            self._beside.shutdown()
             for array in (*self._of_steps.values(), *self._of_episodes.values()):
                 array.close()
 
@@ -229,9 +263,16 @@ class EpisodeFolder:
         counts = {"complete": complete, "episodes": self.episodes, "steps": self.steps}
         arrays = {name: array.told(self.steps) for name, array in self._of_steps.items()}
         arrays |= {name: array.told(self.episodes) for name, array in self._of_episodes.items()}
-        about = {**counts, **self._about, "arrays": arrays}
+        # a line for each array, which json.dumps is slower to make than the steps of a chunk
+        told = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
+        parts = _lines(counts), self._about, '  "arrays": {\n' + ",\n".join(told) + "\n  }"
         with replacing(self._path / _ABOUT) as draft:
-            draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+            draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+
+
+def _lines(about: dict[str, Any]) -> str:
+    """The lines between the braces of an object in JSON."""
+    return json.dumps(about, indent=2)[2:-2]
 
 
 def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

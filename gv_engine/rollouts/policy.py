@@ -51,9 +51,8 @@ class Uniform:
     def __init__(
         self, num_envs: int, num_actions: int, valid: bool, compiled: bool = False
     ) -> None:
-        self._num_actions = num_actions
         self._valid = valid
-        self._chance = (_CompiledChance if compiled else _Chance)(num_envs)
+        self._chance = (_CompiledChance if compiled else _Chance)(num_envs, num_actions)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Draw from these generators from now on."""
@@ -61,20 +60,14 @@ class Uniform:
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions."""
-        draws = self._chance.draw()
-        if not self._valid:
-            return np.asarray(draws * self._num_actions, np.int64)
-        allowed = info["action_mask"].astype(bool)  # (N, actions)
-        allowed[~allowed.any(axis=1)] = True
-        wanted = (draws * allowed.sum(axis=1)).astype(np.int64)
-        chosen: NDArray[np.int64] = (allowed.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
-        return chosen
+        return self._chance.choose(info["action_mask"]) if self._valid else self._chance.any()
 
 
 class _Chance:
     """A generator for each of N worlds."""
 
-    def __init__(self, num_envs: int) -> None:
+    def __init__(self, num_envs: int, num_actions: int) -> None:
+        self._num_actions = num_actions
         self._rngs = [np.random.default_rng(0)] * num_envs
         self._draws = np.zeros((num_envs, _BLOCK))
         self._next = np.full(num_envs, _BLOCK)
@@ -85,7 +78,7 @@ class _Chance:
             self._rngs[world] = np.random.default_rng([seed, number])
             self._next[world] = _BLOCK
 
-    def draw(self) -> NDArray[np.float64]:
+    def _draw(self) -> NDArray[np.float64]:
         """(N,) in [0, 1)."""
         for world in np.flatnonzero(self._next == _BLOCK):
             self._draws[world] = self._rngs[world].random(_BLOCK)
@@ -94,29 +87,60 @@ class _Chance:
         self._next += 1
         return draws
 
+    def any(self) -> NDArray[np.int64]:
+        """(N,) actions."""
+        return np.asarray(self._draw() * self._num_actions, np.int64)
+
+    def choose(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+        """(N,) actions, of those where (N, actions) is not 0; of all where it allows none."""
+        open_ = allowed.astype(bool)
+        open_[~open_.any(axis=1)] = True
+        wanted = (self._draw() * open_.sum(axis=1)).astype(np.int64)
+        chosen: NDArray[np.int64] = (open_.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+        return chosen
+
 
 class _CompiledChance:
     """The same, as records that compiled code draws from."""
 
-    def __init__(self, num_envs: int) -> None:
+    def __init__(self, num_envs: int, num_actions: int) -> None:
         from gv_engine.batches.compiled.compiler import compile_function
 
         self._records = np.zeros(num_envs, RNG)
-        self._draws = np.zeros(num_envs)
-        self._fill = compile_function(fill_with_draws)
+        self._num_actions, self._chosen = num_actions, np.zeros(num_envs, np.int64)
+        self._any, self._choose = compile_function(draw_any), compile_function(draw_allowed)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         self._records[worlds] = seeded_pairs(seed, numbers)
 
-    def draw(self) -> NDArray[np.float64]:
-        self._fill(self._records, self._draws)
-        return self._draws
+    def any(self) -> NDArray[np.int64]:
+        self._any(self._records, self._num_actions, self._chosen)
+        return self._chosen
+
+    def choose(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
+        self._choose(self._records, allowed, self._chosen)
+        return self._chosen
 
 
-def fill_with_draws(records: Any, draws: Any) -> None:
-    """One draw in [0, 1) from each generator, compiled."""
+def draw_any(records: Any, num_actions: int, chosen: Any) -> None:
+    """One action for each generator, by one draw of it; compiled."""
     for i in range(len(records)):
-        draws[i] = random(records[i])
+        chosen[i] = int(random(records[i]) * num_actions)
+
+
+def draw_allowed(records: Any, allowed: Any, chosen: Any) -> None:
+    """One allowed action for each generator, by one draw of it; compiled."""
+    for i in range(len(records)):
+        count = 0
+        for open_ in allowed[i]:
+            count += open_ != 0
+        every = count == 0
+        left = int(random(records[i]) * (len(allowed[i]) if every else count))
+        for k in range(len(allowed[i])):
+            if every or allowed[i, k] != 0:
+                if left == 0:
+                    chosen[i] = k
+                left -= 1
 
 
 class Own:

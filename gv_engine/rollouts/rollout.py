@@ -6,7 +6,8 @@ Episode k of seed s is the same however many worlds there are: its world is that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rollouts.policy import Policy
 
 _SHORT = 64
-"""Steps for which there is room at first."""
+"""Steps of a block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class FinishedEpisode:
         terminated, truncated: how it ended.
         success: whether it ended well; None if the scenario does not say.
         last: the observation at the end.
-        steps: (T, …) by the names of `rows_of_steps`: what happened, if that is kept.
+        steps: what happened, if that is kept.
     """
 
     number: int
@@ -47,7 +48,7 @@ class FinishedEpisode:
     truncated: bool
     success: bool | None
     last: Arrays
-    steps: Arrays | None
+    steps: Steps | None
 
 
 def rollout(
@@ -75,7 +76,7 @@ def rollout(
     following = n
     idle = np.zeros(n, np.bool_)  # no episode is left: plays its last one again, unheard
     length, total = np.zeros(n, np.int64), np.zeros(n)
-    terms, gained = np.zeros((n, len(names))), np.zeros((n, len(names)))
+    terms = np.zeros((len(names), n))
     history = _History(env) if keep else None
     waiting: dict[int, FinishedEpisode] = {}  # for those before them to end
     expected = 0
@@ -84,7 +85,7 @@ def rollout(
         worlds = np.flatnonzero(which).tolist()
         numbers = number[worlds].tolist()
         policy.begin(worlds, seed, numbers)
-        length[which] = total[which] = terms[which] = 0
+        length[which] = total[which] = terms[:, which] = 0
         seeds: Any = [None] * n  # a list is more than Gymnasium speaks of
         for i, own in zip(worlds, numbers, strict=True):
             seeds[i] = seed + own
@@ -96,15 +97,16 @@ def rollout(
         if history:
             history.keep({**observation, "action": action})
         observation, reward, terminated, truncated, info = env.step(action)
-        for column, name in enumerate(names):
-            gained[:, column] = info["reward_terms"][name]
+        gained = info["reward_terms"]
+        for line, name in zip(terms, names, strict=True):
+            line += gained[name]
         if history:
             flags = {"terminated": terminated, "truncated": truncated}
-            history.keep({"reward": reward, "reward_terms": gained, **flags})
+            history.keep({"reward": reward, **flags})
+            history.keep_terms([gained[name] for name in names])
             history.advance(int(length.max()) + 1)
         length += 1
         total += reward
-        terms += gained
         over = terminated | truncated
         if not over.any():
             continue
@@ -115,7 +117,7 @@ def rollout(
                 member=int(info["member"][i]) if "member" in info else 0,
                 length=int(length[i]),
                 total=float(total[i]),
-                terms=terms[i].copy(),
+                terms=terms[:, i].copy(),
                 terminated=bool(terminated[i]),
                 truncated=bool(truncated[i]),
                 success=bool(info["success"][i]) if "success" in info else None,
@@ -132,40 +134,95 @@ def rollout(
             expected += 1
 
 
+class _Block:
+    """Some steps of all worlds, as arrays (steps, N, …); when nobody needs them any more, they are
+    there for other steps."""
+
+    def __init__(self, arrays: Arrays, free: list[Arrays]) -> None:
+        self.arrays = arrays
+        weakref.finalize(self, free.append, arrays)
+
+
+class Steps(Mapping[str, NDArray[Any]]):
+    """What happened in an episode: (T, …) arrays by the names of `rows_of_steps`.
+
+    They are put together when they are asked for, in whichever thread.
+    """
+
+    def __init__(self, parts: Sequence[tuple[_Block, slice]], world: int) -> None:
+        self._parts, self._world = parts, world
+
+    def pieces(self, name: str) -> list[NDArray[Any]]:
+        """One after the other, views that are good for as long as these steps are there."""
+        return [block.arrays[name][lines, self._world] for block, lines in self._parts]
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return np.concatenate(self.pieces(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts[0][0].arrays)
+
+    def __len__(self) -> int:
+        return len(self._parts[0][0].arrays)
+
+
 class _History:
-    """The last steps of all worlds, in arrays (steps, N, …) that go round, and grow to the longest
-    episode that is being played."""
+    """The last steps of all worlds, in blocks that go back to the first of the longest episode that
+    is being played."""
 
     def __init__(self, env: ScenarioVectorEnv[Arrays]) -> None:
-        self._room, self._now = _SHORT, 0
-        self._kept = {
-            name: np.zeros((_SHORT, env.num_envs, *shape), dtype)
-            for name, (dtype, shape) in rows_of_steps(env).items()
-        }
+        self._kinds, self._num_envs = rows_of_steps(env), env.num_envs
+        self._size, self._row = _SHORT, 0
+        self._free: list[Arrays] = []
+        self._blocks = [self._block()]
+        self._parts: dict[int, list[tuple[_Block, slice]]] = {}  # of now, as many end together
+
+    def _block(self) -> _Block:
+        try:
+            arrays = self._free.pop()
+        except IndexError:
+            arrays = {
+                name: np.zeros((self._size, self._num_envs, *shape), dtype)
+                for name, (dtype, shape) in self._kinds.items()
+            }
+        return _Block(arrays, self._free)
 
     def keep(self, told: Mapping[str, NDArray[Any]]) -> None:
         """Keep, of what is told of this step in every world, that which has a name in the files."""
-        for name in told.keys() & self._kept.keys():
-            self._kept[name][self._now % self._room] = told[name]
+        now = self._blocks[-1].arrays
+        for name in told.keys() & now.keys():
+            now[name][self._row] = told[name]
+
+    def keep_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
+        """Keep the terms of the rewards of this step, (N,) each."""
+        row = self._blocks[-1].arrays["reward_terms"][self._row]  # (N, F)
+        for column, term in enumerate(terms):
+            row[:, column] = term
 
     def advance(self, longest: int) -> None:
         """Go to the next step; the longest of the present episodes has so many behind it."""
-        self._now += 1
-        if longest < self._room:
-            return
-        times = self._last(self._room)
-        for name, array in self._kept.items():
-            self._kept[name] = np.zeros((2 * self._room, *array.shape[1:]), array.dtype)
-            self._kept[name][times % (2 * self._room)] = array[times % self._room]
-        self._room *= 2
+        self._row += 1
+        self._parts.clear()
+        if self._row == self._size:
+            behind = -(-longest // self._size)  # blocks, of which the first may be needed in part
+            self._blocks = [*self._blocks[-behind - 1 :], self._block()]
+            self._row = 0
 
-    def _last(self, length: int) -> NDArray[np.int64]:
-        return np.arange(self._now - length, self._now)
-
-    def of(self, world: int, length: int) -> Arrays:
+    def of(self, world: int, length: int) -> Steps:
         """The last so many steps of a world."""
-        lines = self._last(length) % self._room
-        return {name: array[lines, world] for name, array in self._kept.items()}
+        if length not in self._parts:
+            self._parts[length] = self._last(length)
+        return Steps(self._parts[length], world)
+
+    def _last(self, length: int) -> list[tuple[_Block, slice]]:
+        parts, stop = [], self._row
+        for block in reversed(self._blocks):
+            start = max(0, stop - length)
+            parts.append((block, slice(start, stop)))
+            length, stop = length - (stop - start), self._size
+            if not length:
+                break
+        return parts[::-1]
 
 
 def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[int, ...]]]:

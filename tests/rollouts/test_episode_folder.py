@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import zlib
 from contextlib import nullcontext
 from pathlib import Path
@@ -74,6 +75,49 @@ def test_an_interrupted_write_is_done_again(tmp_path: Path, monkeypatch: pytest.
                 written.flush()
     written.close(complete=True)
     assert len(episode_folder.read(tmp_path / "out")[0]["episode_seed"]) == 3
+
+
+def written_in_chunks(path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    monkeypatch.setattr(episode_folder, "_CHUNK", chunk)
+    env = GridVectorEnv("empty-4x4", 3, world="object", autoreset_mode="Disabled", max_steps=40)
+    folder = EpisodeFolder(path, env, {})
+    for episode in rollout(env, load_policy("random", 3, len(env.scenario.actions)), 9, 0, True):
+        folder.append(episode)
+    folder.close(complete=True)
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def test_files_do_not_tell_in_which_chunks_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    one, many = (written_in_chunks(tmp_path / str(k), k, monkeypatch) for k in (2**14, 20))
+    assert one == many
+    assert json.loads(one["rollout.json"])["episodes"] == 9
+
+
+def test_what_cannot_be_written_beside_the_next_steps_is_told_and_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write, fails = GrowingArray.write, iter([True])
+    playing = threading.get_ident()
+
+    def full(array: GrowingArray, start: int, rows: Any) -> None:
+        if threading.get_ident() != playing and next(fails, False):
+            raise OSError("full")
+        write(array, start, rows)
+
+    monkeypatch.setattr(GrowingArray, "write", full)
+    monkeypatch.setattr(episode_folder, "_CHUNK", 20)
+    env = GridVectorEnv("empty-4x4", 2, world="object", autoreset_mode="Disabled", max_steps=40)
+    folder, told = EpisodeFolder(tmp_path / "out", env, {}), []
+    for episode in rollout(env, load_policy("random", 2, len(env.scenario.actions)), 9, 0, True):
+        try:
+            folder.append(episode)
+        except OSError as error:
+            told.append(str(error))
+    folder.close(complete=True)
+    assert told == [f"{tmp_path / 'out'} cannot be written: full"]
+    assert episode_folder.read(tmp_path / "out")[0]["episode_seed"].tolist() == list(range(9))
 
 
 def test_a_cut_array_is_named(folder: Path):
