@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, Which
-from gv_engine.batches.compiled import parameters, places, programs
+from gv_engine.batches.compiled import parameters, places
 from gv_engine.batches.compiled.program_functions import asks_for
-from gv_engine.batches.compiled.programs import Program
 from gv_engine.batches.worlds import Worlds, words_of
 from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
@@ -28,6 +27,7 @@ from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.view import view_record
 
 if TYPE_CHECKING:
+    from gv_engine.batches.compiled.programs import Program
     from gv_engine.reading.scenario import Scenario
 
 
@@ -87,6 +87,8 @@ class CompiledBatch(Worlds):
     compiles = True
 
     def make(self, num_worlds: int) -> None:
+        from gv_engine.batches.compiled import programs  # the one place that brings in llvmlite
+
         scenario, num_threads = self.scenario, self.num_threads
         programs.check_compilable(scenario)
         # one more, as rows of a view are read without asking whether they end on the grid

@@ -62,7 +62,7 @@ def digest_of(functions: Mapping[FunctionType, list[tuple[str, Any]]], *more: st
     return hashlib.sha256("\n".join([*lines, *more]).encode()).hexdigest()[:24]
 
 
-def place(function: FunctionType) -> str:
+def complaint_about(function: FunctionType) -> str:
     """How a message about a function begins."""
     code = function.__code__
     return f"a rule cannot be compiled ({code.co_filename}, line {code.co_firstlineno})"
