@@ -167,7 +167,8 @@ def _brief(error: Exception, functions: Iterable[FunctionType]) -> str:
 def _unknown_name(name: object, functions: Iterable[FunctionType]) -> str:
     for function in functions:
         if name in function.__code__.co_names:
-            return f"{program_functions.complaint_about(function)}: {function.__name__} asks for {name!r}"
+            where = program_functions.complaint_about(function)
+            return f"{where}: {function.__name__} asks for {name!r}"
     return f"a rule cannot be compiled: it asks for {name!r}"
 
 

@@ -193,9 +193,10 @@ def _check(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: b
         )
     unbounded = [function for function in functions if "flat" in function.__code__.co_names]
     if checked and unbounded:
+        where = program_functions.complaint_about(unbounded[0])
         raise DoesNotCompileError(
-            f"{program_functions.complaint_about(unbounded[0])}: {unbounded[0].__name__} asks for .flat, "
-            f"which has no bounds where it is compiled; say .ravel()"
+            f"{where}: {unbounded[0].__name__} asks for .flat, which has no bounds where it is "
+            f"compiled; say .ravel()"
         )
 
 
