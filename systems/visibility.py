@@ -32,22 +32,24 @@ def partially_occluded(w: World, agent: int, view: View) -> None:
     """Sight spreads forward and to either side through whatever does not block it."""
     # Row by row from the agent, as bits: the cells that the spread to either side has reached; to
     # the left counted from the right, so that both grow towards higher bits.
-    whole = (2 << view.width - 1) - 1
     right, left = 1 << view.x, 1 << view.width - 1 - view.x
     for i in range(view.y, -1, -1):
-        clear, from_right = view.clear_row(i), view.clear_row_from_right(i)
-        right, left = spread(right, clear), spread(left, from_right)
-        view.see_row(i, right, left)
-        right &= clear
-        right |= right << 1 & whole
-        left &= from_right
-        left |= left << 1 & whole
+        seen, right = spread(right, view.clear_row(i))
+        from_right, left = spread(left, view.clear_row_from_right(i))
+        view.see_row(i, seen, from_right)
 
 
-def spread(reached: int, clear: int) -> int:
-    """Along a row, to higher bits, through clear cells up to and with the first that is not."""
+def spread(reached: int, clear: int) -> tuple[int, int]:
+    """Along a row, to higher bits, through clear cells up to and with the first that is not.
+
+    Returns:
+        What is reached of this row, and what of the next one from its clear cells.
+    """
+    through = reached & clear
     # the carry of the addition runs through neighbouring clear cells and stops behind them
-    return reached | ((reached & clear) + clear ^ clear)
+    carried = through + clear
+    through |= clear & ~carried
+    return reached | carried ^ clear, through | through << 1
 
 
 def _way(start: int, size: int, step: float) -> float:

@@ -21,6 +21,11 @@ _types, _cgutils, _make_array = cast(Any, (types, cgutils, make_array))
 
 _BYTE, _SIDE, _HALF, _LOOK, _INDEX = (ir.IntType(size) for size in (8, 16, 32, 32, 64))
 _OPAQUE = 1 << 31
+_REVERSED = ir.Constant(
+    ir.ArrayType(_BYTE, 256), [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
+)
+"""Of each byte, its bits in reverse."""
+
 _STORE = 16
 """Bytes that are written at once."""
 
@@ -86,6 +91,22 @@ def _bits(builder: Any, mask: Any) -> Any:
     return builder.zext(builder.bitcast(mask, ir.IntType(mask.type.count)), _INDEX)
 
 
+def _constant(builder: Any, value: Any) -> Any:
+    """Emit the address of the bytes of a constant."""
+    place = _cgutils.global_constant(builder, "constant", value)
+    return builder.bitcast(place, _BYTE.as_pointer())
+
+
+def _from_right(builder: Any, word: Any, size: int, reversed_bytes: Any) -> Any:
+    """Emit the lowest bits of a word, so many, in reverse."""
+    found = _INDEX(0)
+    for shift in range(0, size, 8):
+        byte = builder.and_(builder.lshr(word, _INDEX(shift)), _INDEX(255))
+        back = builder.zext(builder.load(builder.gep(reversed_bytes, [byte])), _INDEX)
+        found = builder.or_(found, builder.shl(back, _INDEX(size - 8 - shift)))
+    return found
+
+
 def _transposed(builder: Any, rows: list[Any]) -> list[Any]:
     """Emit the columns of a square of vectors, as vectors."""
     size, step = len(rows), 1
@@ -122,7 +143,7 @@ def cut(
     size = view.tile
     height, width = view.size_of["height"], view.size_of["width"]
     stride, by_bits = w.fields["at"].type.shape[1], "clear_rows" in view.fields
-    kind = ir.VectorType(_LOOK, size)
+    kind, hidden = ir.VectorType(_LOOK, size), _splat(HIDDEN | _OPAQUE, size)
     lanes = list(range(size))
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -131,6 +152,8 @@ def cut(
         backward = builder.icmp_signed("<", next_cell, _INDEX(0))
         one = builder.insert_element(_splat(0, size), builder.sext(backward, _LOOK), _HALF(0))
         turns = _pick(builder, one, numbers=[0] * size)
+        nothing = _constant(builder, hidden)
+        reversed_bytes = _constant(builder, _REVERSED)
         rows, columns = (
             builder.sext(_load(builder, _place(builder, w, world, name, _INDEX(0)), _SIDE), _INDEX)
             for name in ("height", "width")
@@ -146,15 +169,16 @@ def cut(
             low, high = builder.neg(first), builder.sub(columns, first)
             inside = _from_to(builder, low, high, size)
             first = _clamped(builder, first, -size, stride)
+            mask = _mask(builder, inside, size)
+            start = builder.add(builder.mul(far, _INDEX(stride)), first)
+            further = builder.mul(next_line, _INDEX(stride))
             found = []
-            for number in lanes:
-                y = builder.add(far, builder.mul(next_line, _INDEX(number)))
-                on_grid = builder.icmp_unsigned("<", y, rows)
-                y = builder.select(on_grid, y, _INDEX(0))
-                start = builder.add(builder.mul(y, _INDEX(stride)), first)
-                look = _load(builder, _at(builder, w, world, "looks", _INDEX(0), start), kind)
-                mask = _mask(builder, builder.select(on_grid, inside, _INDEX(0)), size)
-                look = builder.select(mask, look, _splat(HIDDEN | _OPAQUE, size))
+            for _ in lanes:
+                on_grid = builder.icmp_unsigned("<", far, rows)
+                place = _at(builder, w, world, "looks", _INDEX(0), start)
+                look = _load(builder, builder.select(on_grid, place, nothing), kind)
+                look = builder.select(mask, look, hidden)
+                far, start = builder.add(far, next_line), builder.add(start, further)
                 back = _pick(builder, look, numbers=lanes[::-1])
                 # by bits, as LLVM would make a branch of a choice, which processors guess wrongly
                 other = builder.and_(builder.xor(look, back), turns)
@@ -179,13 +203,11 @@ def cut(
                     row = builder.add(i, _INDEX(number))
                     _store(builder, look, _at(builder, view, record, "looks", row, _INDEX(j)))
                     if by_bits:
-                        for side, order, shift in (
-                            (0, lanes, j),
-                            (1, lanes[:count][::-1] + lanes[count:], width - j - count),
-                        ):
-                            picked = _pick(builder, look, numbers=order)
-                            clear = builder.icmp_signed(">=", picked, _splat(0, size))
-                            word = builder.and_(_bits(builder, clear), _INDEX((1 << count) - 1))
+                        clear = _bits(builder, builder.icmp_signed(">=", look, _splat(0, size)))
+                        clear = builder.and_(clear, _INDEX((1 << count) - 1))
+                        back = _from_right(builder, clear, size, reversed_bytes)
+                        back = builder.lshr(back, _INDEX(size - count))
+                        for side, word, shift in ((0, clear, j), (1, back, width - j - count)):
                             word = builder.shl(word, _INDEX(shift))
                             bits[side][number] = builder.or_(bits[side][number], word)
             for name, words in zip(("clear_rows", "clear_from_right"), bits, strict=True):
