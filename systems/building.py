@@ -58,9 +58,9 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
     if kind == FLOOR:  # what a free cell is
         return NOTHING
     e = w.spawn(kind)
+    w.place(e, y, x)
     if color != 0:
         w.color.value[e] = color
-    w.place(e, y, x)
     return e
 
 

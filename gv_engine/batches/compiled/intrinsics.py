@@ -5,7 +5,7 @@ What is here compiles at once, without the 40 ms that Numba takes for a function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
 from zlib import crc32
@@ -26,9 +26,9 @@ intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extend
 _types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
 
 SMALL_ROW = 4096
-"""Bytes of a row that is worth fetching whole."""
+"""Bytes of a row that is worth writing whole."""
 
-_LINE = 64
+LINE = 64
 """Bytes that memory hands out at once."""
 
 _RUN = 16
@@ -62,30 +62,24 @@ def _ask_for(builder: Any, address: Any) -> None:
     builder.call(function, [address, number(1), number(3), number(1)])
 
 
-def _beginnings(record: types.Record) -> list[int]:
-    """Offsets of what nearly every step reads of a row: all of it if it is small, else its head and
-    the first line of every column, where NOTHING and the agent are."""
-    if record.size <= SMALL_ROW:
-        return list(range(0, record.size, _LINE))
-    starts = [0, _LINE]
-    for field in record.fields.values():
-        inner = field.type.fields.values() if isinstance(field.type, types.Record) else ()
-        starts += [field.offset + part.offset for part in inner]
-    return starts
+def fetching(offsets: Collection[int]) -> Callable[[Any, int], None]:
+    """`(rows, index)`: ask for these bytes of a row, with those near them, ahead of their use, so
+    that memory is not waited for."""
 
+    @intrinsic
+    def fetch(typing_context: Any, rows: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = _make_array(rows)(context, builder, arguments[0]).data
+            row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
+            for offset in sorted(offsets):
+                _ask_for(builder, builder.gep(row, [_INDEX(offset)]))
+            return context.get_dummy_value()
 
-@intrinsic
-def prefetch(typing_context: Any, rows: Any, index: Any) -> Any:
-    """`(rows, index)`: ask for a row ahead of its use, so that memory is not waited for."""
+        return types.none(rows, types.intp), generate
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = _make_array(rows)(context, builder, arguments[0]).data
-        row = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTE.as_pointer())
-        for start in _beginnings(rows.dtype):
-            _ask_for(builder, builder.gep(row, [_INDEX(start)]))
-        return context.get_dummy_value()
-
-    return types.none(rows, types.intp), generate
+    # so that programs can be told apart
+    fetch.__name__ = f"fetch {sorted(offsets)}"
+    return fetch
 
 
 @intrinsic
@@ -149,6 +143,24 @@ def around(typing_context: Any, kept: Any) -> Any:
         return builder.bitcast(row, context.get_value_type(world))
 
     return world(kept), generate
+
+
+@intrinsic
+def another(typing_context: Any, record: Any) -> Any:
+    """`(record)`: a record of the same type with anything in it, while this function runs.
+
+    Nobody else has its address, so that what is written and read again need not go to memory. A
+    view by cells is too large for that, and stays where it is.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        if "seen" in record.fields:
+            return arguments[0]
+        place = _cgutils.alloca_once(builder, ir.ArrayType(_BYTE, record.size))
+        place.align = LINE
+        return builder.bitcast(place, context.get_value_type(record))
+
+    return record(record), generate
 
 
 def fields(

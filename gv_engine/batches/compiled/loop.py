@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gv_engine.batches.autoreset import (
     BEGIN,
     BUSY,
@@ -17,12 +19,17 @@ from gv_engine.batches.autoreset import (
     tell,
 )
 from gv_engine.batches.compiled.addresses import batch_at
-from gv_engine.batches.compiled.intrinsics import SMALL_ROW, prefetch, prefetch_cell
+from gv_engine.batches.compiled.intrinsics import LINE, SMALL_ROW, fetching, prefetch_cell
+from gv_engine.batches.compiled.parameters import functions_of_calls
 from gv_engine.batches.compiled.places import Elements
+from gv_engine.batches.compiled.program_functions import functions_of
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
+from gv_engine.batches.compiled.sight import look, write_view
 from gv_engine.batches.compiled.step import bind, nobody
 from gv_engine.batches.compiled.units import Unit
 from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.system import REWARD, TERMINATING, TRANSITION
+from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.rng import draw_member
 
 if TYPE_CHECKING:
@@ -46,17 +53,19 @@ def link(
     (begin, act, reveal), units = bind(scenario, slots)
     mixed = "share" in (elements["parameters"].names or ())
     large = elements["rows"].itemsize > SMALL_ROW
+    prefetch = fetching(_read(scenario, elements["rows"], not large))
     checked = "running" in (elements["parameters"].names or ())
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
         b = batch(address)
         failed = 0
-        for i in range(start, stop):
+        for world in range(start, stop):
+            i = np.uint64(world)  # compiled code need not ask whether it counts from the end
             w = b.rows[i]
-            if i + AHEAD < stop:
-                prefetch(b.rows, i + AHEAD)
-            if large and i + AHEAD // 2 < stop:
-                _foresee(b.rows[i + AHEAD // 2], b.views[0])
+            if world + AHEAD < stop:
+                prefetch(b.rows, world + AHEAD)
+            if large and world + AHEAD // 2 < stop:
+                _foresee(b.rows[world + AHEAD // 2], b.views[0])
             action = b.actions[i]
             if action == KEEP:
                 continue
@@ -114,6 +123,25 @@ def link(
         return failed
 
     return kernel, units  # type: ignore[return-value]  # mypy does not know it as a FunctionType
+
+
+def _read(scenario: Scenario, row: np.dtype[Any], looks: bool) -> set[int]:
+    """Offsets of what nearly every step reads of a row: its head, the looks of its cells, if they
+    are few, and the beginning of each column that rules of a step name, where NOTHING and the
+    agent are."""
+    rules = functions_of_calls(scenario, TRANSITION, REWARD, TERMINATING)
+    functions = functions_of([*rules, *VERBS.values(), look, write_view])
+    said = {name for function in functions for name in function.__code__.co_names}
+    parts: Any = row.fields
+    offsets = set(range(0, parts["placed"][1], LINE))
+    for name, (columns, start) in parts.items():
+        if name in said and columns.names:
+            named = said.intersection(columns.names) - {"has"} or {*columns.names} & {"has"}
+            offsets |= {start + columns.fields[field][1] for field in named}
+    if looks:
+        shown, start = parts["looks"]
+        offsets |= set(range(start, start + shown.itemsize, LINE))
+    return offsets
 
 
 def _keep_apart(b: Any, i: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.call import Call, is_nested
+from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -59,15 +60,19 @@ def fields_of_calls(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]
     ]
 
 
+def functions_of_calls(scenario: Scenario, *phases: Phase) -> Iterator[Callable[..., Any]]:
+    """Functions, helpers and functions among the arguments of calls, those in others included."""
+    for _, whole in fields_of_calls(scenario, *phases):
+        for call in whole.parts():
+            own = call.system.function, call.system.remember, call.system.when
+            yield from filter(callable, (*own, *call.arguments.values()))
+
+
 def runs_engine_rules_only(scenario: Scenario) -> bool:
     """Whether all rules that a scenario compiles come with the engine."""
     return all(
         rule_files.is_engine_module(getattr(function, "__module__", None) or "")
-        for _, whole in fields_of_calls(scenario)
-        for call in whole.parts()
-        for function in (call.system.function, call.system.remember, call.system.when)
-        + tuple(call.arguments.values())
-        if callable(function)
+        for function in functions_of_calls(scenario)
     )
 
 
@@ -82,16 +87,18 @@ def parameters(
     """(members,) records of everything about a scenario that is data.
 
     That of the given member has the arguments of its systems, each call's in a record of its own,
-    its actions and its step limit; in the others all is 0 but their share of a mixture. Without
-    masks it is told to have no actions to look through. What is checked says there which call
-    runs, and in the call's record which of its parts.
+    its actions and its step limit; in the others all is 0 but their share of a mixture. Each action
+    of the game has its place in the mask there, -1 for none, as all have without masks. What is
+    checked says there which call runs, and in the call's record which of its parts.
     """
     member = scenario.members[number]
-    actions = np.zeros(8, np.int64)
+    actions, places = np.zeros(len(ACTIONS), np.int64), np.full(len(ACTIONS), -1)
     actions[: len(member.actions)] = member.actions
+    if masks:
+        places[list(member.actions)] = range(len(member.actions))
     values = {
         "actions": actions,
-        "num_actions": np.asarray(len(member.actions) if masks else 0),
+        "places": places,
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
         "mine": np.asarray(1, np.uint8),
     }

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.batches.compiled.calls import Past, arguments, ends, nested
-from gv_engine.batches.compiled.intrinsics import fields
+from gv_engine.batches.compiled.intrinsics import another, fields
 from gv_engine.batches.compiled.parameters import fields_of_calls, inner
 from gv_engine.batches.compiled.sight import look, write_view
-from gv_engine.batches.compiled.units import Unit, any_of, call, gathered, in_turn, summed
+from gv_engine.batches.compiled.units import Unit, call, gathered, in_turn, masked, summed
 from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT
 from gv_engine.language.system import (
@@ -84,6 +84,14 @@ def _any_action(w: Any, p: Any, action: int) -> bool:
     return True
 
 
+def _acts(when: Any, asked: Any) -> Any:
+    # without a branch on the answer, which processors cannot guess
+    def acts(w: Any, p: Any, action: int) -> bool:
+        return bool(when(w, *asked(w, p, (action,))))
+
+    return acts
+
+
 def _or_acts(before: Any, when: Any, asked: Any, inside: Any) -> Any:
     def acts(w: Any, p: Any, action: int) -> bool:
         if before(w, p, action):
@@ -105,7 +113,10 @@ def _answers(before: Any, prefix: str, call: Call) -> Any:
         return inside
     if inside is _no_action:
         return before
-    return _or_acts(before, when, arguments(prefix, call, Past(), when), inside)
+    asked = arguments(prefix, call, Past(), when)
+    if before is _no_action and inside is _any_action:
+        return _acts(when, asked)
+    return _or_acts(before, when, asked, inside)
 
 
 # ---- one world ---------------------------------------------------------------------------------
@@ -152,7 +163,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
             over=call(over.unit),
             well=call(well.unit),
         ),
-        _showing(call(looks), any_of(answers)),
+        _showing(call(looks), masked(answers)),
     )
     asked = [unit for each in (*rewards, over, well) for unit in each if unit]
     return systems, [*resets, *moves, *asked, *answers, looks, _CLEAR]
@@ -215,7 +226,8 @@ def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
 
 def _looking(function: Any, values: Any) -> Any:
     def looks(w: Any, p: Any, was: Any) -> None:
-        view, grid, item = was
+        shape, grid, item = was
+        view = another(shape)
         nobody(w, p, ())
         look(w, AGENT, view)
         function(w, *values(w, p, (view,)))
@@ -225,11 +237,10 @@ def _looking(function: Any, values: Any) -> Any:
     return looks
 
 
-def _showing(looks: Any, valid: Any) -> Any:
+def _showing(looks: Any, answer: Any) -> Any:
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         looks(w, p, (view, grid, item))
-        for k in range(p.num_actions):
-            mask[k] = valid(w, p, p.actions[k])
+        answer(w, p, mask)
 
     return reveal
 

@@ -8,7 +8,7 @@ and linked into every program that has it; so a new list of rules compiles only 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, NamedTuple, cast
@@ -24,9 +24,12 @@ from gv_engine.batches.compiled.machine_code import ENTRY
 from gv_engine.batches.compiled.parameters import mark
 from gv_engine.batches.compiled.parts import PARTS, part_library
 from gv_engine.batches.compiled.program_cache import keep_unit, kept_unit
+from gv_engine.language.geometry import ACTIONS
 
 # what numba says of its types leads nowhere
 _types, _cgutils, _registry, _make_array = cast(Any, (types, cgutils, registry, make_array))
+
+_INDEX = ir.IntType(64)
 
 
 class Code(NamedTuple):
@@ -184,7 +187,7 @@ def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
                 own = builder.extract_value(arguments[2], k)
                 term = unit.emit(context, builder, (w, p, was[k]), (*arguments[:2], own))
-                builder.store(term, builder.gep(first, [ir.IntType(64)(slot)]))
+                builder.store(term, builder.gep(first, [_INDEX(slot)]))
                 total = builder.fadd(total, term)
                 tell(builder, (arguments[0], total))
             return total
@@ -196,24 +199,51 @@ def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
     return intrinsic(each)
 
 
-def any_of(units: Sequence[Unit]) -> Any:
-    """`(w, p, action)`: whether one of the units is true; those behind it are not asked."""
+def masked(units: Sequence[Unit]) -> Any:
+    """`(w, p, mask)`: write for each action of the scenario whether one of the units
+    `(w, p, action)` is true; those behind it are not asked, if they are not the engine's."""
 
-    def each(typing_context: Any, w: Any, p: Any, action: Any) -> Any:
+    def every(typing_context: Any, w: Any, p: Any, mask: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            found = _cgutils.alloca_once_value(builder, _cgutils.false_bit)
-            for unit in units:
-                with builder.if_then(builder.not_(builder.load(found))):
-                    answer = unit.emit(context, builder, signature.args, arguments)
-                    returns = unit.code(unit.kinds(*signature.args)).returns
-                    builder.store(context.cast(builder, answer, returns, types.boolean), found)
-            return builder.load(found)
+            read = context.get_getattr(p, "places")
+            places = _make_array(places_of)(
+                context, builder, read(context, builder, p, arguments[1], "places")
+            ).data
+            first = _make_array(mask)(context, builder, arguments[2]).data
+            found = _cgutils.alloca_once(builder, ir.IntType(1))
+            # each action by itself, as a constant: what is asked for other ones falls away
+            for action in range(len(ACTIONS)):
+                number = _INDEX(action)
+                place = builder.load(builder.gep(places, [number]))
+                with builder.if_then(builder.icmp_signed(">=", place, _INDEX(0))):
+                    builder.store(_cgutils.false_bit, found)
+                    for unit in units:
+                        with guarded(builder, found):
+                            answer = unit.emit(context, builder, asked, (*arguments[:2], number))
+                            returns = unit.code(unit.kinds(*asked)).returns
+                            answer = context.cast(builder, answer, returns, types.boolean)
+                            builder.store(builder.or_(builder.load(found), answer), found)
+                    valid = builder.zext(builder.load(found), first.type.pointee)
+                    builder.store(valid, builder.gep(first, [place]))
+            return context.get_dummy_value()
 
+        places_of = typing_context.resolve_getattr(p, "places")
+        asked = w, p, types.intp
+        # asking costs less than a branch that processors guess wrongly
+        guarded = _unless if "running" in p.fields else _always
         for unit in units:
-            unit.code(unit.kinds(w, p, action))
-        return _types.boolean(w, p, action), generate
+            unit.code(unit.kinds(*asked))
+        return _types.none(w, p, mask), generate
 
-    return intrinsic(each)
+    return intrinsic(every)
+
+
+def _unless(builder: Any, found: Any) -> Any:
+    return builder.if_then(builder.not_(builder.load(found)))
+
+
+def _always(builder: Any, found: Any) -> Any:
+    return nullcontext()
 
 
 _NONE = _types.Tuple(())
