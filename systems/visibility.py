@@ -97,32 +97,32 @@ def crossings(area: Area) -> NDArray[np.integer]:
     return np.bincount(table[table >= 0], minlength=height * width).reshape(area.shape)
 
 
-BEAM = 32
+BEAM = 64
 """Rays in a number, one a bit."""
 
 
-def outward(area: Area) -> NDArray[np.int64]:
+def outward(area: Area) -> NDArray[np.uint8]:
     """(h * w, 2) the cells by their distance from the agent's, which grows along every ray."""
     cells: NDArray[np.int64] = np.indices(area.shape).reshape(2, -1).T
     order: NDArray[np.int64] = np.abs(cells - area.observer).sum(axis=1).argsort(kind="stable")
-    return cells[order]
+    return cells[order].astype(np.uint8)  # unsigned, as compiled code then finds cells sooner
 
 
-def beams(area: Area) -> NDArray[np.int64]:
+def beams(area: Area) -> NDArray[np.uint64]:
     """(words, h * w) bits of the rays that cross each cell, in the order of `outward`."""
     height, width = area.shape
     table = rays(area)
-    words = np.zeros((-(-len(table) // BEAM), height * width), np.int64)
+    words = np.zeros((-(-len(table) // BEAM), height * width), np.uint64)
     for number, ray in enumerate(table):
-        words[number // BEAM, ray[ray >= 0]] |= 1 << number % BEAM
+        words[number // BEAM, ray[ray >= 0]] |= np.uint64(1 << number % BEAM)
     return words[:, outward(area) @ (width, 1)]
 
 
-def shine(view: View, outward: NDArray[np.int64], beams: NDArray[np.int64]) -> NDArray[np.int32]:
+def shine(view: View, outward: NDArray[np.uint8], beams: NDArray[np.uint64]) -> NDArray[np.int32]:
     """(h, w) by how many rays light reaches every cell."""
     lit = np.zeros((view.height, view.width), np.int32)
     for beam in beams:
-        shining = (1 << BEAM) - 1
+        shining = beam[0]  # all are in the agent's cell
         for k in range(len(outward)):
             i, j = outward[k, 0], outward[k, 1]
             lit[i, j] += ones(beam[k] & shining)
@@ -135,8 +135,8 @@ def raytracing(
     w: World,
     agent: int,
     view: View,
-    outward: NDArray[np.int64],
-    beams: NDArray[np.int64],
+    outward: NDArray[np.uint8],
+    beams: NDArray[np.uint64],
     crossings: NDArray[np.int64],
     absolute_counts: bool = True,
     threshold: float = 1.0,
@@ -157,8 +157,8 @@ def stochastic_raytracing(
     w: World,
     agent: int,
     view: View,
-    outward: NDArray[np.int64],
-    beams: NDArray[np.int64],
+    outward: NDArray[np.uint8],
+    beams: NDArray[np.uint64],
     crossings: NDArray[np.int64],
 ) -> None:
     """Each cell is seen by chance, as likely as the share of its rays that carry light."""
