@@ -60,7 +60,8 @@ def link(
         b = batch(address)
         failed = 0
         for world in range(start, stop):
-            i = np.uint64(world)  # compiled code need not ask whether it counts from the end
+            # unsigned: compiled code need not ask whether it counts from the end
+            i: Any = np.uint64(world)
             w = b.rows[i]
             if world + AHEAD < stop:
                 prefetch(b.rows, world + AHEAD)
