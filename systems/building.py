@@ -17,8 +17,8 @@ def build_room(w: World, shape: Sequence[int]) -> None:
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
     for y in range(height):
-        step = 1 if y == 0 or y == height - 1 else max(1, width - 1)
-        for x in range(0, width, step):
+        between = 1 if y in (0, height - 1) else max(1, width - 1)
+        for x in range(0, width, between):
             w.place(w.spawn(WALL), y, x)
 
 

@@ -55,23 +55,13 @@ def is_free(w: World, y: int, x: int) -> bool:
 
 def all_with(w: World, columns: Columns) -> NDArray[np.int64]:
     """The objects on the grid that have a component, row by row: `all_with(w, w.telepod)`."""
-    found = np.empty(w.height * w.width, np.int64)
-    count = 0
-    for y in range(w.height):
-        for x in range(w.width):
-            if columns.has[w.at[y, x]]:
-                found[count] = w.at[y, x]
-                count += 1
-    return found[:count]
+    return w.having(columns)
 
 
 def first_with(w: World, columns: Columns) -> int:
     """The first object on the grid that has a component, row by row, or NOTHING."""
-    for y in range(w.height):
-        for x in range(w.width):
-            if columns.has[w.at[y, x]]:
-                return w.at[y, x]
-    return NOTHING
+    found = w.having(columns)
+    return found[0] if len(found) > 0 else NOTHING
 
 
 def same_color(w: World, e: int, other: int) -> bool:
@@ -84,6 +74,7 @@ def can_enter(w: World, y: int, x: int) -> bool:
     return w.inside(y, x) and not blocks_movement(w, w.at[y, x])
 
 
+@verb
 def blocks_movement(w: World, e: int) -> bool:
     """Whether nobody can enter the cell of this object."""
     return w.solid.has[e] | (w.door.status[e] != OPEN)
@@ -93,6 +84,30 @@ def blocks_movement(w: World, e: int) -> bool:
 def blocks_vision(w: World, e: int) -> bool:
     """Whether nobody can see past this object."""
     return w.opaque.has[e] | (w.door.status[e] != OPEN)
+
+
+@verb
+def walk_from(w: World, y: int, x: int, steps: NDArray[np.int64]) -> None:
+    """Find the steps from a cell to each around what blocks, for `w.steps_from(y, x)`.
+
+    Args:
+        steps: (H, W) or more, to be filled; -1 where no way leads.
+    """
+    cells = np.empty(w.height * w.width, np.int64)
+    steps[: w.height, : w.width] = -1
+    steps[y, x] = 0
+    cells[0] = y * w.width + x
+    count = 1
+    at = 0
+    while at < count:
+        near_y, near_x = cells[at] // w.width, cells[at] % w.width
+        at += 1
+        for way in range(4):
+            to_y, to_x = beside(near_y, near_x, way)
+            if can_enter(w, to_y, to_x) and steps[to_y, to_x] < 0:
+                steps[to_y, to_x] = steps[near_y, near_x] + 1
+                cells[count] = to_y * w.width + to_x
+                count += 1
 
 
 def stands_on(w: World, agent: int, object_type: int) -> bool:

@@ -10,12 +10,9 @@ from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import ACTUATE, manhattan
 from gv_engine.language.system import REWARD, system
 from gv_engine.language.world import World
-from systems.building import cell_of
 from systems.queries import (
     ahead,
-    beside,
     bumps,
-    can_enter,
     distance_to,
     here,
     matches_beacon,
@@ -93,21 +90,7 @@ def path_length_to(w: World, agent: int, object_type: int) -> float:
     if e == NOTHING:
         w.fail("needs exactly one object of its object_type on the grid, found none or several")
         return 0.0
-    steps = np.full((w.height, w.width), -1)
-    cells = np.empty(w.height * w.width, np.int64)
-    steps[w.position.y[e], w.position.x[e]] = 0
-    cells[0] = w.position.y[e] * w.width + w.position.x[e]
-    count = 1
-    at = 0
-    while at < count:
-        y, x = cell_of(w, cells[at])
-        at += 1
-        for way in range(4):
-            to_y, to_x = beside(y, x, way)
-            if can_enter(w, to_y, to_x) and steps[to_y, to_x] < 0:
-                steps[to_y, to_x] = steps[y, x] + 1
-                cells[count] = to_y * w.width + to_x
-                count += 1
+    steps = w.steps_from(w.position.y[e], w.position.x[e])
     length = steps[w.position.y[agent], w.position.x[agent]]
     return np.inf if length < 0 else float(length)
 

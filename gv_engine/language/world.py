@@ -170,6 +170,15 @@ class World(Protocol):
     def fail(self, message: str) -> None:
         """Give up: a rule is not defined on this world."""
 
+    def having(self, columns: Columns) -> NDArray[np.int64]:
+        """The objects on the grid that have a component, row by row: `w.having(w.telepod)`."""
+
+    def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
+        """(H, W) or more: steps from a cell to each around what blocks; -1 where no way leads.
+
+        Rules read it; where they are compiled, it is found anew once something has changed.
+        """
+
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour of every cell; for rendering alone."""
 

@@ -30,7 +30,7 @@ from gv_engine.language.errors import (
 )
 from gv_engine.language.geometry import FORWARD
 from gv_engine.language.verbs import VERBS
-from gv_engine.language.world import World
+from gv_engine.language.world import Columns, World
 from gv_engine.reading.layout import FIGURES, Layout, Prefab
 from gv_engine.worlds.columns import ComponentColumns, ObjectColumn
 from gv_engine.worlds.esper_context import EsperContext
@@ -232,6 +232,25 @@ class ObjectWorld(World):
             names = [column_name(cls) for cls in self.layout.components]
             raise ColumnError(f"there are no columns {column!r}: {nearest(column, names)}")
         return columns
+
+    def having(self, columns: Columns) -> NDArray[np.int64]:
+        """The objects on the grid that have a component, row by row."""
+        cls: Any = columns.cls  # ours are `ComponentColumns`
+        with self.context:
+            entities = [e for e, _ in esper.get_component(cls)]
+        ys, xs = self.position.y, self.position.x
+        cells = sorted((ys[e], xs[e], e) for e in entities)
+        if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
+            return np.array([e for *_, e in cells], np.int64)
+        # some are in hand, or in a box; or a rule has put them into cells without a word to them
+        at = self.at[: self.height, : self.width].ravel().tolist()
+        return np.array([e for e in at if columns.has[e]], np.int64)
+
+    def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
+        """(H, W) steps from a cell to each around what blocks; -1 where no way leads."""
+        steps = np.empty((self.height, self.width), np.int64)
+        self.walk_from(y, x, steps)
+        return steps
 
     def fail(self, message: str) -> None:
         """Give up: a rule is not defined on this world.

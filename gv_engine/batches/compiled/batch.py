@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from components.appearance import FLOOR
 from gv_engine.batches.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, Which
 from gv_engine.batches.compiled import parameters, places
 from gv_engine.batches.compiled.program_functions import asks_for
@@ -79,7 +80,8 @@ class CompiledBatch(Worlds):
     Attributes:
         rows: (N,) records of `scenario.layout.dtype`; `rows["door"]["status"]` is (N, E). To be
             read: who writes them uses `restore`.
-        looks: (N, H + 1, W + 1) uint32 how each cell looks, see `Layout.looks_dtype`.
+        beside: (N,) records of `scenario.layout.looks_dtype`, the rows with what is derived.
+        looks: (N, H + 1, W + 1) uint32 of these, how each cell looks.
         programs: that step them, of whose rules `prepare` makes sure.
     """
 
@@ -98,7 +100,8 @@ class CompiledBatch(Worlds):
             (num_worlds, self.rows.itemsize // 8), np.uint64, whole, strides=(*whole.strides, 8)
         )
         self.rows[:] = scenario.layout.defaults()
-        self.looks, self._stale = whole["looks"], whole["stale"]
+        self.beside, self.looks, self._stale = whole, whole["looks"], whole["stale"]
+        self.looks[...] = FLOOR
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self._actions = np.zeros(num_worlds, np.int64)

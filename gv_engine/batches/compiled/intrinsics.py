@@ -5,6 +5,7 @@ What is here compiles at once, without the 40 ms that Numba takes for a function
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import Any, cast
@@ -82,20 +83,30 @@ def fetching(offsets: Collection[int]) -> Callable[[Any, int], None]:
     return fetch
 
 
-@intrinsic
-def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
-    """`(w, y, x)`: ask for a cell of the grid ahead of its use; it need not be on the grid."""
-    at = w.fields["at"]
-    stride = at.type.shape[1]
+def _prefetching_cell(names: tuple[str, ...]) -> Callable[[Any, int, int], None]:
+    @intrinsic
+    def prefetch_cell(typing_context: Any, w: Any, y: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+            for name in names:
+                cells = w.fields[name]
+                first = builder.mul(arguments[1], _INDEX(cells.type.shape[1]))
+                size = _INDEX(cells.type.dtype.bitwidth // 8)
+                start = builder.mul(builder.add(first, arguments[2]), size)
+                _ask_for(builder, builder.gep(row, [builder.add(start, _INDEX(cells.offset))]))
+            return context.get_dummy_value()
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        row = builder.bitcast(arguments[0], _BYTE.as_pointer())
-        cell = builder.add(builder.mul(arguments[1], _INDEX(stride)), arguments[2])
-        start = builder.mul(cell, _INDEX(at.type.dtype.bitwidth // 8))
-        _ask_for(builder, builder.gep(row, [builder.add(start, _INDEX(at.offset))]))
-        return context.get_dummy_value()
+        return types.none(w, types.intp, types.intp), generate
 
-    return types.none(w, types.intp, types.intp), generate
+    prefetch_cell.__name__ = f"prefetch_cell {names}"
+    return prefetch_cell
+
+
+prefetch_cell = _prefetching_cell(("at", "looks"))
+"""`(w, y, x)`: ask for a cell ahead of its use; it need not be on the grid."""
+
+prefetch_look = _prefetching_cell(("looks",))
+"""`(w, y, x)`: ask for the look of a cell, likewise."""
 
 
 @intrinsic
@@ -120,6 +131,16 @@ def count_ones(typing_context: Any, bits: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.int64(types.int64), generate
+
+
+@intrinsic
+def lowest_one(typing_context: Any, bits: Any) -> Any:
+    """`(bits)`: the number of the lowest bit that is set; one is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.IntType(1)(1))
+
+    return types.int64(types.uint64), generate
 
 
 @intrinsic
@@ -255,6 +276,36 @@ def writing(columns: _Columns) -> Callable[[Any, int, int], None]:
         return types.none(w, types.intp, types.intp), generate
 
     return write
+
+
+def clearing(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any, int], None]:
+    """`(w, last)`: write into each column (name, field) its number for entities 1, …, last."""
+
+    @intrinsic
+    def clear(typing_context: Any, w: Any, last: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            row = builder.bitcast(arguments[0], _BYTE.as_pointer())
+            for column, field, number in columns:
+                place = w.fields[column].type.fields[field]
+                value = number.astype(as_dtype(place.type.dtype)).tobytes()
+                first = w.fields[column].offset + place.offset + len(value)
+                start = builder.gep(row, [_INDEX(first)])
+                if len(set(value)) == 1:
+                    size = builder.mul(arguments[1], _INDEX(len(value)))
+                    _cgutils.memset(builder, start, size, value[0])
+                    continue
+                word = ir.IntType(8 * len(value))
+                cells = builder.bitcast(start, word.as_pointer())
+                with _cgutils.for_range(builder, arguments[1]) as loop:
+                    each = builder.gep(cells, [loop.index])
+                    builder.store(word(int.from_bytes(value, sys.byteorder)), each, align=1)
+            return context.get_dummy_value()
+
+        return types.none(w, types.intp), generate
+
+    # so that programs can be told apart
+    clear.__name__ = f"clear {[(*names, number.tolist()) for *names, number in columns]}"
+    return clear
 
 
 def agreeing(columns: _Columns) -> Callable[[Any, int, int], bool]:

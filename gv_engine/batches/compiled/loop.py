@@ -19,7 +19,7 @@ from gv_engine.batches.autoreset import (
     tell,
 )
 from gv_engine.batches.compiled.addresses import batch_at
-from gv_engine.batches.compiled.intrinsics import LINE, SMALL_ROW, fetching, prefetch_cell
+from gv_engine.batches.compiled.intrinsics import LINE, SMALL_ROW, fetching, prefetch_look
 from gv_engine.batches.compiled.parameters import functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
@@ -28,6 +28,7 @@ from gv_engine.batches.compiled.sight import look, write_view
 from gv_engine.batches.compiled.step import bind, nobody
 from gv_engine.batches.compiled.units import Unit
 from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.geometry import step_x, step_y
 from gv_engine.language.system import REWARD, TERMINATING, TRANSITION
 from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.rng import draw_member
@@ -52,7 +53,8 @@ def link(
     batch = batch_at(elements)
     (begin, act, reveal), units = bind(scenario, slots)
     mixed = "share" in (elements["parameters"].names or ())
-    large = elements["rows"].itemsize > SMALL_ROW
+    size = scenario.layout.looks_dtype.fields["stale"][1]  # type: ignore[index]  # a record
+    large = size > SMALL_ROW
     prefetch = fetching(_read(scenario, elements["rows"], not large))
     checked = "running" in (elements["parameters"].names or ())
 
@@ -126,20 +128,21 @@ def link(
     return kernel, units  # type: ignore[return-value]  # mypy does not know it as a FunctionType
 
 
-def _read(scenario: Scenario, row: np.dtype[Any], looks: bool) -> set[int]:
-    """Offsets of what nearly every step reads of a row: its head, the looks of its cells, if they
+def _read(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
+    """Offsets of what nearly every step reads of a row: its head, its cells and their looks, if they
     are few, and the beginning of each column that rules of a step name, where NOTHING and the
     agent are."""
     rules = functions_of_calls(scenario, TRANSITION, REWARD, TERMINATING)
     functions = functions_of([*rules, *VERBS.values(), look, write_view])
     said = {name for function in functions for name in function.__code__.co_names}
     parts: Any = row.fields
-    offsets = set(range(0, parts["placed"][1], LINE))
+    offsets = set(range(0, parts["placed" if cells else "at"][1], LINE))
+    offsets |= {parts[name][1] for name in ("placed", "recent") if name in said}
     for name, (columns, start) in parts.items():
         if name in said and columns.names:
             named = said.intersection(columns.names) - {"has"} or {*columns.names} & {"has"}
             offsets |= {start + columns.fields[field][1] for field in named}
-    if looks:
+    if cells:
         shown, start = parts["looks"]
         offsets |= set(range(start, start + shown.itemsize, LINE))
     return offsets
@@ -154,7 +157,15 @@ def _keep_apart(b: Any, i: int) -> None:
 
 
 def _foresee(w: Any, view: Any) -> None:
+    """Ask for the cells that the agent looks at, row by row, from the first to the last."""
+    facing = w.agent.facing[AGENT]
     y, x = w.position.y[AGENT], w.position.x[AGENT]
-    reach = view.height
-    for k in range(-reach, reach + 1):
-        prefetch_cell(w, y + k, x)
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    left, far = view.x, view.y
+    right, near = left - view.width + 1, far - view.height + 1
+    # two opposite corners: far to the left, and near to the right
+    rows = y + far * ahead_y - left * ahead_x, y + near * ahead_y - right * ahead_x
+    columns = x + far * ahead_x + left * ahead_y, x + near * ahead_x + right * ahead_y
+    for row in range(min(rows), max(rows) + 1):
+        prefetch_look(w, row, columns[0])
+        prefetch_look(w, row, columns[1])

@@ -27,8 +27,11 @@ from gv_engine.batches.compiled.intrinsics import (
     agreeing,
     around,
     cells,
+    clearing,
     count_ones,
     filling,
+    lowest_one,
+    prefetch_cell,
     to_write,
     writing,
 )
@@ -40,6 +43,7 @@ from gv_engine.batches.compiled.records import (
     ViewRecord,
     WorldRecord,
     showing,
+    world_of,
 )
 from gv_engine.language.bits import ones
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
@@ -243,6 +247,8 @@ def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], N
                 w.error = TO_NOTHING_CODE
             return
         write(w, e, 0)
+        if has:
+            w.strange |= np.uint64(1) << np.uint64(w.kind.value[e] & 63)
         w.look_again(e)
 
     return impl
@@ -276,6 +282,7 @@ def _spawn(w: Any, kind: Any) -> Any:
             return NOTHING
         w.alive[e] = 1
         w.free = e + 1
+        w.highest = max(w.highest, e)
         write(w, e, kind)
         return e
 
@@ -316,18 +323,21 @@ def _become_empty(w: Any) -> Any:
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
         empty[name] = layout.defaults()[name]
     empty["looks"] = FLOOR
-    start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
-    fill = filling(start, empty.tobytes()[start:])
+    fields: Any = layout.looks_dtype.fields
+    start, stop = fields["at"][1], fields["ways"][1]
+    fill = filling(start, empty.tobytes()[start:stop])
     if layout.dtype.itemsize <= SMALL_ROW:
         return lambda w: fill(w)
+    clear = clearing(
+        [(column, name, table[layout.kinds]) for column, name, table in _prefabs(layout)]
+    )
 
     def impl(w: Any) -> None:
-        for e in range(1, len(w.alive)):
-            if w.alive[e]:
-                w.become_nothing(e)
-        for y in range(w.at.shape[0]):  # loops, as `fill` would be compiled for each of these
-            for x in range(w.at.shape[1]):
-                w.at[y, x] = NOTHING
+        clear(w, w.highest)
+        for e in range(1, w.highest + 1):
+            w.alive[e] = 0
+        w.forget_cells(True)
+        w.strange = w.highest = 0
         for kind in range(len(w.placed)):
             w.placed[kind] = 0
             w.recent[kind] = NOTHING
@@ -379,14 +389,189 @@ def _look_again(w: Any, e: Any) -> Any:
 
 @_method("look_everywhere")
 def _look_everywhere(w: Any, e: Any = None) -> Any:
-    """For the kernels: look again at all cells of the grid, or at those that hold an entity."""
-    anything = _is_none(e)
+    """For the kernels: derive anew what is behind a row, or look again at the cells that hold an
+    entity."""
+    if _is_none(e):
+
+        def everything(w: Any, e: Any = None) -> None:
+            w.forget_cells(False)
+            w.strange = _NOT_KNOWN
+            w.highest = len(w.alive) - 1
+            for y in range(w.at.shape[0]):
+                for x in range(w.at.shape[1]):
+                    if w.at[y, x] != NOTHING:
+                        w.at[y, x] = w.at[y, x]
+
+        return everything
 
     def impl(w: Any, e: Any = None) -> None:
         for y in range(w.height):
             for x in range(w.width):
-                if anything or w.at[y, x] == e:
+                if w.at[y, x] == e:
                     w.at[y, x] = w.at[y, x]
+
+    return impl
+
+
+# ---- lists and ways --------------------------------------------------------------------------
+
+_NOT_KNOWN = np.uint64(2**64 - 1)
+"""`strange`, where it has not been found out: any type may be."""
+
+
+@_method("enlist")
+def _enlist(w: Any, cell: Any, kind: Any) -> Any:
+    """For the kernels: a cell holds an object that looks like this type."""
+
+    def impl(w: Any, cell: Any, kind: Any) -> None:
+        k, i = kind % len(w.listed), cell >> 6
+        w.listed[k, i] |= np.uint64(1) << np.uint64(cell & 63)
+        w.filled[k, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
+
+    return impl
+
+
+@_method("unlist")
+def _unlist(w: Any, cell: Any, kind: Any) -> Any:
+    """For the kernels: a cell no longer holds the object that looked like this type."""
+
+    def impl(w: Any, cell: Any, kind: Any) -> None:
+        k, i = kind % len(w.listed), cell >> 6
+        w.listed[k, i] &= ~(np.uint64(1) << np.uint64(cell & 63))
+        if w.listed[k, i] == 0:
+            w.filled[k, i >> 6] &= ~(np.uint64(1) << np.uint64(i & 63))
+
+    return impl
+
+
+@_method("block")
+def _block(w: Any, cell: Any, blocks: Any) -> Any:
+    """For the kernels: nobody can enter a cell, or anybody can; if that is new, ways are not."""
+
+    def impl(w: Any, cell: Any, blocks: Any) -> None:
+        bit = np.uint64(1) << np.uint64(cell & 63)
+        if ((w.blocked[cell >> 6] & bit) != 0) != (blocks != 0):
+            w.blocked[cell >> 6] ^= bit
+            w.ways_from = 0
+
+    return impl
+
+
+@_method("forget_cells")
+def _forget_cells(w: Any, lift: Any) -> Any:
+    """For the kernels: all cells look like free floor and are on no list; with `lift`, they are
+    free."""
+    stride = w.fields["at"].type.shape[1]
+
+    def impl(w: Any, lift: Any) -> None:
+        at = w.in_line()
+        for k in range(len(w.filled)):
+            for j in range(w.filled.shape[1]):
+                full = w.filled[k, j]
+                w.filled[k, j] = 0
+                while full != 0:
+                    i = 64 * j + lowest_one(full)
+                    full &= full - np.uint64(1)
+                    bits = w.listed[k, i]
+                    w.listed[k, i] = 0
+                    while bits != 0:
+                        cell = 64 * i + lowest_one(bits)
+                        bits &= bits - np.uint64(1)
+                        w.looks[cell // stride, cell % stride] = FLOOR
+                        if lift:
+                            at[cell] = NOTHING
+        for i in range(len(w.blocked)):
+            w.blocked[i] = 0
+        w.ways_from = 0
+
+    return impl
+
+
+@_method("find_strange")
+def _find_strange(w: Any) -> Any:
+    """For the kernels: find out objects of which types have components that these do not give."""
+    layout = _LAYOUTS[w]
+    agrees = agreeing([part for part in _prefabs(layout) if part[1] == "has"])
+    kinds = layout.kinds
+
+    def impl(w: Any) -> None:
+        w.strange = 0
+        for e in range(AGENT + 1, len(w.alive)):
+            kind = w.kind.value[e]
+            if w.alive[e] and not agrees(w, e, kind if 0 <= kind < kinds else kinds):
+                w.strange |= np.uint64(1) << np.uint64(kind & 63)
+
+    return impl
+
+
+@_method("having")
+def _having(w: Any, columns: Any) -> Any:
+    given = [dict(parts) for parts in _LAYOUTS[w].prefabs]
+    own = {
+        kind
+        for kind, parts in enumerate(given)
+        if any(column_name(cls) == columns.column for cls in parts)
+    }
+    if any(column_name(cls) == columns.column for cls, _ in AGENT_PREFAB):
+        own.add(0)
+    kinds = np.uint64(sum({1 << (kind & 63) for kind in own}))
+    stride, large = w.fields["at"].type.shape[1], _LAYOUTS[w].dtype.itemsize > SMALL_ROW
+
+    def impl(w: Any, columns: Any) -> Any:
+        if w.strange == _NOT_KNOWN:
+            w.find_strange()
+        at, asked, count = w.in_line(), kinds | w.strange, 0
+        for j in range(w.filled.shape[1]):
+            full = _of_types(w.filled, asked, j)
+            while full != 0:
+                i = 64 * j + lowest_one(full)
+                full &= full - np.uint64(1)
+                bits = _of_types(w.listed, asked, i)
+                count += count_ones(bits)
+                while large and bits != 0:
+                    cell = 64 * i + lowest_one(bits)
+                    bits &= bits - np.uint64(1)
+                    for y in range(-1, 2):
+                        prefetch_cell(w, y + cell // stride, cell % stride)
+        found = np.empty(count, np.int64)
+        count = 0
+        for j in range(w.filled.shape[1]):
+            full = _of_types(w.filled, asked, j)
+            while full != 0:
+                i = 64 * j + lowest_one(full)
+                full &= full - np.uint64(1)
+                bits = _of_types(w.listed, asked, i)
+                while bits != 0:
+                    cell = 64 * i + lowest_one(bits)
+                    bits &= bits - np.uint64(1)
+                    e = at[cell]
+                    if columns.has[e] and cell // stride < w.height and cell % stride < w.width:
+                        found[count] = e
+                        count += 1
+        return found[:count]
+
+    return impl
+
+
+@register_jitable(**PARTS)
+def _of_types(lists: Any, asked: Any, i: Any) -> Any:
+    """A word of the lists of all types whose bits are set."""
+    bits = np.uint64(0)
+    while asked != 0:
+        for k in range(lowest_one(asked), len(lists), 64):
+            bits |= lists[k, i]
+        asked &= asked - np.uint64(1)
+    return bits
+
+
+@_method("steps_from")
+def _steps_from(w: Any, y: Any, x: Any) -> Any:
+    def impl(w: Any, y: Any, x: Any) -> Any:
+        key = np.uint64(((np.int64(y) << 15 | x) << 15 | w.height) << 15 | w.width)
+        if w.ways_from != key:
+            w.walk_from(y, x, w.ways)
+            w.ways_from = key
+        return w.ways
 
     return impl
 
@@ -396,19 +581,34 @@ def _set_kept(kept: Any, index: Any, value: Any) -> Any:
     if not isinstance(kept, Kept):
         return None
     if isinstance(index, types.Integer) and kept.ndim == 1:
+        world: Any = world_of(kept)
+        columns = world.fields["kind"]
+        is_kind = kept.start == columns.offset + columns.type.fields["value"].offset
 
         def write(kept: Any, index: Any, value: Any) -> None:
             to_write(kept)[index] = value
-            around(kept).look_again(index if index >= 0 else len(kept) + index)
+            w = around(kept)
+            if is_kind:
+                w.strange |= np.uint64(1) << np.uint64(value & 63)
+            w.look_again(index if index >= 0 else len(kept) + index)
 
         return write
     if isinstance(index, types.BaseTuple) and len(index) == kept.ndim == 2:
+        rows, stride = cast(Any, world_of(kept)).fields["at"].type.shape
 
         def put(kept: Any, index: Any, value: Any) -> None:
             y, x = index
-            to_write(kept)[y, x] = value
+            at = to_write(kept)
             w = around(kept)
-            w.looks[y, x] = w.look_of(value)
+            cell = (y if y >= 0 else y + rows) * stride + (x if x >= 0 else x + stride)
+            if at[y, x] != NOTHING:
+                w.unlist(cell, w.looks[y, x] & 255)
+            at[y, x] = value
+            look = w.look_of(value)
+            w.looks[y, x] = look
+            if value != NOTHING:
+                w.enlist(cell, look & 255)
+            w.block(cell, w.blocks_movement(value))
 
         return put
     return None

@@ -73,21 +73,24 @@ _init: Any = types.Array.__init__
 _extending.register_model(Kept)(_extending.models.ArrayModel)
 
 
-class ShownColumns(OurRecord):
-    """Columns of a component by which cells look as they do.
+class ComponentRecord(OurRecord):
+    """Columns of a component of a world.
 
     Args:
+        column: their name.
         start: its offset in the row.
         world: a number of the world's record.
-        shown: names of the fields that show.
+        shown: names of the fields by which cells look as they do.
     """
 
-    def __init__(self, columns: OurRecord, start: int, world: int, shown: set[str]) -> None:
+    def __init__(
+        self, columns: OurRecord, column: str, start: int, world: int, shown: set[str]
+    ) -> None:
         fields: Any = columns.fields
         parts = [(name, field._asdict()) for name, field in fields.items()]
         _init_record(self, parts, columns.size, columns.aligned)
         self.name = f"{self.name}@{start} in {world}"
-        self.plain = columns.plain
+        self.column, self.plain = column, columns.plain
         own: Any = self.fields
         self.kept = {name: Kept(own[name].type, start + own[name].offset, world) for name in shown}
 
@@ -120,7 +123,7 @@ class ViewRecord(OurRecord):
 _KINDS = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}
 """Which kind a record is, by a field that no other kind has."""
 
-for _kind in (OurRecord, ShownColumns, *_KINDS.values()):
+for _kind in (OurRecord, ComponentRecord, *_KINDS.values()):
     _extending.register_model(_kind)(_extending.models.RecordModel)
 
 
@@ -172,8 +175,9 @@ def _as(kind: type[OurRecord], record: Any) -> OurRecord:
         inner = field.type
         if isinstance(inner, types.Record):
             inner = _as(GeneratorRecord if name == "rng" else OurRecord, inner)
-            if names := {part for column, part in shown if column == name}:
-                inner = ShownColumns(inner, field.offset, number, names)
+            if shown and name != "rng":
+                names = {part for column, part in shown if column == name}
+                inner = ComponentRecord(inner, name, field.offset, number, names)
         fields.append((name, {**field._asdict(), "type": inner}))
     made: Any = cast(Any, kind)(fields, record.size, record.aligned)
     made.plain = record
