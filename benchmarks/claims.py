@@ -56,6 +56,10 @@ CLAIMS = (
     Claim("cost of a step, 65x65 to 9x9, 256 worlds", 1.5, False, "step", "gv-9x9", "gv-65x65"),
     Claim("the same, 1,024 worlds", 1.5, False, "step", "gv-9x9-1024", "gv-65x65-1024"),
     Claim("the same, 4,096 worlds", 1.5, False, "step", "gv-9x9-4096", "gv-65x65-4096"),
+    Claim(
+        *("four obstacles, 65x65 to 9x9, 256 worlds", 1.3, False, "step"),
+        *("gv-obstacles-9x9", "gv-obstacles-65x65"),
+    ),
     Claim("cost of a step, 16,384 to 256 worlds", 2, False, "step", "gv-256", "gv-16384"),
     Claim("cost of a step, 65,536 to 256 worlds", 2, False, "step", "gv-256", "gv-65536"),
     Claim("two threads to one", 1.8, True, "step", "gv-2-threads", "gv-16384", "x", CLOCK),

@@ -45,14 +45,39 @@ def keydoor(size: int, view: str, across: int = 7) -> str | dict[str, Any]:
     """The key-door level, maybe with another size, visibility or square view than it has."""
     if (size, view, across) == (9, "partially_occluded", 7):
         return "keydoor-9x9"
-    import yaml
-
-    text = (ROOT / "scenarios" / "keydoor.yaml").read_text("utf-8")
-    scenario: dict[str, Any] = yaml.safe_load(text)
-    scenario["reset_function"]["shape"] = [size, size]
+    scenario = _sized("keydoor", size)
     area = [[1 - across, 0], [-(across // 2), across // 2]]
     scenario["observation_function"] |= {"name": view, "area": area}
     return scenario
+
+
+def obstacles(size: int) -> dict[str, Any]:
+    """Four obstacles that move, in a room of any size; only the exit ends an episode."""
+    scenario = _sized("dynamic-obstacles", size)
+    scenario["reset_function"]["num_obstacles"] = 4
+    scenario["terminating_function"] = {"name": "reach_exit"}
+    return scenario
+
+
+def ways(size: int) -> dict[str, Any]:
+    """An empty room with a reward for shorter ways to the exit."""
+    scenario = _sized("empty", size)
+    way = {"name": "getting_closer_shortest_path", "object_type": "Exit"}
+    scenario["reward_functions"] = [{"name": "reach_exit"}, way]
+    return scenario
+
+
+def _sized(name: str, size: int) -> dict[str, Any]:
+    """A built-in level with another size."""
+    import yaml
+
+    text = (ROOT / "scenarios" / f"{name}.yaml").read_text("utf-8")
+    scenario: dict[str, Any] = yaml.safe_load(text)
+    scenario["reset_function"]["shape"] = [size, size]
+    return scenario
+
+
+_LEVELS = {"obstacles": obstacles, "ways": ways}
 
 
 def gv_vector(
@@ -64,13 +89,14 @@ def gv_vector(
     scenario: str = "",
     mode: str = "NextStep",
 ) -> Contestant:
-    """The vector environment, of the key-door level or a scenario."""
+    """The vector environment, of the key-door level, another one of any size, or a scenario."""
     import numpy as np
 
     import gv_engine
 
     options: dict[str, Any] = {"num_threads": threads, "autoreset_mode": mode}
-    level = scenario or keydoor(size, view, across)
+    sized = _LEVELS.get(scenario)
+    level = sized(size) if sized else scenario or keydoor(size, view, across)
     env = gv_engine.GridVectorEnv(level, worlds, world="compiled", **options)
     env.reset(seed=0)
     actions = itertools.cycle(_actions(worlds, len(env.scenario.actions)))

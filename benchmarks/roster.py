@@ -57,6 +57,17 @@ ROSTER = {
         for size in (9, 65)
         for name, worlds in (("", 256), ("-1024", 1024), ("-4096", 4096))
     },
+    **{
+        f"gv-obstacles-{size}x{size}": Entry(
+            f"four obstacles, {size}x{size}, 256 worlds",
+            *("gv_vector", {"scenario": "obstacles", "size": size, "worlds": 256}),
+        )
+        for size in (9, 65)
+    },
+    "gv-ways": Entry(
+        "shortest ways, 33x33, 256 worlds",
+        *("gv_vector", {"scenario": "ways", "size": 33, "worlds": 256}),
+    ),
     "gv-256": Entry("256 worlds", "gv_vector", {"worlds": 256}),
     "gv-16384": Entry("16,384 worlds", "gv_vector", {"worlds": 16384}, ("step", "memory")),
     "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),

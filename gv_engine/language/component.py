@@ -84,6 +84,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "look_of",
         "looks",
         "member",
+        "now_strange",
         "objects",
         "place",
         "placed",

@@ -60,6 +60,9 @@ def prefab(kind: ObjectType) -> Prefab:
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
 
+_SMALL_ROW = 4096
+"""Bytes."""
+
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
 
@@ -171,6 +174,11 @@ class Layout:
             align=True,
         )
 
+    @property
+    def is_large(self) -> bool:
+        """Whether a row is not worth fetching whole, nor a grid worth looking at cell by cell."""
+        return self.dtype.itemsize > _SMALL_ROW
+
     @cached_property
     def looks_dtype(self) -> np.dtype[Any]:
         """dtype of a row in a batch, with what is derived from it behind it.
@@ -178,29 +186,34 @@ class Layout:
         That is kept by whatever writes what it is derived from; `stale` is 1 if another row has
         been put there since. Cells are counted row by row; bit c % 64 of word c // 64 is cell c.
 
-        - `looks` has one for each cell of `at`, as four bytes: type, state and colour, and in the
-          topmost bit whether it blocks vision;
+        `looks` has one for each cell of `at`, as four bytes: type, state and colour, and in the
+        topmost bit whether it blocks vision. Large rows have what takes long to find cell by cell:
+
         - `listed` has the cells with objects of a type, for each type, and `filled` those of its
           words that are not 0; bit k of `strange` says that objects of type k may have components
           that the type does not give them;
         - `blocked` has the cells that nobody can enter;
         - `ways` are the steps from one cell to each, or -1, `ways_from` that cell and the shape of
-          the grid as one number, 0 for no cell; `highest` is an entity above which none is alive.
+          the grid as one number, 0 for no cell;
+        - `highest` is an entity above which none is alive.
         """
         row: Any = self.dtype.fields
         cells = (self.height + 1, self.width + 1)
         words = -(-cells[0] * cells[1] // 64)
+        large: list[Any] = [
+            ("highest", self.entity),
+            ("ways_from", np.uint64),
+            ("strange", np.uint64),
+            ("blocked", np.uint64, (words,)),
+            ("filled", np.uint64, (self.kinds, -(-words // 64))),
+            ("listed", np.uint64, (self.kinds, words)),
+            ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
+        ]
         more = np.dtype(
             [
                 ("looks", np.uint32, cells),
                 ("stale", np.uint8),
-                ("highest", self.entity),
-                ("ways_from", np.uint64),
-                ("strange", np.uint64),
-                ("blocked", np.uint64, (words,)),
-                ("filled", np.uint64, (self.kinds, -(-words // 64))),
-                ("listed", np.uint64, (self.kinds, words)),
-                ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
+                *(large if self.is_large else ()),
             ],
             align=True,
         )
@@ -217,18 +230,6 @@ class Layout:
             },
             align=True,
         )
-
-    @cached_property
-    def beginnings(self) -> tuple[int, ...]:
-        """Offsets in a row of what nearly every step reads: its head, and of the columns that are
-        read often the values of NOTHING and the agent."""
-        row: Any = self.dtype.fields
-        found = [0, 64]
-        for cls in filter(is_read_often, self.components):
-            columns, start = row[column_name(cls)]
-            names = [field.name for field in fields_of(cls)] or ["has"]
-            found += [start + columns.fields[name][1] for name in names]
-        return tuple(found)
 
     def defaults(self) -> np.ndarray[Any, Any]:
         """A row () of a world without entities: every column reads its defaults."""

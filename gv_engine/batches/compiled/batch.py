@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _LEAST = 512
 """Worlds that are done sooner than another thread wakes up."""
 
+_PIECES = 8
+"""So many for each of several threads; the last one is waited for."""
+
 _FEW = 32
 """Worlds that are looked at one by one sooner than among all others."""
 
@@ -105,13 +108,16 @@ class CompiledBatch(Worlds):
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self._actions = np.zeros(num_worlds, np.int64)
+        self._playing = np.zeros(num_worlds, np.int16)
+        turns = np.zeros(num_worlds if scenario.mixture else 1, np.int64)
         tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
             sight = member.visibility.system
             views = view_record(member.area, sight.rows, asks_for(sight.function, "entity"))
             own = {"rows": whole, "parameters": records, "views": views}
-            return {**own, "actions": self._actions, **vars(self.outputs)}
+            own |= {"actions": self._actions, "playing": self._playing, "turns": turns}
+            return {**own, **vars(self.outputs)}
 
         # a world is played by one member's rules after the other's
         self.checked |= not all(
@@ -142,8 +148,9 @@ class CompiledBatch(Worlds):
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
         self._mirror: Simulation | None = None
-        # two pieces for each thread, so that a quick one can help out
-        self._chunk = max(_LEAST, -(-num_worlds // (2 * num_threads)))
+        # pieces for each thread, so that a quick one can help out
+        pieces = _PIECES * num_threads if num_threads > 1 else 1
+        self._chunk = max(_LEAST, -(-num_worlds // pieces))
         self._at_once = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
     def prepare(self) -> None:
@@ -199,7 +206,7 @@ class CompiledBatch(Worlds):
         i = start + int(busy[0])
         row = self.rows[i]
         if not 0 <= row["member"] < len(lane.records):  # a rule's doing, and no reset mends it
-            row["member"] = 0
+            row["member"] = self._playing[i] = 0
         if self.checked and (system := lane.running(row["member"])):
             system.blame(error)
         self._errors[i] = error
@@ -246,6 +253,7 @@ class CompiledBatch(Worlds):
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         self._words[worlds] = words_of(rows)
+        self._playing[worlds] = rows["member"]
         self._stale[worlds] = 1
 
     def put_generators(self, worlds: Which, records: NDArray[Any]) -> None:

@@ -26,9 +26,6 @@ from gv_engine.batches.compiled.records import world_of
 intrinsic: Callable[[Callable[..., Any]], Callable[..., Any]] = cast(Any, extending.intrinsic)
 _types, _cgutils, _make_array, _populate = cast(Any, (types, cgutils, make_array, populate_array))
 
-SMALL_ROW = 4096
-"""Bytes of a row that is worth writing whole."""
-
 LINE = 64
 """Bytes that memory hands out at once."""
 

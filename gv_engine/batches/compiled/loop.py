@@ -19,7 +19,7 @@ from gv_engine.batches.autoreset import (
     tell,
 )
 from gv_engine.batches.compiled.addresses import batch_at
-from gv_engine.batches.compiled.intrinsics import LINE, SMALL_ROW, fetching, prefetch_look
+from gv_engine.batches.compiled.intrinsics import LINE, fetching, prefetch_look
 from gv_engine.batches.compiled.parameters import functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
@@ -53,30 +53,29 @@ def link(
     batch = batch_at(elements)
     (begin, act, reveal), units = bind(scenario, slots)
     mixed = "share" in (elements["parameters"].names or ())
-    size = scenario.layout.looks_dtype.fields["stale"][1]  # type: ignore[index]  # a record
-    large = size > SMALL_ROW
+    large = scenario.layout.is_large
     prefetch = fetching(_read(scenario, elements["rows"], not large))
     checked = "running" in (elements["parameters"].names or ())
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
         b = batch(address)
         failed = 0
-        for world in range(start, stop):
+        if mixed:
+            stop = _choose(b, start, stop)
+        for turn in range(start, stop):
             # unsigned: compiled code need not ask whether it counts from the end
-            i: Any = np.uint64(world)
+            i: Any = np.uint64(b.turns[turn] if mixed else turn)
             w = b.rows[i]
-            if world + AHEAD < stop:
-                prefetch(b.rows, world + AHEAD)
-            if large and world + AHEAD // 2 < stop:
-                _foresee(b.rows[world + AHEAD // 2], b.views[0])
+            if turn + AHEAD < stop:
+                prefetch(b.rows, b.turns[turn + AHEAD] if mixed else turn + AHEAD)
+            if large and turn + AHEAD // 2 < stop:
+                soon = turn + AHEAD // 2
+                _foresee(b.rows[b.turns[soon] if mixed else soon], b.views[0])
             action = b.actions[i]
             if action == KEEP:
                 continue
             b.actions[i] = BUSY
             p = b.parameters[w.member]
-            if mixed and not p.mine:
-                b.actions[i] = action
-                continue
             nobody(w, p, ())
             if w.stale:
                 w.stale = 0
@@ -92,7 +91,7 @@ def link(
                 if action == RESTART:
                     action = BEGIN
                     if mixed:
-                        w.member = draw_member(w.rng, b.parameters)
+                        w.member = b.playing[i] = draw_member(w.rng, b.parameters)
                         p = b.parameters[w.member]
                         if not p.mine:
                             break
@@ -146,6 +145,20 @@ def _read(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
         shown, start = parts["looks"]
         offsets |= set(range(start, start + shown.itemsize, LINE))
     return offsets
+
+
+def _choose(b: Any, start: int, stop: int) -> int:
+    """Gather the worlds that are to be run, and play a member whose rules the program has, in
+    `turns` from `start` on; where they end."""
+    end = start
+    for i in range(start, stop):
+        member = b.playing[i]
+        known = 0 <= member < len(b.parameters)
+        # one that is not, by a rule's doing, fails as a world that is run
+        own = b.parameters[member if known else 0].mine | (not known)
+        b.turns[end] = i
+        end += own & (b.actions[i] != KEEP)
+    return end
 
 
 def _keep_apart(b: Any, i: int) -> None:

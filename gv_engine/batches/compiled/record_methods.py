@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.batches.compiled import rng_kernels, sight
 from gv_engine.batches.compiled.intrinsics import (
-    SMALL_ROW,
     agreeing,
     around,
     cells,
@@ -248,7 +247,7 @@ def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], N
             return
         write(w, e, 0)
         if has:
-            w.strange |= np.uint64(1) << np.uint64(w.kind.value[e] & 63)
+            w.now_strange(w.kind.value[e])
         w.look_again(e)
 
     return impl
@@ -267,6 +266,7 @@ def _spawn(w: Any, kind: Any) -> Any:
         ]
     )
     known = np.array([bool(parts) for parts in layout.prefabs])
+    note = _note_highest if layout.is_large else _note_nothing
 
     def impl(w: Any, kind: Any) -> Any:
         if not (0 <= kind < len(known) and known[kind]):
@@ -282,11 +282,21 @@ def _spawn(w: Any, kind: Any) -> Any:
             return NOTHING
         w.alive[e] = 1
         w.free = e + 1
-        w.highest = max(w.highest, e)
+        note(w, e)
         write(w, e, kind)
         return e
 
     return impl
+
+
+@register_jitable(**PARTS)
+def _note_highest(w: Any, e: Any) -> None:
+    w.highest = max(w.highest, e)
+
+
+@register_jitable(**PARTS)
+def _note_nothing(w: Any, e: Any) -> None:
+    pass
 
 
 @_method("remove")
@@ -323,10 +333,9 @@ def _become_empty(w: Any) -> Any:
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
         empty[name] = layout.defaults()[name]
     empty["looks"] = FLOOR
-    fields: Any = layout.looks_dtype.fields
-    start, stop = fields["at"][1], fields["ways"][1]
-    fill = filling(start, empty.tobytes()[start:stop])
-    if layout.dtype.itemsize <= SMALL_ROW:
+    start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
+    fill = filling(start, empty.tobytes()[start:])
+    if not layout.is_large:
         return lambda w: fill(w)
     clear = clearing(
         [(column, name, table[layout.kinds]) for column, name, table in _prefabs(layout)]
@@ -402,7 +411,12 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
                     if w.at[y, x] != NOTHING:
                         w.at[y, x] = w.at[y, x]
 
-        return everything
+        def each(w: Any, e: Any = None) -> None:
+            for y in range(w.height):
+                for x in range(w.width):
+                    w.at[y, x] = w.at[y, x]
+
+        return everything if _LAYOUTS[w].is_large else each
 
     def impl(w: Any, e: Any = None) -> None:
         for y in range(w.height):
@@ -417,6 +431,16 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
 
 _NOT_KNOWN = np.uint64(2**64 - 1)
 """`strange`, where it has not been found out: any type may be."""
+
+
+@_method("now_strange")
+def _now_strange(w: Any, kind: Any) -> Any:
+    """For the kernels: objects of a type may have components that it does not give them."""
+
+    def impl(w: Any, kind: Any) -> None:
+        w.strange |= np.uint64(1) << np.uint64(kind & 63)
+
+    return impl if _LAYOUTS[w].is_large else lambda w, kind: None
 
 
 @_method("enlist")
@@ -515,7 +539,7 @@ def _having(w: Any, columns: Any) -> Any:
     if any(column_name(cls) == columns.column for cls, _ in AGENT_PREFAB):
         own.add(0)
     kinds = np.uint64(sum({1 << (kind & 63) for kind in own}))
-    stride, large = w.fields["at"].type.shape[1], _LAYOUTS[w].dtype.itemsize > SMALL_ROW
+    stride = w.fields["at"].type.shape[1]
 
     def impl(w: Any, columns: Any) -> Any:
         if w.strange == _NOT_KNOWN:
@@ -528,7 +552,7 @@ def _having(w: Any, columns: Any) -> Any:
                 full &= full - np.uint64(1)
                 bits = _of_types(w.listed, asked, i)
                 count += count_ones(bits)
-                while large and bits != 0:
+                while bits != 0:
                     cell = 64 * i + lowest_one(bits)
                     bits &= bits - np.uint64(1)
                     for y in range(-1, 2):
@@ -550,7 +574,16 @@ def _having(w: Any, columns: Any) -> Any:
                         count += 1
         return found[:count]
 
-    return impl
+    def every(w: Any, columns: Any) -> Any:
+        found, count = np.empty(w.height * w.width, np.int64), 0
+        for y in range(w.height):
+            for x in range(w.width):
+                if columns.has[w.at[y, x]]:
+                    found[count] = w.at[y, x]
+                    count += 1
+        return found[:count]
+
+    return impl if _LAYOUTS[w].is_large else every
 
 
 @register_jitable(**PARTS)
@@ -573,7 +606,12 @@ def _steps_from(w: Any, y: Any, x: Any) -> Any:
             w.ways_from = key
         return w.ways
 
-    return impl
+    def anew(w: Any, y: Any, x: Any) -> Any:
+        steps = np.empty((w.height, w.width), np.int64)
+        w.walk_from(y, x, steps)
+        return steps
+
+    return impl if _LAYOUTS[w].is_large else anew
 
 
 @overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
@@ -589,12 +627,18 @@ def _set_kept(kept: Any, index: Any, value: Any) -> Any:
             to_write(kept)[index] = value
             w = around(kept)
             if is_kind:
-                w.strange |= np.uint64(1) << np.uint64(value & 63)
+                w.now_strange(value)
             w.look_again(index if index >= 0 else len(kept) + index)
 
         return write
     if isinstance(index, types.BaseTuple) and len(index) == kept.ndim == 2:
         rows, stride = cast(Any, world_of(kept)).fields["at"].type.shape
+
+        def put_and_show(kept: Any, index: Any, value: Any) -> None:
+            y, x = index
+            to_write(kept)[y, x] = value
+            w = around(kept)
+            w.looks[y, x] = w.look_of(value)
 
         def put(kept: Any, index: Any, value: Any) -> None:
             y, x = index
@@ -610,7 +654,7 @@ def _set_kept(kept: Any, index: Any, value: Any) -> Any:
                 w.enlist(cell, look & 255)
             w.block(cell, w.blocks_movement(value))
 
-        return put
+        return put if "listed" in cast(Any, world_of(kept)).fields else put_and_show
     return None
 
 
