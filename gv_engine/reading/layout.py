@@ -61,7 +61,7 @@ def prefab(kind: ObjectType) -> Prefab:
 
 
 _SMALL_ROW = 4096
-"""Bytes."""
+"""Bytes of a row that is worth fetching whole."""
 
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
