@@ -11,7 +11,7 @@ from gv_engine.commands.arguments import Commands, UsageError, add_command, say
 from gv_engine.language.errors import nearest
 
 if TYPE_CHECKING:
-    from gv_engine.reading.handbook import Chapter, Entry
+    from gv_engine.reading.handbook import Chapter, Topic
 
 _EXAMPLES = """\
 gv-engine rules
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(title: str, entry: Entry) -> None:
+def _tell(title: str, entry: Topic) -> None:
     say(f"{entry.name} ({title})\n\n{entry.told}\n")
     if entry.parts:
         tables.print_table(("", "may be", "default"), entry.parts)
@@ -77,11 +77,11 @@ def page(found: list[Chapter]) -> Iterator[str]:
             yield from _section(entry) if entry.parts or entry.place else _line(entry)
 
 
-def _line(entry: Entry) -> Iterator[str]:
+def _line(entry: Topic) -> Iterator[str]:
     yield f"- `{entry.name}`: {entry.says}"
 
 
-def _section(entry: Entry) -> Iterator[str]:
+def _section(entry: Topic) -> Iterator[str]:
     place = f" `{entry.place.partition(':')[0]}`" if entry.place else ""
     yield f"- `{entry.name}`: {entry.says}{place}"
     for name, may_be, default in entry.parts:

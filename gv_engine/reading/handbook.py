@@ -41,7 +41,7 @@ _KEYS = {
 """Where scenarios name the systems of each phase."""
 
 
-class Entry(NamedTuple):
+class Topic(NamedTuple):
     """Something that authors can name.
 
     Attributes:
@@ -61,7 +61,7 @@ class Entry(NamedTuple):
     example: str = ""
 
 
-Chapter = tuple[str, list[Entry]]
+Chapter = tuple[str, list[Topic]]
 """A title, and what stands under it."""
 
 
@@ -86,7 +86,7 @@ def _of_phase(phase: Phase) -> list[System]:
     return [registry[name] for name in registry if registry[name] is not drawn]
 
 
-def _system(system: System) -> Entry:
+def _system(system: System) -> Topic:
     given = [p for p in system.parameters if p.name not in system.tables]
     parts = tuple((p.name, kind_of(p).words, default_of(p)) for p in given)
     values = [f"{p.name}: {default_of(p) or kind_of(p).example}" for p in given]
@@ -116,7 +116,7 @@ def _written(name: str, value: Any) -> str:
     return str(getattr(value, "__name__", value))
 
 
-def _object(name: str) -> Entry:
+def _object(name: str) -> Topic:
     kind = OBJECT_TYPES[name]
     made_of = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
     colored = ", coloured" if kind.colored else ""
@@ -126,10 +126,10 @@ def _object(name: str) -> Entry:
     says = f"Made of {made_of}{colored}."
     if drawn:
         says += f" On maps: {' '.join(drawn)}"
-    return Entry(name, says, says, parts, "", example)
+    return Topic(name, says, says, parts, "", example)
 
 
-def _component(cls: type) -> Entry:
+def _component(cls: type) -> Topic:
     parts = tuple(
         (field.name, str(np_name(field.dtype)), str(field.default)) for field in fields_of(cls)
     )
@@ -144,7 +144,7 @@ def np_name(dtype: Any) -> str:
     )
 
 
-def _characters() -> Iterator[Entry]:
+def _characters() -> Iterator[Topic]:
     for character, symbol in LEGEND.items():
         kind = OBJECT_TYPES[symbol.kind]
         words = [kind.name]
@@ -155,10 +155,10 @@ def _characters() -> Iterator[Entry]:
         if symbol.facing is not None:
             words = ["the agent, looking that way"]
         says = ", ".join(words)
-        yield Entry(character if character != " " else "blank", says, says)
+        yield Topic(character if character != " " else "blank", says, says)
 
 
-def _methods(cls: type) -> Iterator[Entry]:
+def _methods(cls: type) -> Iterator[Topic]:
     for name, thing in vars(cls).items():
         if name.startswith("_") or not (callable(thing) or isinstance(thing, property)):
             continue
@@ -167,7 +167,7 @@ def _methods(cls: type) -> Iterator[Entry]:
         yield _entry(f"w.{name}", function, (), written)
 
 
-def _functions(module: Any) -> Iterator[Entry]:
+def _functions(module: Any) -> Iterator[Topic]:
     for name, thing in vars(module).items():
         if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_":
             yield _entry(name, thing, (), _call(name, thing, 0))
@@ -177,7 +177,7 @@ def _call(name: str, function: Callable[..., Any], start: int) -> str:
     return f"{name}({', '.join(list(inspect.signature(function).parameters)[start:])})"
 
 
-def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str) -> Entry:
+def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str) -> Topic:
     told = inspect.getdoc(source) or ""
     says = " ".join(told.partition("\n\n")[0].split())
     file, line = (
@@ -187,4 +187,4 @@ def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], exampl
     )
     path = Path(file)
     place = path.relative_to(HOME).as_posix() if path.is_relative_to(HOME) else path.name
-    return Entry(name, says, told, tuple(parts), f"{place}:{line}", example)
+    return Topic(name, says, told, tuple(parts), f"{place}:{line}", example)

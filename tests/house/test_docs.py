@@ -17,15 +17,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.language.system import (
-    REGISTRIES,
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-    Phase,
-)
 from gv_engine.language.world import World
 from tests import ROOT
 
@@ -119,21 +110,6 @@ def test_keys_are_those_of_the_bindings():
         assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
     told = [keys.help((group,)) for group in ("grid", "play", "view", "replay", "window")]
     assert rows == [pair for pairs in told for pair in pairs]
-
-
-@pytest.mark.parametrize("phase", [RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY])
-def test_what_is_built_in_is_told(phase: Phase):
-    systems = (
-        each
-        for each in map(REGISTRIES[phase].__getitem__, REGISTRIES[phase])
-        if each.function.__module__.startswith("systems.") and each.name != "from_map"
-    )
-    told = "; ".join(
-        " ".join([f"`{each.name}`", *([f"({', '.join(given)})"] if given else [])])
-        for each in systems
-        for given in [[p.name for p in each.parameters if p.name not in each.tables]]
-    )
-    assert f"\n| `{phase.name}` | {told} |\n" in (ROOT / "docs" / "authors.md").read_text("utf-8")
 
 
 def test_what_the_engine_sets_is_told():

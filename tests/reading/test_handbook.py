@@ -9,7 +9,7 @@ from gv_engine import Scenario
 from gv_engine.commands import main
 from gv_engine.commands.rules import page
 from gv_engine.language.system import REGISTRIES, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
-from gv_engine.reading.handbook import Entry, chapters
+from gv_engine.reading.handbook import Topic, chapters
 
 LEVEL = {
     "map": "####\n#>E#\n####\n",
@@ -26,7 +26,7 @@ NESTING = {
 }
 
 
-def of_phases() -> list[Entry]:
+def of_phases() -> list[Topic]:
     return [entry for title, entries in CHAPTERS if "functions" in title for entry in entries]
 
 

@@ -128,8 +128,8 @@ def link(
 
 
 def _read(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
-    """Offsets of what nearly every step reads of a row: its head, its cells and their looks, if they
-    are few, and the beginning of each column that rules of a step name, where NOTHING and the
+    """Offsets of what nearly every step reads of a row: its head, its cells and their looks, if
+    they are few, and the beginning of each column that rules of a step name, where NOTHING and the
     agent are."""
     rules = functions_of_calls(scenario, TRANSITION, REWARD, TERMINATING)
     functions = functions_of([*rules, *VERBS.values(), look, write_view])
