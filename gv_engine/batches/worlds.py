@@ -155,7 +155,9 @@ class Worlds(Protocol):
 
     def bench(self, num_worlds: int) -> Worlds:
         """Worlds of the same kind for whoever plans, in one thread."""
-        return type(self)(self.scenario, num_worlds, 1, self.masks, self.checked)
+        made = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked)
+        made.prepare()
+        return made
 
     def put(self, worlds: Which, rows: NDArray[Any]) -> None:
         """For `restore`: make these worlds those of the rows, and show nothing."""

@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     seed, solution, _ = found[-1]
     if len(found) == 1 and solution.actions:
         game = _played(scenario, seed, solution)
-        say(in_words(step.action for step in game.replay().steps))
+        say(in_short(step.action for step in game.replay().steps))
         if out:
             _keep(game, out, options)
     return 0 if all(solution.actions for _, solution, _ in found) else 1
@@ -133,10 +133,10 @@ def _keep(game: Game, out: Path, options: argparse.Namespace) -> None:
     say(f"{out}: {len(game.replay().steps)} steps")
 
 
-def in_words(names: Iterable[str]) -> str:
+def in_short(names: Iterable[str]) -> str:
     """Actions in their order, those that are repeated once.
 
-    >>> in_words(["MOVE_FORWARD", "MOVE_FORWARD", "TURN_LEFT"])
+    >>> in_short(["MOVE_FORWARD", "MOVE_FORWARD", "TURN_LEFT"])
     'MOVE_FORWARD ×2, TURN_LEFT'
     """
     runs = [(name, len(list(run))) for name, run in groupby(names)]

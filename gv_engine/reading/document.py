@@ -16,10 +16,10 @@ from gv_engine.reading.families import built_in_levels
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.merging import differences, over
-from gv_engine.reading.parameters import Parameter, settled
+from gv_engine.reading.parameters import ScenarioParameter, settled
 from gv_engine.reading.trust import NAMED, Trust, is_file
 from gv_engine.reading.values import Problems, Wrong, YamlNode, mapping, word
-from gv_engine.reading.yaml_nodes import Builder, parsed, text_of
+from gv_engine.reading.yaml_nodes import Builder, decoded, parsed
 
 LARGEST_SCENARIO = 512 * 1024
 """Bytes of a file, twice as many as the largest map has."""
@@ -56,7 +56,7 @@ class Document:
     trust: Trust = NAMED
     variants: tuple[str, ...] = ()
     variant: str = ""
-    parameters: tuple[Parameter, ...] = ()
+    parameters: tuple[ScenarioParameter, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     bases: tuple[Level, ...] = ()
     said: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ def read_file(
     document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
     try:
         root = parsed(raw, problems)
-        document = replace(document, root=root, text=text_of(raw), trust=trust)
+        document = replace(document, root=root, text=decoded(raw), trust=trust)
         return _whole(document, level.variant, settings or {}, problems)
     except Wrong as wrong:
         raise problems.with_(wrong) from None

@@ -61,7 +61,7 @@ _WRONG = object()
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ScenarioParameter:
     """A value that may be set.
 
     Attributes:
@@ -107,7 +107,7 @@ class Parameter:
 
 def settled(
     root: YamlNode, settings: Mapping[str, Any], problems: Problems, label: str
-) -> tuple[YamlNode, tuple[Parameter, ...]]:
+) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
     """A scenario with the values of its parameters in place of their names, and what they are.
 
     Args:
@@ -127,7 +127,7 @@ def settled(
     for name in settings:
         if name not in declared:
             raise _unknown(name, declared, label)
-    found: dict[str, Parameter] = {}
+    found: dict[str, ScenarioParameter] = {}
     values: dict[str, Any] = {}
     for name, node in declared.items():
         values[name] = _WRONG
@@ -145,7 +145,7 @@ def settled(
 
 
 def refuse_settings(
-    settings: Mapping[str, Any], parameters: Iterable[Parameter], scenario: str
+    settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
 ) -> None:
     """Say of settings for a scenario that is loaded already that they come too late.
 
@@ -169,7 +169,9 @@ def _unknown(name: str, declared: Iterable[str], label: str) -> UnknownOptionErr
     return UnknownOptionError([f"no option {name!r}: {hint}allowed are {known}; {others}"])
 
 
-def _read(name: str, node: YamlNode, settings: Mapping[str, Any], problems: Problems) -> Parameter:
+def _read(
+    name: str, node: YamlNode, settings: Mapping[str, Any], problems: Problems
+) -> ScenarioParameter:
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
         raise Wrong(node, f"found the name {name!r}, expected letters, digits and _, not {names}")
@@ -194,7 +196,9 @@ def _read(name: str, node: YamlNode, settings: Mapping[str, Any], problems: Prob
     if "choices" in entries:
         choices = tuple(item.plain for item in items(entries["choices"]))
     says = words(entries["says"]) if "says" in entries else ""
-    made = Parameter(name, kind, default, default, bounds["min"], bounds["max"], choices, says)
+    made = ScenarioParameter(
+        name, kind, default, default, bounds["min"], bounds["max"], choices, says
+    )
     if fault := made.fault(default):
         raise Wrong(entries["default"], f"found {entries['default'].found}, {fault}")
     if name not in settings:

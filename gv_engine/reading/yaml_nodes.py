@@ -27,7 +27,7 @@ def parsed(raw: bytes, problems: Problems) -> YamlNode:
     """
     builder, root = Builder(problems), YamlNode(None, line=1)
     before = len(problems)
-    tree = _composed(text_of(raw))
+    tree = _composed(decoded(raw))
     if tree is not None:
         root = builder.from_yaml(tree, root)
     if len(problems) - before > builder.repeated:
@@ -52,7 +52,7 @@ def value_of(text: str) -> Any:
     return found.plain if found else None
 
 
-def text_of(raw: bytes) -> str:
+def decoded(raw: bytes) -> str:
     """The text of a file.
 
     Raises:

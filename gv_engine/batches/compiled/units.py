@@ -199,7 +199,7 @@ def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
     return intrinsic(each)
 
 
-def masked(units: Sequence[Unit]) -> Any:
+def masking(units: Sequence[Unit]) -> Any:
     """`(w, p, mask)`: write for each action of the scenario whether one of the units
     `(w, p, action)` is true; those behind it are not asked, if they are not the engine's."""
 

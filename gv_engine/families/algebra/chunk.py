@@ -58,7 +58,7 @@ class Finished(NamedTuple):
     info: dict[str, Any]
 
 
-class Told(NamedTuple):
+class ChunkAnswer(NamedTuple):
     """What games tell beside their rows: words, and those that have begun anew."""
 
     words: list[Words]
@@ -90,7 +90,7 @@ class Chunk:
         """The answer to the last `ask`."""
         return self._answer
 
-    def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> Told:
+    def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> ChunkAnswer:
         """Take a step in every game, or begin a new episode there; KEEP leaves a game alone."""
         for name in _STEP:
             self._columns[name][:] = 0
@@ -110,7 +110,7 @@ class Chunk:
                 finished.append(Finished(i, env.observation(), env.info()))
                 env.begin(None)
             self._write(i, success)
-        return Told(self._words, finished)
+        return ChunkAnswer(self._words, finished)
 
     def _tell(self, i: int, world: ExpressionWorld) -> None:
         """Put what a step has come to into the row of its game."""

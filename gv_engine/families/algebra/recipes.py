@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gv_engine.families.algebra.expression import Node, NodeKind
 from gv_engine.families.algebra.parsing import Sealed
 
-Form = tuple[NodeKind | None, ...]
+NodeForm = tuple[NodeKind | None, ...]
 """The kinds of nodes, a node ahead of its operands, None where it has none; `Sealed` for all that
 is below a depth."""
 
@@ -20,19 +20,19 @@ Recipe = int | tuple[NodeKind, "Recipe | None", "Recipe | None"] | None
 """A tree made of parts: the number of one, or a kind and its operands."""
 
 
-class Taken(NamedTuple):
+class TakenApart(NamedTuple):
     """An expression taken apart: its form, and its nodes in the order of that."""
 
-    form: Form
+    form: NodeForm
     parts: list[Node]
 
 
-def taken_apart(node: Node, depth: int) -> Taken:
+def taken_apart(node: Node, depth: int) -> TakenApart:
     """The form of an expression down to a depth."""
     form: list[NodeKind | None] = []
     parts: list[Node] = []
     _take(node, depth, form, parts)
-    return Taken(tuple(form), parts)
+    return TakenApart(tuple(form), parts)
 
 
 def _take(node: Node, depth: int, form: list[NodeKind | None], parts: list[Node]) -> None:
@@ -51,10 +51,10 @@ def _take(node: Node, depth: int, form: list[NodeKind | None], parts: list[Node]
                 _take(operand, depth - 1, form, parts)
 
 
-def distinct(node: Node, depth: int) -> Node:
+def unshared(node: Node, depth: int) -> Node:
     """The same expression of new nodes down to a depth, so that none stands there twice."""
     left, right = (
-        operand if operand is None or not depth else distinct(operand, depth - 1)
+        operand if operand is None or not depth else unshared(operand, depth - 1)
         for operand in (node.left, node.right)
     )
     return Node(node.kind, left, right, node.value)

@@ -20,12 +20,12 @@ from gv_engine.families.algebra.library import expressions as lib_expressions
 from gv_engine.families.algebra.library import rules as lib
 from gv_engine.families.algebra.parsing import LibraryTree, from_library, parse, to_library
 from gv_engine.families.algebra.recipes import (
-    Form,
+    NodeForm,
     Recipe,
-    distinct,
     made,
     recipe_of,
     taken_apart,
+    unshared,
 )
 from gv_engine.families.algebra.types import code_place
 from gv_engine.families.algebra.value import same_value
@@ -263,7 +263,7 @@ def _index(node: Node) -> int:
     return node.left.size if node.left is not None else 0
 
 
-_RECIPES: dict[tuple[type[BaseRule], str, Form], Recipe] = {}
+_RECIPES: dict[tuple[type[BaseRule], str, NodeForm], Recipe] = {}
 """What rules that only move parts have made: by their class, where they were applied, and to what
 form."""
 
@@ -273,7 +273,7 @@ def _moved(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
     form, parts = taken_apart(part, depth)
     key = type(rule), side, form
     if key not in _RECIPES:
-        shown = distinct(part, depth)
+        shown = unshared(part, depth)
         result = _rewritten(rule, shown, side, depth)
         _RECIPES[key] = recipe_of(result, taken_apart(shown, depth).parts)
     found = made(_RECIPES[key], parts)

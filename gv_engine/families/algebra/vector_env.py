@@ -19,7 +19,15 @@ from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
-from gv_engine.families.algebra.chunk import Chunk, Finished, Remote, Told, Words, row_of, rows_in
+from gv_engine.families.algebra.chunk import (
+    Chunk,
+    ChunkAnswer,
+    Finished,
+    Remote,
+    Words,
+    row_of,
+    rows_in,
+)
 from gv_engine.families.algebra.gym_env import ExpressionEnv, expression_space, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.world import Token
@@ -190,11 +198,11 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             info |= {name: rows["success"].copy() for name in ("success", "is_success")}
         return info
 
-    def _ask(self, what: str, *arguments: Any) -> Told:
+    def _ask(self, what: str, *arguments: Any) -> ChunkAnswer:
         """What all chunks answer, each asked for its own part, all at once."""
         for chunk, first, last in zip(self._chunks, self._cuts, self._cuts[1:], strict=False):
             chunk.ask(what, *(part[first:last] for part in arguments))
-        answers: list[Told] = []
+        answers: list[ChunkAnswer] = []
         failures: list[Exception] = []
         for chunk in self._chunks:  # all of them: an answer that is left would be the next one's
             try:
@@ -203,7 +211,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
                 failures.append(error)
         if failures:
             raise failures[0]
-        return Told(
+        return ChunkAnswer(
             [words for told in answers for words in told.words],
             [
                 last._replace(game=first + last.game)
