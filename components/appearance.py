@@ -3,7 +3,7 @@
 from gv_engine.language.component import Int8, component
 from gv_engine.language.objects import COLORS
 
-NONE, RED, GREEN, BLUE, YELLOW = range(len(COLORS))
+NONE, RED, GREEN, BLUE, YELLOW, PURPLE, GREY, ORANGE, CYAN = range(len(COLORS))
 NONE_GRID_OBJECT, HIDDEN, FLOOR = range(3)
 """Type indices of an empty hand, of what is not seen, and of the floor, which needs no entity: what
 an empty cell reads."""
@@ -18,6 +18,6 @@ class Kind:
 
 @component(often=True)
 class Color:
-    """One of NONE, RED, GREEN, BLUE, YELLOW."""
+    """One of `gv_engine.objects.COLORS`: NONE, RED, GREEN, BLUE, YELLOW and others."""
 
     value: Int8 = NONE

@@ -19,16 +19,22 @@ from gv_engine.language.modules import is_rule_module
 
 
 class Color(IntEnum):
-    """The colours, by their index."""
+    """The colours, by their index; new ones go to the end."""
 
     NONE = 0
     RED = 1
     GREEN = 2
     BLUE = 3
     YELLOW = 4
+    PURPLE = 5
+    GREY = 6
+    ORANGE = 7
+    CYAN = 8
 
 
 COLORS = tuple(color.name for color in Color)
+USUAL_COLORS = tuple(range(Color.YELLOW + 1))
+"""Those of a scenario that does not list its own: the specification's."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectType
+from gv_engine.language.objects import OBJECT_TYPES, USUAL_COLORS, ObjectType
 from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
@@ -154,9 +154,7 @@ class _Reader(TopLevel):
         for key, node in mapping(self.root).items():
             if key not in ("name", "description", "map"):
                 self.names.preload(node)
-        objects, colors = self.space(
-            "state_space", self.names.default_objects(), tuple(range(len(COLORS)))
-        )
+        objects, colors = self.space("state_space", self.names.default_objects(), USUAL_COLORS)
         seen_objects, seen_colors = self.space("observation_space", objects, colors)
         # the area first, visibility functions check theirs against it
         sight = self.key("observation_function", self.observation, ())

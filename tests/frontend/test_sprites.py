@@ -13,6 +13,7 @@ from components.objects import built_in_types
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+from gv_engine.language.objects import COLORS
 from gv_engine.playing.drawings import DrawingError
 from gv_engine.reading.resources import ASSETS
 
@@ -84,7 +85,7 @@ def test_not_seen_is_dark_everywhere_and_floor_is_light():
 
 @pytest.mark.parametrize("palette", PALETTES)
 @pytest.mark.parametrize("name", COLORED)
-@pytest.mark.parametrize(("one", "other"), list(combinations(range(5), 2)))
+@pytest.mark.parametrize(("one", "other"), list(combinations(range(len(COLORS)), 2)))
 def test_colors_differ_in_shape(name: str, one: int, other: int, palette: str):
     """Dark against light, whichever is which: the emblem, not the lightness of the colour."""
     sheet, shapes = SHEETS[palette], []
@@ -104,11 +105,11 @@ def test_colors_of_small_cells_differ_in_whole_pixels(name: str, palette: str):
     text = (ASSETS / "sprites" / "small" / f"{name}.svg").read_text("utf-8")
     left, top = map(int, re.findall(r"translate\((\d) (\d)\)", text)[0])
     signs = set()
-    for color in range(5):
+    for color in range(len(COLORS)):
         cell = gray(SHEETS[palette].tile(name, color, 8))
         sign = cell[top : top + 4, left : left + 4]
         signs.add((sign > (sign.min() + sign.max()) / 2).tobytes() if np.ptp(sign) > 30 else b"")
-    assert len(signs) == 5
+    assert len(signs) == len(COLORS)
 
 
 def test_a_drawing_without_the_sign_of_its_color_gets_it(tmp_path: Path):
@@ -121,7 +122,7 @@ def test_a_drawing_without_the_sign_of_its_color_gets_it(tmp_path: Path):
     for size in (8, 48):
         sheet = SpriteSheet([tmp_path])
         assert np.ptp(pixels(sheet.get("lava", 0, size)), (0, 1)).max() == 0
-        corners = [gray(sheet.get("lava", color, size)) for color in range(1, 5)]
+        corners = [gray(sheet.get("lava", color, size)) for color in range(1, len(COLORS))]
         for one, other in combinations(corners, 2):
             half = slice(size // 2, None)
             assert (np.abs(np.diff(one[half, half])) > 20).any()

@@ -5,6 +5,7 @@ Colours come on top, where the terminal has them; nothing is said by them alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
@@ -126,10 +127,21 @@ def _cell(letter: str, kind: int, color: int, lit: bool, theme: Theme) -> tuple[
     if color:
         shades = PALETTES[theme.palette][color]
         ink = shades.light if _is_dark(theme.background) else shades.dark
-        return letter + COLORS[color][0].lower(), f"bold {ink} on {ground}"
+        return letter + COLOR_LETTERS[color], f"bold {ink} on {ground}"
     if letter == ".":
         return (letter if lit else " ") + " ", f"{theme.muted} on {ground}"
     return letter + " ", f"{'bold ' if lit else ''}{theme.text} on {ground}"
+
+
+def _color_letters() -> Iterator[str]:
+    """For each colour a letter of its name that no colour before it has."""
+    used = ""
+    for name in COLORS:
+        used += next(letter for letter in name.lower() if letter not in used)
+        yield used[-1]
+
+
+COLOR_LETTERS = tuple(_color_letters())
 
 
 def _is_dark(color: str) -> bool:
