@@ -24,6 +24,7 @@ from gv_engine.commands import (
     replay,
     rollout,
     rules,
+    schema,
     solve,
 )
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
@@ -31,7 +32,20 @@ from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.reading.rule_files import failure, place_of
 from gv_engine.rollouts.policy import PolicyError
 
-COMMANDS = (play, replay, listing, new, rules, check, solve, compiling, rollout, record, bench)
+COMMANDS = (
+    play,
+    replay,
+    listing,
+    new,
+    rules,
+    schema,
+    check,
+    solve,
+    compiling,
+    rollout,
+    record,
+    bench,
+)
 
 _EXAMPLES = """\
 examples:
@@ -39,6 +53,7 @@ examples:
   gv-engine list                      what else there is
   gv-engine new cave                  a folder with a level and a rule of your own
   gv-engine rules                     what its file and its rules can name
+  gv-engine schema                    the same, for editors
   gv-engine check cave                is it sound, and does it compile?
   gv-engine solve cave                can it be won, and how?
   gv-engine rollout cave --episodes 1000 --out cave-episodes

@@ -7,6 +7,7 @@ import importlib.util
 import re
 from pathlib import Path
 
+from gv_engine.commands import schema
 from gv_engine.commands.arguments import Commands, UsageError, add_command
 
 _STARTER = Path(__file__).parent / "starter"
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def write_starter(target: Path) -> None:
-    """Copy the starter's files into a new folder, with its name filled in.
+    """Copy the starter's files into a new folder, with its name filled in, and the schema.
 
     Raises:
         OSError: the folder exists, or cannot be written.
@@ -63,3 +64,4 @@ def write_starter(target: Path) -> None:
                 text = text.replace("{{name}}", target.name).replace("{{module}}", module)
             copy = target / file.name.replace("starter", module)
             copy.write_text(text, "utf-8")
+    (target / "scenario.schema.json").write_text(schema.text(), "utf-8")

@@ -23,8 +23,29 @@ from gv_engine.language.system import (
     Parameter,
     Phase,
     System,
+    marked,
 )
-from gv_engine.reading.names import Names
+from gv_engine.reading.forms import (
+    AREA,
+    COLOR,
+    NUMBER,
+    OBJECT,
+    PAIR,
+    PLAIN,
+    REFERENCE,
+    TEXT,
+    TRUTH,
+    WHOLE,
+    Form,
+    Key,
+    KeyTable,
+    either,
+    function,
+    list_of,
+    named,
+    several,
+)
+from gv_engine.reading.names import DISTANCES, REDUCTIONS, Names
 from gv_engine.reading.values import (
     Problems,
     Wrong,
@@ -42,6 +63,7 @@ from gv_engine.reading.values import (
     truth,
     word,
 )
+from systems.reset import from_map
 
 NESTED = {
     f"{phase.name.lower()}_function": phase
@@ -50,46 +72,69 @@ NESTED = {
 """Names of parameters that take a function, and what kind; with an s, a list of them."""
 
 
+ENDING_KEYS: KeyTable = {
+    "says": Key("What the player is told, if this is why the episode is over.", TEXT)
+}
+"""What terminating functions take beside their parameters."""
+
+
 class Kind(NamedTuple):
     """A kind of parameter.
 
     Attributes:
         words: what may be given, for people.
         example: of it, as scenario files write it.
+        form: what may be given, for editors.
         reader: of the nodes of such parameters.
     """
 
     words: str
     example: str
+    form: Form
     reader: Callable[[Calls], Callable[[YamlNode], Any]]
 
 
-_PLAIN = Kind("a number, true, false, or a list of them", "1", lambda calls: read_plain)
+_PLAIN = Kind("a number, true, false, or a list of them", "1", PLAIN, lambda calls: read_plain)
 
 _BY_NAME: dict[str, Kind] = {
-    "shape": Kind("[height, width]", "[9, 9]", lambda calls: read_pair),
-    "layout": Kind("[rows, columns] of rooms", "[2, 2]", lambda calls: read_pair),
-    "area": Kind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", lambda calls: read_area),
-    "object_type": Kind("the name of an object", "Exit", lambda calls: calls.names.object_type),
-    "color": Kind("the name of a colour", "RED", lambda calls: read_color),
-    "colors": Kind("a list of colours", "[RED, BLUE]", lambda calls: calls.colors),
+    "shape": Kind("[height, width]", "[9, 9]", PAIR, lambda calls: read_pair),
+    "layout": Kind("[rows, columns] of rooms", "[2, 2]", PAIR, lambda calls: read_pair),
+    "area": Kind(
+        "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda calls: read_area
+    ),
+    "object_type": Kind(
+        "the name of an object", "Exit", OBJECT, lambda calls: calls.names.object_type
+    ),
+    "color": Kind("the name of a colour", "RED", COLOR, lambda calls: read_color),
+    "colors": Kind("a list of colours", "[RED, BLUE]", several(COLOR), lambda calls: calls.colors),
     "distance_function": Kind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
+        either(named(DISTANCES), REFERENCE),
         lambda calls: calls.names.distance,
     ),
     "reduction": Kind(
-        "a function of several numbers", "builtins:max", lambda calls: calls.names.reduction
+        "a function of several numbers",
+        "builtins:max",
+        either(named(REDUCTIONS), REFERENCE),
+        lambda calls: calls.names.reduction,
     ),
 }
 """Kinds of parameters that are understood by their names."""
 
 _BY_TYPE: dict[Any, Kind] = {
-    int: Kind("a whole number", "2", lambda calls: read_integer),
-    float: Kind("a number", "1.0", lambda calls: number),
-    bool: Kind("true or false", "true", lambda calls: truth),
-    str: Kind("a text", "text", lambda calls: word),
+    int: Kind("a whole number", "2", WHOLE, lambda calls: read_integer),
+    float: Kind("a number", "1.0", NUMBER, lambda calls: number),
+    bool: Kind("true or false", "true", TRUTH, lambda calls: truth),
+    str: Kind("a text", "text", TEXT, lambda calls: word),
 }
+
+
+def built_in(phase: Phase) -> list[System]:
+    """The systems of a phase that scenarios may name, in the order of their declaration."""
+    registry = REGISTRIES[phase]
+    drawn = marked(from_map).system
+    return [registry[name] for name in registry if registry[name] is not drawn]
 
 
 def kind_of(parameter: Parameter) -> Kind:
@@ -100,19 +145,32 @@ def kind_of(parameter: Parameter) -> Kind:
     if name in NESTED:
         phase = NESTED[name]
         return Kind(
-            f"a {phase.label}", "{name: …}", lambda calls: lambda node: calls.call(node, phase)
+            f"a {phase.label}",
+            "{name: …}",
+            function(phase),
+            lambda calls: lambda node: calls.call(node, phase),
         )
     if singular in NESTED:
         phase = NESTED[singular]
         words = f"a list of {phase.label}s"
-        return Kind(words, "[…]", lambda calls: lambda node: calls.calls(node, phase))
+        return Kind(
+            words,
+            "[…]",
+            list_of(function(phase)),
+            lambda calls: lambda node: calls.calls(node, phase),
+        )
     kind = parameter.type
     if kind is Any and not parameter.required:
         kind = Callable if callable(parameter.default) else type(parameter.default)
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if Callable in (kind, get_origin(kind)):
-        return Kind("a function", "./rules.py:name", lambda calls: calls.names.parameter)
+        return Kind(
+            "a function",
+            "./rules.py:name",
+            either(named([*DISTANCES, *REDUCTIONS]), REFERENCE),
+            lambda calls: calls.names.parameter,
+        )
     return _BY_TYPE.get(kind, _PLAIN)
 
 
@@ -162,7 +220,7 @@ class Calls:
         system = self.names.system(entries["name"], phase, processors=processors)
         says = ""
         if phase is TERMINATING and "says" in entries:
-            besides = (*besides, "says")
+            besides = (*besides, *ENDING_KEYS)
             with self._problems.collect():
                 says = word(entries["says"])
         call = Call(system, {}, says)

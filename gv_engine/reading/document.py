@@ -11,19 +11,30 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine.language.errors import ScenarioError
-from gv_engine.reading import variants
+from gv_engine.reading import parameters, variants
 from gv_engine.reading.families import built_in_levels
 from gv_engine.reading.files import read_bytes
+from gv_engine.reading.forms import TEXT, Key, KeyTable
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.merging import differences, over
-from gv_engine.reading.parameters import ScenarioParameter, settled
+from gv_engine.reading.parameters import PARAMETERS, ScenarioParameter, settled
 from gv_engine.reading.trust import NAMED, Trust, is_file
 from gv_engine.reading.values import Problems, Wrong, YamlNode, mapping, word
 from gv_engine.reading.yaml_nodes import Builder, decoded, parsed
 
 LARGEST_SCENARIO = 512 * 1024
 """Bytes of a file, twice as many as the largest map has."""
-_EXTENDS = "extends"
+EXTENDS = "extends"
+FILE_KEYS: KeyTable = {
+    EXTENDS: Key(
+        "Another scenario, of which this one says only what it does otherwise: a built-in name, "
+        "or a file or folder beside.",
+        TEXT,
+    ),
+    PARAMETERS: parameters.PARAMETERS_KEY,
+    variants.VARIANTS: variants.VARIANTS_KEY,
+}
+"""Those of all files, whatever family they belong to."""
 _MOST_BASES = 20
 
 
@@ -50,7 +61,7 @@ class Document:
     folder: Path
     source: Path | None = None
     problems: Problems | None = None
-    """Keys that stand there twice, which keep nobody from reading the rest."""
+    """KeyTable that stand there twice, which keep nobody from reading the rest."""
     text: str = ""
     """What the file says."""
     trust: Trust = NAMED
@@ -191,9 +202,9 @@ def _extended(document: Document, above: tuple[Path, ...], problems: Problems) -
         above: the files that extend it.
     """
     entries = dict(mapping(document.root))
-    if _EXTENDS not in entries:
+    if EXTENDS not in entries:
         return document
-    node = entries.pop(_EXTENDS)
+    node = entries.pop(EXTENDS)
     base = _base(node, document, above, problems)
     own = replace(document.root, value=entries)
     below = {key: part for key, part in mapping(base.root).items() if key != "name"}

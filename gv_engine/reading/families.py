@@ -178,6 +178,7 @@ class Family:
         env, vector_env: places of its Gymnasium environments.
         built_in: finds its scenarios that come with the engine, by the names that they have; none
             is read for it.
+        format: place of the `gv_engine.reading.forms.Format` of its scenario files.
         episode: place of what makes a `gv_engine.playing.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
         text: place of what writes a frame of its games as a str.
@@ -195,6 +196,7 @@ class Family:
     env: str
     vector_env: str
     built_in: Callable[[], LevelsByName]
+    format: str
     episode: str
     stage: str
     text: str

@@ -24,6 +24,7 @@ from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import marked
+from gv_engine.reading.forms import COLOR, OBJECT, TEXT, Key, KeyTable, named
 from gv_engine.reading.layout import rounded
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
@@ -49,6 +50,13 @@ class Symbol:
     color: int = NONE
     facing: int | None = None
 
+
+SYMBOL_KEYS: KeyTable = {
+    "object": Key("The name of what stands there; Floor, if left out.", OBJECT),
+    "state": Key("The name of its state; its first, if left out.", TEXT),
+    "color": Key("Its colour; NONE, if left out.", COLOR),
+    "agent": Key("The agent stands there and looks that way.", named(ORIENTATIONS)),
+}
 
 Legend = dict[str, Symbol | None]
 """By character; None where the scenario's own entry is wrong."""
@@ -89,7 +97,7 @@ def read_legend(problems: Problems, names: Names, node: YamlNode) -> Legend:
 def _symbol(problems: Problems, names: Names, node: YamlNode) -> Symbol:
     if not isinstance(node.value, dict):
         return Symbol(names.object_type(node))
-    entries = check_keys(problems, node, ("object", "state", "color", "agent"))
+    entries = check_keys(problems, node, SYMBOL_KEYS)
     kind = names.object_type(entries["object"]) if "object" in entries else FLOOR
     if not entries.keys() & {"object", "agent"}:
         misspelled = len(entries) < len(node.value)

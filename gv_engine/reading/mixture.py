@@ -19,9 +19,10 @@ from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import ObjectType
 from gv_engine.reading.document import Document
 from gv_engine.reading.files import exists
+from gv_engine.reading.forms import SCENARIO, TEXT, Key, KeyTable, either, keyed, list_of, mapped
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import Level
-from gv_engine.reading.reader import TopLevel
+from gv_engine.reading.reader import SHARED_KEYS, TopLevel
 from gv_engine.reading.values import (
     Refused,
     Wrong,
@@ -37,15 +38,38 @@ from gv_engine.reading.values import (
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
-_KEYS = ("name", "description", "max_steps", "action_space", "mixture")
+MIXTURE = "mixture"
 _MOST_MEMBERS = 1000
+
+_MEMBER: KeyTable = {
+    "scenario": Key(
+        "A name, a file or folder beside this one, or a scenario in place.",
+        either(TEXT, SCENARIO),
+        required=True,
+    ),
+    "weight": Key(
+        "How often it is drawn beside the others, 1 if left out.",
+        {"type": "number", "exclusiveMinimum": 0},
+    ),
+    "set": Key("Values of its parameters, by name.", mapped({})),
+}
+MIXTURE_KEYS: KeyTable = {
+    **SHARED_KEYS,
+    MIXTURE: Key(
+        "A list of scenarios, of which each reset draws one.",
+        list_of(either(TEXT, keyed(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
+        required=True,
+        below=_MEMBER,
+    ),
+}
+"""Those of mixtures."""
 
 Load = Callable[[Document | str | Path, Document, Mapping[str, Any]], "Scenario"]
 
 
 def is_mixture(document: Document) -> bool:
     """Whether a document describes a mixture."""
-    return isinstance(document.root.value, dict) and "mixture" in document.root.value
+    return isinstance(document.root.value, dict) and MIXTURE in document.root.value
 
 
 def read_mixture(
@@ -71,8 +95,8 @@ class _Reader(TopLevel):
         self.named: dict[str, Scenario] = {}
 
     def fields(self, members: tuple[Scenario, ...] | None) -> dict[str, Any]:
-        self.entries = check_keys(self.problems, self.document.root, _KEYS)
-        read = self.key("mixture", lambda node: self.members(node, members), [])
+        self.entries = check_keys(self.problems, self.document.root, MIXTURE_KEYS)
+        read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         given: dict[str, Any] = {
             "max_steps": self.key("max_steps", self.limit, None),
             "actions": self.key("action_space", self.actions, None),
@@ -101,7 +125,7 @@ class _Reader(TopLevel):
             with self.problems.collect():
                 entries = {"scenario": item}
                 if isinstance(item.value, dict):
-                    entries = check_keys(self.problems, item, ("scenario", "weight", "set"))
+                    entries = check_keys(self.problems, item, _MEMBER)
                 if "scenario" not in entries:
                     raise Wrong(item, "the scenario is missing: {scenario: …, weight: …}")
                 weight = 1.0
@@ -171,7 +195,7 @@ class _Reader(TopLevel):
             f"there is no `success`, as {saying} has a success_function and {silent} has none; "
             f"give all members one"
         )
-        return (located(self.document.label, self.entries["mixture"], message),)
+        return (located(self.document.label, self.entries[MIXTURE], message),)
 
     def layout(self, members: Sequence[Scenario]) -> Layout:
         """One for all: the largest sizes, and the components and object types of each."""
@@ -180,7 +204,7 @@ class _Reader(TopLevel):
         for layout in (scenario.layout for scenario in members):
             types |= {kind.index: kind for kind in layout.types}
             for cls in layout.components:
-                self.add_column(columns, cls, self.entries["mixture"])
+                self.add_column(columns, cls, self.entries[MIXTURE])
         return Layout(
             max(scenario.layout.height for scenario in members),
             max(scenario.layout.width for scenario in members),
@@ -200,13 +224,13 @@ def _weight(node: YamlNode) -> float:
 def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
     """The attributes that a mixture gathers from its members."""
 
-    def listed(name: str) -> tuple[int, ...]:
+    def list_of(name: str) -> tuple[int, ...]:
         return tuple(sorted({index for member in members for index in getattr(member, name)}))
 
     limits = [member.max_steps for member in members]
     lists = ("objects", "colors", "observation_objects", "observation_colors")
     return {
-        **{name: listed(name) for name in lists},
+        **{name: list_of(name) for name in lists},
         "max_steps": None if None in limits else max(limit for limit in limits if limit),
         "actions": members[0].actions,
         "area": members[0].area,

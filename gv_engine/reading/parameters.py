@@ -22,6 +22,18 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from gv_engine.language.errors import UnknownOptionError, shortened
+from gv_engine.reading.forms import (
+    NUMBER,
+    PLAIN,
+    TEXT,
+    Key,
+    KeyTable,
+    either,
+    keyed,
+    list_of,
+    mapped,
+    named,
+)
 from gv_engine.reading.trust import Consent
 from gv_engine.reading.values import (
     Problems,
@@ -38,7 +50,7 @@ from gv_engine.reading.yaml_nodes import Builder
 
 PARAMETERS = "parameters"
 _UNTOUCHED = (PARAMETERS, "map", "maps")
-"""Keys below which `$` is a letter like others."""
+"""KeyTable below which `$` is a letter like others."""
 _RESERVED = (*Consent.__annotations__, "source", "folder", "scenario")
 
 
@@ -54,6 +66,25 @@ _KINDS = {
     "text": _Kind((str,), "texts"),
     "list": _Kind((list,), "lists"),
 }
+_PARAMETER: KeyTable = {
+    "default": Key(
+        "Its value unless somebody sets it, in terms of those above it if need be; "
+        "`pain: -0.05` is short for `pain: {default: -0.05}`.",
+        {},
+        required=True,
+    ),
+    "type": Key("What its values are; that of the default, if left out.", named(_KINDS)),
+    "min": Key("The least number it may be.", NUMBER),
+    "max": Key("The greatest number it may be.", NUMBER),
+    "choices": Key("All values it may have.", list_of({})),
+    "says": Key("What it is, for people: `check` lists it.", TEXT),
+}
+PARAMETERS_KEY = Key(
+    "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
+    "value stands, and `$(size + 2)` for what is worked out.",
+    mapped(either(PLAIN, TEXT, keyed(_PARAMETER)), propertyNames={"not": named(_RESERVED)}),
+    below=_PARAMETER,
+)
 _LONGEST = 200
 _LARGEST = 2**53
 _WRONG = object()
@@ -130,11 +161,10 @@ def settled(
     found: dict[str, ScenarioParameter] = {}
     values: dict[str, Any] = {}
     for name, node in declared.items():
-        values[name] = _WRONG
         with problems.collect():
             told = _replaced(node, values, problems)
             found[name] = _read(name, told, settings, problems)
-            values[name] = found[name].value
+        values[name] = found[name].value if name in found else _WRONG
     if not declared:
         return replace(root, value=entries), ()
     whole = {
@@ -177,8 +207,7 @@ def _read(
         raise Wrong(node, f"found the name {name!r}, expected letters, digits and _, not {names}")
     entries = {"default": node}
     if isinstance(node.value, dict):
-        known = ("default", "type", "min", "max", "choices", "says")
-        entries = check_keys(problems, node, known)
+        entries = check_keys(problems, node, _PARAMETER)
     if "default" not in entries:
         raise Wrong(node, f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain

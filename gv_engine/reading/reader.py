@@ -25,11 +25,30 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.document import Document
+from gv_engine.reading.forms import (
+    AREA,
+    COLOR,
+    OBJECT,
+    PAIR,
+    TEXT,
+    Form,
+    Key,
+    KeyTable,
+    either,
+    function,
+    keyed,
+    list_of,
+    mapped,
+    named,
+    several,
+    whole,
+)
 from gv_engine.reading.layout import Layout, rounded
-from gv_engine.reading.map import Legend, read_legend, read_map
+from gv_engine.reading.map import SYMBOL_KEYS, Legend, read_legend, read_map
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import sources
 from gv_engine.reading.values import (
+    LARGEST,
     Problems,
     Wrong,
     YamlNode,
@@ -48,31 +67,91 @@ from gv_engine.reading.values import (
     words,
 )
 
-_OPTIONAL = (
-    "family",
-    "name",
-    "description",
-    "max_steps",
-    "capacity",
-    "max_shape",
-    "state_space",
-    "observation_space",
-    "action_space",
-    "map",
-    "legend",
-    "reset_function",
-    "success_function",
-)
-_REQUIRED = (
-    "transition_functions",
-    "reward_functions",
-    "observation_function",
-    "terminating_function",
-)
+_MOST_ENTITIES = 2**22
+
+SHARED_KEYS: KeyTable = {
+    "name": Key("What the level is called: its file or folder, if left out.", TEXT),
+    "description": Key("What it is about and what to do in it, for people.", TEXT),
+    "max_steps": Key(
+        "After so many steps an episode is cut off; without it, never.",
+        either(whole(1, LARGEST), {"type": "null"}),
+    ),
+    "action_space": Key(
+        "Names of the actions there are; all, if left out.", several(named(ACTIONS))
+    ),
+}
+"""Those of grids and of mixtures of them."""
+_SHOWN: tuple[Form, ...] = ({"required": ["object"]}, {"required": ["agent"]})
+_SPACE: KeyTable = {
+    "objects": Key("Names of the objects that may occur; all, if left out.", several(OBJECT)),
+    "colors": Key("Colours that may occur; all, if left out.", several(COLOR)),
+}
+VIEW: KeyTable = {
+    "area": Key("[[ymin, ymax], [xmin, xmax]] around an agent that looks up.", AREA, required=True)
+}
+FROM_VISIBILITY: KeyTable = {
+    "name": Key("It is `from_visibility`.", named(["from_visibility"]), required=True),
+    **VIEW,
+    "visibility_function": Key("Which of the cells are seen.", function(VISIBILITY), required=True),
+}
+
+GRID_KEYS: KeyTable = {
+    "family": Key("The family of worlds, `grid` if left out; `mathy` is algebra.", named(["grid"])),
+    **SHARED_KEYS,
+    "capacity": Key(
+        "For how many entities a world has room; found out if left out.", whole(2, _MOST_ENTITIES)
+    ),
+    "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
+    "state_space": Key("What may be on the grid.", keyed(_SPACE), below=_SPACE),
+    "observation_space": Key("What may be seen.", keyed(_SPACE), below=_SPACE),
+    "map": Key(
+        "The level, a character per cell, in place of a `reset_function`; messages count its rows "
+        "and columns from 1.",
+        TEXT,
+    ),
+    "legend": Key(
+        "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
+        "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
+        mapped(
+            either(OBJECT, {**keyed(SYMBOL_KEYS), **either(*_SHOWN)}),
+            propertyNames={"minLength": 1, "maxLength": 1},
+        ),
+        below=SYMBOL_KEYS,
+    ),
+    "reset_function": Key(
+        "What builds the level, in place of a `map`: a rule that draws one by chance.",
+        function(RESET),
+    ),
+    "transition_functions": Key(
+        "What a step does, in this order.", list_of(function(TRANSITION)), required=True
+    ),
+    "reward_functions": Key(
+        "What a step is worth: the sum of these, in this order; of the same name, the second is "
+        '`name_2` in `info["reward_terms"]`.',
+        list_of(function(REWARD)),
+        required=True,
+    ),
+    "observation_function": Key(
+        "What the agent sees: an `area` of cells around it, and which of them are seen.",
+        function(OBSERVATION),
+        required=True,
+        below=VIEW,
+    ),
+    "terminating_function": Key(
+        "When the episode is over; several go into `reduce_any`.",
+        function(TERMINATING),
+        required=True,
+    ),
+    "success_function": Key(
+        "Whether that was a success: asked where the terminating function has ended the episode; "
+        "without it, nothing is guessed.",
+        function(TERMINATING),
+    ),
+}
+"""Those of scenarios of grids."""
+
 _FREE_ENTITIES = 8
 """Beyond one for each cell: nothing, the agent, what it holds, and what rules put aside."""
-
-_MOST_ENTITIES = 2**22
 
 _T = TypeVar("_T")
 _D = TypeVar("_D")
@@ -116,7 +195,7 @@ class TopLevel:
 
     def limit(self, node: YamlNode) -> int:
         """The greatest number of steps."""
-        return integer(node, 1, 2**31 - 1)
+        return integer(node, 1, LARGEST)
 
     def actions(self, node: YamlNode) -> tuple[int, ...]:
         """The numbers of named actions."""
@@ -146,9 +225,9 @@ class _Reader(TopLevel):
             other = mapping(self.root)["family"]
             self.problems.add(other, f"found {other.found}; load_scenario() loads all families")
             self.problems.raise_if_any()
-        self.entries = check_keys(self.problems, self.root, (*_OPTIONAL, *_REQUIRED, "mixture"))
-        for key in _REQUIRED:
-            if key not in self.entries:
+        self.entries = check_keys(self.problems, self.root, (*GRID_KEYS, "mixture"))
+        for key, told in GRID_KEYS.items():
+            if told.required and key not in self.entries:
                 self.problems.add(self.missing(key), "missing; a scenario needs it")
         # below unknown keys too, lest a slip makes all seem wrong that their modules declare
         for key, node in mapping(self.root).items():
@@ -202,9 +281,7 @@ class _Reader(TopLevel):
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The types and colours of a space, in order of index; given are its defaults."""
         entries: dict[str, YamlNode] = {}
-        entries = self.key(
-            key, lambda node: check_keys(self.problems, node, ("objects", "colors")), entries
-        )
+        entries = self.key(key, lambda node: check_keys(self.problems, node, _SPACE), entries)
         objects = self.listed(entries.get("objects"), self.grid_object, objects)
         colors = self.listed(entries.get("colors"), read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
@@ -255,7 +332,7 @@ class _Reader(TopLevel):
         if "name" not in entries or entries["name"].text != "from_visibility":
             phase = self.names.sight(entries["name"]) if "name" in entries else VISIBILITY
             return (self.read.call(node, phase, besides=("area",)),)
-        check_keys(self.problems, node, ("name", "area", "visibility_function"))
+        check_keys(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
             known = instead("", REGISTRIES[VISIBILITY])
             raise Wrong(node, f"from_visibility needs a visibility_function{known}")

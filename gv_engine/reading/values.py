@@ -18,6 +18,8 @@ from gv_engine.language.objects import COLORS
 
 LONGEST_SIDE = 512
 """Cells of a grid."""
+SMALLEST, LARGEST = -(2**31), 2**31 - 1
+"""Whole numbers that columns can hold."""
 _WIDEST_VIEW = 129
 """Cells of a view's side: the whole of a 65x65 grid from any of its cells."""
 _MOST_PROBLEMS = 200
@@ -294,7 +296,7 @@ def read_area(node: YamlNode) -> Area:
 
 def read_integer(node: YamlNode) -> int:
     """A whole number that columns can hold."""
-    return integer(node, -(2**31), 2**31 - 1)
+    return integer(node, SMALLEST, LARGEST)
 
 
 def read_plain(node: YamlNode) -> Any:

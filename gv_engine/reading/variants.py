@@ -13,10 +13,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from gv_engine.reading.forms import VARIANT, Key, mapped
 from gv_engine.reading.merging import over
 from gv_engine.reading.values import Wrong, YamlNode, instead, mapping, word
 
 VARIANTS = "variants"
+VARIANTS_KEY = Key(
+    "Settings with names, each of which says what it does otherwise than the file.",
+    mapped(VARIANT, minProperties=1),
+)
 _NAME = re.compile(r"[\w.-]+")
 _BLOCK = re.compile(rf"^{VARIANTS}:.*\n((?: .*\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)

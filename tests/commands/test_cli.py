@@ -21,19 +21,8 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="0"):
         main(["--version"])
     assert capsys.readouterr().out == f"gv-engine {__version__}\n"
-    named = [
-        "play",
-        "replay",
-        "list",
-        "new",
-        "rules",
-        "check",
-        "solve",
-        "compile",
-        "rollout",
-        "record",
-        "bench",
-    ]
+    making = ("list", "new", "rules", "schema", "check", "solve", "compile")
+    named = ("play", "replay", *making, "rollout", "record", "bench")
     for words in ([], *([name] for name in named)):
         with pytest.raises(SystemExit, match="0"):
             main([*words, "--help"])

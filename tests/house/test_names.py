@@ -10,7 +10,7 @@ from gv_engine.reading.families import Hooks
 
 ENGINE = Path(gv_engine.__file__).parent
 NAMED_ELSEWHERE = ("gridverse", "commands/starter")
-ROLES = {*vars(Hooks), "FAMILY", "add", "run", "main"}
+ROLES = {*vars(Hooks), "FAMILY", "FORMAT", "add", "run", "main"}
 """What every family or command has under the same name."""
 
 

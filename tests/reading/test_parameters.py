@@ -122,6 +122,15 @@ def test_mistakes_are_told_with_their_lines_and_once(hall, line, said):
         assert not [line for line in caught.value.problems if "no parameter 'size'" in line]
 
 
+def test_a_parameter_in_terms_of_itself(hall):
+    line = "size: {default: 5, min: $size, says: rows}"
+    hall.write_text(HALL.replace("size: {default: 5, min: 4, max: 12, says: of either side}", line))
+    with pytest.raises(
+        ScenarioError, match=r"hall.yaml:4: parameters.size.min: no parameter 'size"
+    ):
+        Scenario.load(hall)
+
+
 def test_a_name_that_is_used_and_not_declared(hall):
     hall.write_text(HALL.replace("$pain", "$gain"))
     with pytest.raises(ScenarioError, match=r"hall.yaml:11: reward_.*no parameter 'gain'; did you"):

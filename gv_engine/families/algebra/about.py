@@ -20,6 +20,7 @@ FAMILY = Family(
     env=f"{_HERE}.gym_env:ExpressionEnv",
     vector_env=f"{_HERE}.vector_env:ExpressionVectorEnv",
     built_in=_built_in,
+    format=f"{_HERE}.reader:FORMAT",
     extra=MATH,
     episode=f"{_HERE}.scenario:MathyScenario.episode",
     stage=f"{_HERE}.stage:TreeStage",

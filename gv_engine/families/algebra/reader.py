@@ -33,9 +33,26 @@ from gv_engine.language.system import (
     Phase,
     System,
 )
-from gv_engine.reading.calls import Calls
+from gv_engine.reading.calls import ENDING_KEYS, Calls
 from gv_engine.reading.document import Document
+from gv_engine.reading.forms import (
+    NUMBER,
+    REFERENCE,
+    TEXT,
+    TRUTH,
+    Format,
+    Functions,
+    Key,
+    KeyTable,
+    defined,
+    either,
+    keyed,
+    list_of,
+    named,
+    whole,
+)
 from gv_engine.reading.names import Names
+from gv_engine.reading.reader import SHARED_KEYS
 from gv_engine.reading.rule_files import sources
 from gv_engine.reading.values import (
     Problems,
@@ -99,7 +116,7 @@ class Reader:
         self.changes = changes
         self.problems = document.problems or Problems(document.label)
         self.names = _Names(document.folder, document.trust)
-        self.entries = check_keys(self.problems, document.root, [*_KEYS, *_OPTIONS])
+        self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))
         for key in ("environment", "problem_function", "rules", *_PHASES):
@@ -311,22 +328,7 @@ def _response(node: YamlNode) -> str:
 
 
 _PHASES = {f"{phase.name.lower()}_functions": phase for phase in (TRANSITION, TERMINATING, REWARD)}
-"""Keys that list systems in their order."""
-_KEYS = (
-    "family",
-    "name",
-    "description",
-    "environment",
-    "difficulty",
-    "problem",
-    "problem_function",
-    "max_moves",
-    "max_steps",
-    "rules",
-    "rewards",
-    "success_function",
-    *_PHASES,
-)
+"""KeyTable that list systems in their order."""
 _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
     "max_seq_len": lambda node: integer(node, 1, _LONGEST),
     "invalid_action_response": _response,
@@ -334,4 +336,63 @@ _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
     "preferred_term_commute": truth,
     "reward_discount": number,
 }
-"""Keys that the environment itself takes."""
+"""KeyTable that the environment itself takes."""
+_RULE: KeyTable = {"name": Key("Of the rule.", either(named(RULES), REFERENCE), required=True)}
+_REWARDS: KeyTable = {
+    field.name: Key(f"{field.default} if left out.", NUMBER)
+    for field in dataclasses.fields(EnvRewards)
+}
+_SYSTEMS = {
+    "transition_functions": "What a move does, in this order.",
+    "terminating_functions": "When the episode is over: the first that says so ends it.",
+    "reward_functions": "What a move is worth: the first that says so.",
+}
+ALGEBRA_KEYS: KeyTable = {
+    "family": Key("It is `mathy`.", named(["mathy"]), required=True),
+    "name": SHARED_KEYS["name"],
+    "description": SHARED_KEYS["description"],
+    "environment": Key(
+        "Which problems there are, and what one wants of them: a name, or a class.",
+        either(named(ENVIRONMENTS), REFERENCE),
+        required=True,
+    ),
+    "difficulty": Key("How hard the problems are.", named(MathyEnvDifficulty.__members__)),
+    "problem": Key("Always this one; drawn, if left out.", TEXT),
+    "problem_function": Key("A function of yours that draws the problems.", REFERENCE),
+    "max_moves": Key("The moves of an episode, in place of the problem's.", whole(1, MOST_MOVES)),
+    "max_steps": Key("After so many steps an episode is cut off.", whole(1, MOST_MOVES)),
+    "rules": Key(
+        "The rules there are, in this order, which numbers the actions.",
+        list_of(
+            either(*_RULE["name"].form["anyOf"], {**keyed(_RULE), "additionalProperties": True}),
+            minItems=1,
+        ),
+    ),
+    "rewards": Key("What moves are worth.", keyed(_REWARDS), below=_REWARDS),
+    "success_function": Key(
+        "Whether the end was a success: `solve`, or one of yours.", defined("mathy_success")
+    ),
+    **{
+        key: Key(_SYSTEMS[key], list_of(defined(f"mathy_{phase.name.lower()}")))
+        for key, phase in _PHASES.items()
+    },
+    "max_seq_len": Key("The most nodes that an expression may have.", whole(1, _LONGEST)),
+    "invalid_action_response": Key(
+        "What an invalid move leads to.", named(INVALID_ACTION_RESPONSES)
+    ),
+    "previous_state_penalty": Key("Whether coming back to an expression costs.", TRUTH),
+    "preferred_term_commute": Key("Whether 4x may become x * 4.", TRUTH),
+    "reward_discount": Key("The discount that is reported along the way.", NUMBER),
+}
+"""Those of scenarios of algebra."""
+
+FORMAT = Format(
+    ALGEBRA_KEYS,
+    {
+        **{
+            f"mathy_{phase.name.lower()}": Functions(phase, tuple(SYSTEMS[phase].values()))
+            for phase in _PHASES.values()
+        },
+        "mathy_success": Functions(TERMINATING, tuple(SUCCESSES.values()), ENDING_KEYS),
+    },
+)

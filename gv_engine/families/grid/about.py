@@ -13,6 +13,7 @@ FAMILY = Family(
     env="gv_engine.envs.environment:GridEnv",
     vector_env="gv_engine.envs.vector_environment:GridVectorEnv",
     built_in=built_in_grids,
+    format=f"{_HERE}.format:FORMAT",
     episode=f"{_HERE}.episode:GridEpisode",
     stage=f"{_HERE}.stage:GridStage",
     text="gv_engine.reading.text:grid_text",

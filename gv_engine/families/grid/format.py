@@ -1,0 +1,29 @@
+"""What scenario files of grids may say."""
+
+from gv_engine.language.system import (
+    OBSERVATION,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+)
+from gv_engine.reading.calls import ENDING_KEYS, built_in
+from gv_engine.reading.forms import Format, Functions, keyed
+from gv_engine.reading.mixture import MIXTURE_KEYS
+from gv_engine.reading.reader import FROM_VISIBILITY, GRID_KEYS, VIEW
+
+FORMAT = Format(
+    GRID_KEYS,
+    {
+        "reset_function": Functions(RESET, built_in(RESET)),
+        "transition_function": Functions(TRANSITION, built_in(TRANSITION)),
+        "reward_function": Functions(REWARD, built_in(REWARD)),
+        "terminating_function": Functions(TERMINATING, built_in(TERMINATING), ENDING_KEYS),
+        "visibility_function": Functions(VISIBILITY, built_in(VISIBILITY)),
+        "observation_function": Functions(
+            OBSERVATION, built_in(VISIBILITY), VIEW, (keyed(FROM_VISIBILITY),), bare=False
+        ),
+    },
+    MIXTURE_KEYS,
+)
