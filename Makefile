@@ -13,7 +13,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test quick check bench fuzz mutants reference clean anew
+.PHONY: help play test quick check bench fuzz mutants reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -41,6 +41,9 @@ bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
 reference: .venv/play-$(KEY)  ## docs/reference.md, as the sources have it
 	.venv/bin/gv-engine rules --markdown > docs/reference.md
 
+docs: .venv/docs-$(KEY)  ## the site of all pages: site/index.html
+	$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . site
+
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
@@ -48,7 +51,7 @@ mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do t
 	$(PYTHON) -m tests.mutants $(FILES)
 
 clean:  ## remove all that was made here, .venv included
-	rm -rf .venv .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/play-$(KEY):
@@ -61,6 +64,10 @@ clean:  ## remove all that was made here, .venv included
 	@rm $<
 	$(PIP) install --prefer-binary --editable '.[test]'
 	@touch $< $@
+
+.venv/docs-$(KEY): .venv/play-$(KEY)
+	$(PIP) install --prefer-binary --editable '.[docs]'
+	@touch $@
 
 .venv/mutants-$(KEY): .venv/test-$(KEY)
 	$(PIP) install --prefer-binary --editable '.[mutants]'

@@ -6,7 +6,7 @@
 - Nobody writes what the engine sets, such as `w.reward`.
 - Nobody draws from a generator that no seed of the world reaches.
 
-docs/authors.md has them as a table.
+docs/rules.md has them as a table.
 """
 
 from __future__ import annotations

@@ -45,14 +45,19 @@ def run(options: argparse.Namespace) -> int:
             rows = [(entry.name, entry.says) for entry in entries]
             tables.print_table(("", ""), rows, title)
         return 0
-    known = {entry.name.removeprefix("w."): title for title, entries in found for entry in entries}
-    if (name := options.name.removeprefix("w.")) not in known:
+    known = {_bare(entry.name): title for title, entries in found for entry in entries}
+    if (name := _bare(options.name)) not in known:
         raise UsageError(f"nothing is called {options.name!r}: {nearest(name, known)}")
     for title, entries in found:
         for entry in entries:
-            if entry.name.removeprefix("w.") == name:
+            if _bare(entry.name) == name:
                 _tell(title, entry)
     return 0
+
+
+def _bare(name: str) -> str:
+    """A name without what it is called on."""
+    return name.removeprefix("w.").removeprefix("view.")
 
 
 def _tell(title: str, entry: Topic) -> None:
@@ -71,6 +76,11 @@ def page(found: list[Chapter]) -> Iterator[str]:
     yield ""
     yield "What scenarios and rules can name, as `gv-engine rules` lists it; `gv-engine rules NAME`"
     yield "tells all of one. This page is made of the sources by `gv-engine rules --markdown`."
+    yield ""
+    yield "[Write scenarios](scenarios.md) and [write rules](rules.md) show how things are put"
+    yield "together, with a [reset](rules.md#a-level-by-chance) and a"
+    yield "[visibility](rules.md#a-way-of-seeing) of one's own. The keys of scenario files are also"
+    yield "a JSON schema, by `gv-engine schema`."
     for title, entries in found:
         yield f"\n## {title}\n"
         for entry in entries:

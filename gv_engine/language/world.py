@@ -83,7 +83,7 @@ class World(Protocol):
             `w.color.value[e]`, `w.door.status[e]`, and those of an author's own components.
 
     Rules read all of it. Resets and transitions alone write, into cells and columns and by verbs;
-    the properties below are set by the engine. docs/authors.md says who may draw.
+    the properties below are set by the engine. docs/rules.md says who may draw.
     """
 
     height: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,24 +13,24 @@ from components.objects import built_in_components, built_in_types
 from gv_engine.language.component import column_name, fields_of
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import (
-    REGISTRIES,
     RESET,
     REWARD,
     TERMINATING,
     TRANSITION,
     VISIBILITY,
     Parameter,
-    Phase,
     System,
-    marked,
     source_place,
 )
-from gv_engine.language.world import World
-from gv_engine.reading.calls import kind_of
+from gv_engine.language.world import View, World
+from gv_engine.reading.calls import built_in, kind_of
+from gv_engine.reading.document import FILE_KEYS
+from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.forms import Key, KeyTable
 from gv_engine.reading.map import LEGEND
 from gv_engine.reading.resources import HOME
+from gv_engine.reading.schema import formats
 from systems import building, queries
-from systems.reset import from_map
 
 _KEYS = {
     RESET: "reset_function: {}",
@@ -67,23 +68,39 @@ Chapter = tuple[str, list[Topic]]
 
 def chapters() -> list[Chapter]:
     """All that comes with the engine."""
-    found: list[Chapter] = [
-        (f"{phase.name}: {phase.label}s", [_system(system) for system in _of_phase(phase)])
+    found = [("Scenario files: all", _keys(FILE_KEYS))]
+    for name, each in formats().items():
+        found.append((f"Scenario files: {FAMILIES[name].title}", _keys(each.keys)))
+        if each.mixed:
+            found.append(("Scenario files: mixtures", _keys(each.mixed)))
+    found += [
+        (f"{phase.name}: {phase.label}s", [_system(system) for system in built_in(phase)])
         for phase in _KEYS
     ]
     found.append(("Objects", [_object(kind.name) for kind in built_in_types() if kind.in_grid]))
     found.append(("Components", [_component(cls) for cls in built_in_components()]))
     found.append(("Map characters", list(_characters())))
     found.append(("The world: what rules call on `w`", list(_methods(World))))
+    found.append(("The view: what a visibility fills in", list(_view())))
     found.append(("Questions, in `systems.queries`", list(_functions(queries))))
     found.append(("Building, in `systems.building`", list(_functions(building))))
     return found
 
 
-def _of_phase(phase: Phase) -> list[System]:
-    registry = REGISTRIES[phase]
-    drawn = marked(from_map).system
-    return [registry[name] for name in registry if registry[name] is not drawn]
+def _keys(keys: KeyTable) -> list[Topic]:
+    return [
+        Topic(
+            name,
+            _told(key),
+            _told(key),
+            tuple((own, _told(key.below[own]), "") for own in key.below),
+        )
+        for name, key in keys.items()
+    ]
+
+
+def _told(key: Key) -> str:
+    return f"{key.says} Needed." if key.required else key.says
 
 
 def _system(system: System) -> Topic:
@@ -158,13 +175,23 @@ def _characters() -> Iterator[Topic]:
         yield Topic(character if character != " " else "blank", says, says)
 
 
-def _methods(cls: type) -> Iterator[Topic]:
+_ATTRIBUTE = re.compile(r"^    ([\w, ]+): (.+)$", re.MULTILINE)
+
+
+def _view() -> Iterator[Topic]:
+    described = _ATTRIBUTE.findall(inspect.getdoc(View) or "")
+    parts = [(names, says, "") for names, says in described]
+    yield _entry("view", View, parts, "view.seen[i, j] = 1")
+    yield from _methods(View, "view")
+
+
+def _methods(cls: type, called: str = "w") -> Iterator[Topic]:
     for name, thing in vars(cls).items():
         if name.startswith("_") or not (callable(thing) or isinstance(thing, property)):
             continue
         function = thing.fget if isinstance(thing, property) else thing
-        written = f"w.{name}" if isinstance(thing, property) else f"w.{_call(name, thing, 1)}"
-        yield _entry(f"w.{name}", function, (), written)
+        written = name if isinstance(thing, property) else _call(name, thing, 1)
+        yield _entry(f"{called}.{name}", function, (), f"{called}.{written}")
 
 
 def _functions(module: Any) -> Iterator[Topic]:

@@ -1,13 +1,15 @@
 """Every snippet of the README and of docs/ runs, in order, and prints what the page says.
 
 A block with a title is written to that file. A block `text` is what the block before it prints.
-A block after `<!-- not run: why -->` is left out.
+A block after `<!-- not run: why -->` is left out. A page with `<!-- with the files of other.md -->`
+finds those there.
 """
 
 import contextlib
 import io
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,7 +30,9 @@ BLOCK = re.compile(
     r"(?P<text>.*?)^```$",
     re.DOTALL | re.MULTILINE,
 )
-LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+FILES_OF = re.compile(r"<!-- with the files of (.+?) -->")
+LINK = re.compile(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)")
+TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -69,12 +73,14 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_snippets(page: Path, shell: Path):
     names: dict[str, Any] = {"__name__": "snippet"}
     printed = ""
+    for other in FILES_OF.findall(page.read_text("utf-8")):
+        for block in blocks(page.parent / other):
+            if block.title:
+                write(block)
     for block in blocks(page):
         where = f"{page}:{block.line}"
         if block.title:
-            file = shell / block.title
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(block.text, "utf-8")
+            write(block)
         elif block.kind == "python":
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
@@ -91,14 +97,36 @@ def test_snippets(page: Path, shell: Path):
             assert stripped(printed) == stripped(block.text), where
 
 
+def write(block: Block) -> None:
+    file = Path(block.title)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(block.text, "utf-8")
+
+
 def stripped(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path):
-    for target in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
-        assert (page.parent / target).exists(), target
+    for target, anchor in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
+        file = page.parent / target if target else page
+        assert file.exists(), target
+        assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
+
+
+def test_the_site_has_all_pages():
+    contents = runpy.run_path(str(ROOT / "docs" / "conf.py"))["CONTENTS"]
+    listed = {f"{name}.md" for names in contents.values() for name in names}
+    others = {"CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md"}
+    pages = {page.relative_to(ROOT).as_posix() for page in PAGES} - {"README.md"}
+    assert listed == pages | others
+
+
+def anchors(page: Path) -> list[str]:
+    """What links to the titles of a page end in."""
+    titles = TITLE.findall(BLOCK.sub("", page.read_text("utf-8")))
+    return [re.sub(r"[^\w\s-]", "", title.lower()).replace(" ", "-") for title in titles]
 
 
 def test_keys_are_those_of_the_bindings():
@@ -113,7 +141,7 @@ def test_keys_are_those_of_the_bindings():
 
 
 def test_what_the_engine_sets_is_told():
-    text = (ROOT / "docs" / "authors.md").read_text("utf-8")
+    text = (ROOT / "docs" / "rules.md").read_text("utf-8")
     for name, thing in vars(World).items():
         if isinstance(thing, property):
             assert f"`w.{name}`" in text

@@ -247,7 +247,7 @@ _KINDS = {
 }
 """What Numba's messages are about, in words."""
 
-_ADVICE = 'see "What compiles" in docs/authors.md'
+_ADVICE = "see docs/compiling.md"
 _OWN_FAULT = (
     "all rules here are built-in, so that this is a fault of the engine or of its installation "
     f"(Python {platform.python_version()}, Numba {numba.__version__}, NumPy {np.__version__}); "
