@@ -36,7 +36,7 @@ from gv_engine.reading.forms import (
     TEXT,
     TRUTH,
     WHOLE,
-    Form,
+    JsonForm,
     Key,
     KeyTable,
     either,
@@ -90,7 +90,7 @@ class Kind(NamedTuple):
 
     words: str
     example: str
-    form: Form
+    form: JsonForm
     reader: Callable[[Calls], Callable[[YamlNode], Any]]
 
 

@@ -13,7 +13,7 @@ from gv_engine.language.objects import COLORS
 from gv_engine.language.system import Phase, System
 from gv_engine.reading.values import LARGEST, LONGEST_SIDE, SMALLEST
 
-Form = Mapping[str, Any]
+JsonForm = Mapping[str, Any]
 """A JSON schema, without what parameters and scenarios that extend others bring about."""
 
 
@@ -28,7 +28,7 @@ class Key(NamedTuple):
     """
 
     says: str
-    form: Form
+    form: JsonForm
     required: bool = False
     below: Mapping[str, Key] = {}
 
@@ -49,7 +49,7 @@ class Functions(NamedTuple):
     phase: Phase
     systems: Sequence[System]
     besides: Mapping[str, Key] = {}
-    others: tuple[Form, ...] = ()
+    others: tuple[JsonForm, ...] = ()
     bare: bool = True
 
 
@@ -67,37 +67,37 @@ class Format(NamedTuple):
     mixed: Mapping[str, Key] = {}
 
 
-def whole(least: int, most: int) -> Form:
+def whole(least: int, most: int) -> JsonForm:
     """A whole number within bounds."""
     return {"type": "integer", "minimum": least, "maximum": most}
 
 
-def named(names: Iterable[str]) -> Form:
+def named(names: Iterable[str]) -> JsonForm:
     """One of several names."""
     return {"enum": list(names)}
 
 
-def either(*forms: Form) -> Form:
+def either(*forms: JsonForm) -> JsonForm:
     """Any of several forms."""
     return {"anyOf": list(forms)}
 
 
-def list_of(form: Form, **limits: Any) -> Form:
+def list_of(form: JsonForm, **limits: Any) -> JsonForm:
     """A list."""
     return {"type": "array", "items": form, **limits}
 
 
-def several(form: Form) -> Form:
+def several(form: JsonForm) -> JsonForm:
     """A list of at least one, and none twice."""
     return list_of(form, minItems=1, uniqueItems=True)
 
 
-def mapped(form: Form, **limits: Any) -> Form:
+def mapped(form: JsonForm, **limits: Any) -> JsonForm:
     """A mapping whose keys are the author's own."""
     return {"type": "object", "additionalProperties": form, **limits}
 
 
-def keyed(keys: KeyTable) -> Form:
+def keyed(keys: KeyTable) -> JsonForm:
     """A mapping with such keys."""
     form: dict[str, Any] = {
         "type": "object",
@@ -109,17 +109,17 @@ def keyed(keys: KeyTable) -> Form:
     return form
 
 
-def function(phase: Phase) -> Form:
+def function(phase: Phase) -> JsonForm:
     """A function of a phase, as `{name: …}` or by its name alone."""
     return defined(f"{phase.name.lower()}_function")
 
 
-def defined(name: str) -> Form:
+def defined(name: str) -> JsonForm:
     """What the schema defines under a name."""
     return {"$ref": f"#/definitions/{name}"}
 
 
-DEFINITIONS: Mapping[str, Form] = {
+DEFINITIONS: Mapping[str, JsonForm] = {
     "text": {"type": ["string", "number", "boolean", "null"]},
     "number": {"type": "number"},
     "whole": whole(SMALLEST, LARGEST),
@@ -137,7 +137,7 @@ DEFINITIONS: Mapping[str, Form] = {
 """Forms that recur; a text may be any scalar, as it keeps its own."""
 
 TEXT, NUMBER, WHOLE, TRUTH, PLAIN, PAIR, AREA, COLOR, OBJECT = map(defined, DEFINITIONS)
-REFERENCE: Form = {"type": "string", "pattern": ":"}
+REFERENCE: JsonForm = {"type": "string", "pattern": ":"}
 """`./rules.py:name` or `module:name`."""
 SCENARIO = defined("scenario")
 """A whole scenario in place."""

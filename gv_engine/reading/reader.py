@@ -31,7 +31,7 @@ from gv_engine.reading.forms import (
     OBJECT,
     PAIR,
     TEXT,
-    Form,
+    JsonForm,
     Key,
     KeyTable,
     either,
@@ -81,10 +81,12 @@ SHARED_KEYS: KeyTable = {
     ),
 }
 """Those of grids and of mixtures of them."""
-_SHOWN: tuple[Form, ...] = ({"required": ["object"]}, {"required": ["agent"]})
+_SHOWN: tuple[JsonForm, ...] = ({"required": ["object"]}, {"required": ["agent"]})
 _SPACE: KeyTable = {
     "objects": Key("Names of the objects that may occur; all, if left out.", several(OBJECT)),
-    "colors": Key("Colours that may occur; all, if left out.", several(COLOR)),
+    "colors": Key(
+        "Colours that may occur; NONE, RED, GREEN, BLUE and YELLOW, if left out.", several(COLOR)
+    ),
 }
 VIEW: KeyTable = {
     "area": Key("[[ymin, ymax], [xmin, xmax]] around an agent that looks up.", AREA, required=True)

@@ -22,9 +22,9 @@ from gv_engine.reading.forms import (
     REFERENCE,
     SCENARIO,
     VARIANT,
-    Form,
     Format,
     Functions,
+    JsonForm,
     Key,
     KeyTable,
     defined,
@@ -35,9 +35,9 @@ from gv_engine.reading.forms import (
 from gv_engine.reading.mixture import MIXTURE
 from gv_engine.reading.variants import VARIANTS
 
-_ANY: Form = {"type": "object"}
-_NULL: Form = {"type": "null"}
-_VALUE: Form = {
+_ANY: JsonForm = {"type": "object"}
+_NULL: JsonForm = {"type": "null"}
+_VALUE: JsonForm = {
     "description": "The value of a parameter, or what is worked out from some.",
     "type": "string",
     "pattern": r"\$[A-Za-z_(]",
@@ -55,7 +55,10 @@ def schema() -> dict[str, Any]:
     found = formats()
     unknown = [_ANY] * (len(FAMILIES) - len(found))
     any_changed = either(*(defined(_changed(name)) for name in found), *unknown)
-    definitions: dict[str, Form] = {"scenario": _chosen(found), _changed("scenario"): any_changed}
+    definitions: dict[str, JsonForm] = {
+        "scenario": _chosen(found),
+        _changed("scenario"): any_changed,
+    }
     for name, form in DEFINITIONS.items():
         definitions[name] = _Opened().place(form)
         definitions[_changed(name)] = _Opened(changed=True).place(form)
@@ -77,7 +80,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _chosen(found: Mapping[str, Format]) -> Form:
+def _chosen(found: Mapping[str, Format]) -> JsonForm:
     """Which definition holds for a file, by what it says."""
     usual, *others = FAMILIES
     chosen = _family(usual, found)
@@ -87,14 +90,14 @@ def _chosen(found: Mapping[str, Format]) -> Form:
     return {"if": _has(EXTENDS), "then": defined(_changed("scenario")), "else": chosen}
 
 
-def _family(name: str, found: Mapping[str, Format]) -> Form:
+def _family(name: str, found: Mapping[str, Format]) -> JsonForm:
     if name not in found:
         return _ANY
     whole = {"if": _has(MIXTURE), "then": defined(_mixed(name)), "else": defined(name)}
     return {"if": _has(VARIANTS), "then": defined(_changed(name)), "else": whole}
 
 
-def _has(key: str) -> Form:
+def _has(key: str) -> JsonForm:
     return {"required": [key]}
 
 
@@ -108,14 +111,14 @@ def _mixed(name: str) -> str:
     return f"mixed_{name}"
 
 
-def _name(reference: Form) -> str:
+def _name(reference: JsonForm) -> str:
     return str(reference["$ref"].rpartition("/")[2])
 
 
 # ---- functions -------------------------------------------------------------------------------
 
 
-def _function(functions: Functions) -> Form:
+def _function(functions: Functions) -> JsonForm:
     """An entry of a function: its name alone, or a mapping with its parameters."""
     told = {
         "enum": [system.name for system in functions.systems],
@@ -135,7 +138,7 @@ def _says(system: System) -> str:
     return " ".join((inspect.getdoc(system.function) or "").partition("\n\n")[0].split())
 
 
-def _parameters(system: System, besides: KeyTable) -> Form:
+def _parameters(system: System, besides: KeyTable) -> JsonForm:
     """What stands beside the name of a built-in system."""
     known: KeyTable = {
         parameter.name: Key(kind.words, kind.form, parameter.required)
@@ -163,7 +166,7 @@ class _Opened:
     own: Mapping[str, str] = field(default_factory=dict)
     changed: bool = False
 
-    def place(self, form: Form) -> Form:
+    def place(self, form: JsonForm) -> JsonForm:
         """What may stand where such a value does."""
         opened = dict(self.within(form))
         said = {"description": opened.pop("description")} if "description" in opened else {}
@@ -177,7 +180,7 @@ class _Opened:
             else {**said, **either(opened, defined("value"))}
         )
 
-    def within(self, form: Form) -> Form:
+    def within(self, form: JsonForm) -> JsonForm:
         """The form, with what may stand in its parts."""
         opened = dict(form)
         if "$ref" in form:
@@ -204,7 +207,7 @@ class _Opened:
         return _changed(name) if self.changed else name
 
 
-def _takes_texts(form: Form) -> bool:
+def _takes_texts(form: JsonForm) -> bool:
     """Whether any text may stand there, and so `$name`."""
     parts = form.get("anyOf", ())
     free = not form.keys() & {"enum", "pattern", "$ref", "anyOf"}
