@@ -190,13 +190,10 @@ class CompiledBatch(Worlds):
         """Run a program over some of the worlds; how many have failed since the last that broke
         off, and that one."""
         broken = 0
-        while True:
-            try:
-                failed: int = lane.program.run(lane.address, start, stop, mode)
-                return failed + broken
-            except Exception as error:  # whatever comes out of a rule
-                start = self._break_off(lane, start, stop, error)
-                broken = 1
+        while (failed := lane.program.run(lane.address, start, stop, mode)) < 0:
+            start = self._break_off(lane, start, stop, lane.program.exception(failed))
+            broken = 1
+        return failed + broken  # type: ignore[no-any-return]  # a program not loaded has no `run`
 
     def _break_off(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
         """Blame an error on the world that is being run; the number of the next one."""

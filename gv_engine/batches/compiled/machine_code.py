@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from typing import NamedTuple
 
 from llvmlite import binding
 
@@ -14,8 +15,38 @@ from gv_engine.batches.compiled.program_cache import KeptProgram
 ENTRY = "gv_engine_run"
 """The name of the function that is called."""
 
-_Entry = ctypes.CFUNCTYPE(ctypes.c_int64, *(ctypes.c_int64,) * 4)
-"""Its type; other threads of Python run while it does."""
+
+
+class _Method(ctypes.Structure):
+    """A function as Python is told of it (`PyMethodDef`)."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+        ("convention", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+_FAST = 0x80
+"""The convention `METH_FASTCALL`: what is kept, the arguments, and how many they are."""
+
+_new_function = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.POINTER(_Method), ctypes.py_object, ctypes.c_void_p
+)(("PyCFunction_NewEx", ctypes.pythonapi))
+
+
+class Loaded(NamedTuple):
+    """Machine code that is ready to run.
+
+    Attributes:
+        run: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed; where an
+            exception broke off, less than 0. Other threads of Python run while it does.
+        exception: what broke off, from what `run` returned.
+    """
+
+    run: Callable[[int, int, int, int], int]
+    exception: Callable[[int], Exception]
 
 
 def machine() -> str:
@@ -26,26 +57,24 @@ def machine() -> str:
     return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {features}"
 
 
-def run_of(program: KeptProgram) -> Callable[[int, int, int, int], int] | None:
-    """A program as a function of four numbers; None if its code asks for what is not there."""
-    if not all(map(_is_there, program.symbols)):
-        return None
+def loaded(program: KeptProgram) -> Loaded | None:
+    """A program, ready to run; None if its code asks for what is not there."""
     _wake()
     target = binding.Target.from_default_triple().create_target_machine(jit=True)
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)  # owns the target
+    # owns the target, and lets names be found that are Python's
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), target)
+    if not all(map(_is_there, program.symbols)):
+        return None
     engine.add_object_file(binding.ObjectFileRef.from_data(program.code))
     engine.finalize_object()
-    entry = _Entry(engine.get_function_address(ENTRY))
+    method = _Method(ENTRY.encode(), engine.get_function_address(ENTRY), _FAST, None)
 
-    def run(address: int, start: int, stop: int, mode: int) -> int:
-        failed: int = entry(address, start, stop, mode)
-        if failed < 0:
-            from gv_engine.batches.compiled.raising import raise_from
+    def exception(returned: int) -> Exception:
+        from gv_engine.batches.compiled.raising import exception_at
 
-            raise_from(-failed, map(engine.get_global_value_address, program.environments))
-        return failed
+        return exception_at(-returned, map(engine.get_global_value_address, program.environments))
 
-    return run
+    return Loaded(_new_function(method, (engine, method), None), exception)
 
 
 def _is_there(symbol: str) -> bool:

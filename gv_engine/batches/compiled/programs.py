@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gv_engine.batches.compiled import program_functions
-from gv_engine.batches.compiled.machine_code import machine, run_of
+from gv_engine.batches.compiled.machine_code import loaded, machine
 from gv_engine.batches.compiled.parameters import fields_of_calls, is_data, parts
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_cache import (
@@ -51,8 +51,8 @@ class Program:
 
     Attributes:
         key: a digest of all that it is made of; equal in every process.
-        run: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed; the
-            address is that of the record that `places` makes. None before `load` or `prepare`.
+        run, exception: as of `Loaded`, for the address of the record that `places` makes; None
+            before `load` or `prepare`.
         errors: what the numbers in `row["error"]` stand for.
         failure: why it does not compile, once that has been found out.
     """
@@ -66,6 +66,7 @@ class Program:
             link: puts together what is to be compiled.
         """
         self.run: Any = None
+        self.exception: Any = None
         self.errors: Mapping[int, RuleError] = {}
         self.failure = ""
         self._name, self._link, self._turn = name, cache(link), threading.Lock()
@@ -112,8 +113,9 @@ class Program:
         return None
 
     def _become(self, kept: KeptProgram) -> bool:
-        self.run, self.errors = run_of(kept), kept.errors
-        return self.run is not None
+        if found := loaded(kept):
+            (self.run, self.exception), self.errors = found, kept.errors
+        return found is not None
 
 
 def _say(text: str) -> None:

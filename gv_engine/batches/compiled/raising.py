@@ -38,8 +38,8 @@ def _raise(address: int) -> None:
 _raising: Any = njit(_raise)
 
 
-def raise_from(address: int, environments: Iterable[int]) -> None:
-    """Raise the exception that is described at an address.
+def exception_at(address: int, environments: Iterable[int]) -> Exception:
+    """The exception that is described at an address.
 
     Args:
         address: as compiled code returns it.
@@ -50,4 +50,8 @@ def raise_from(address: int, environments: Iterable[int]) -> None:
     (result,) = _raising.overloads.values()
     for place in environments:
         ctypes.c_void_p.from_address(place).value = id(result.environment)
-    _raising(address)
+    try:
+        _raising(address)
+    except Exception as error:  # whatever it is
+        return error
+    raise AssertionError(f"there is no exception at {address}")

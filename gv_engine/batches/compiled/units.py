@@ -283,7 +283,7 @@ def compile_whole(kernel: Callable[..., Any]) -> tuple[bytes, tuple[str, ...], t
     """An object file with `ENTRY`, what it asks for by name, and names of its environments.
 
     Where the kernel, a function of four numbers, has raised, `ENTRY` returns the address of what
-    describes the exception, as a negative number.
+    describes the exception, as a negative number; see `machine_code.Loaded`.
     """
     result = _typed(kernel, (types.int64,) * 4)
     module = _optimised(result, ENTRY, ENTRY, _entry(result.fndesc))
@@ -297,18 +297,26 @@ def compile_whole(kernel: Callable[..., Any]) -> tuple[bytes, tuple[str, ...], t
 
 
 def _entry(kernel: Any) -> Any:
-    """The module of a function that is called from C, which calls the kernel."""
-    context, number = _registry.cpu_target.target_context, ir.IntType(64)
+    """The module of a function that Python calls, with numbers, which calls the kernel."""
+    context, pointer = _registry.cpu_target.target_context, ir.IntType(8).as_pointer()
     module = context.create_module(ENTRY)
     kind = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
     called = ir.Function(module, kind, kernel.llvm_func_name)
-    entry = ir.Function(module, ir.FunctionType(number, [number] * len(kernel.argtypes)), ENTRY)
+    own = ir.FunctionType(pointer, [pointer, pointer.as_pointer(), _INDEX])
+    entry = ir.Function(module, own, ENTRY)
     builder = ir.IRBuilder(entry.append_basic_block())
+    python = context.get_python_api(builder)
+    given = [
+        python.long_as_longlong(builder.load(builder.gep(entry.args[1], [_INDEX(number)])))
+        for number in range(len(kernel.argtypes))
+    ]
+    thread = python.save_thread()
     status, failed = context.call_conv.call_function(
-        builder, called, kernel.restype, kernel.argtypes, entry.args
+        builder, called, kernel.restype, kernel.argtypes, given
     )
-    raised = builder.neg(builder.ptrtoint(status.excinfoptr, number))
-    builder.ret(builder.select(status.is_error, raised, failed))
+    python.restore_thread(thread)
+    raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
+    builder.ret(python.long_from_longlong(builder.select(status.is_error, raised, failed)))
     return module
 
 
