@@ -16,7 +16,6 @@ ENTRY = "gv_engine_run"
 """The name of the function that is called."""
 
 
-
 class _Method(ctypes.Structure):
     """A function as Python is told of it (`PyMethodDef`)."""
 
