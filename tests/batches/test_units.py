@@ -5,11 +5,14 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from types import BuiltinFunctionType
 
 import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.batches.compiled import programs, units
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.worlds import make_batch
 
 pytestmark = pytest.mark.compiled
 
@@ -75,3 +78,10 @@ def test_a_damaged_unit_is_compiled_anew(kept, damage):
     units._CODES.clear()
     compiles(kept, reward_functions=["reach_exit", "living_reward"])
     assert all(path.read_bytes() != damage for path in whole)
+
+
+def test_python_calls_a_program_without_anything_between_them(kept):
+    """By ctypes, a call took longer than the step of a world."""
+    worlds = make_batch(Scenario.load(SCENARIO), 2, "compiled")
+    assert isinstance(worlds, CompiledBatch)
+    assert all(isinstance(each.run, BuiltinFunctionType) for each in worlds.programs)

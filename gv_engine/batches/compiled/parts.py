@@ -81,6 +81,7 @@ class _PartCompiler(Compiler):
 PARTS: dict[str, Any] = {
     "forceinline": True,
     "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
     "pipeline_class": _PartCompiler,
 }
 """Options of functions within compiled code."""
