@@ -228,7 +228,7 @@ def test_ten_mistakes_are_ten_problems(tmp_path):
 max_steps: -5
 state_space:
   objects: [Floor, Wall, Exot]
-  colors: [NONE, PURPLE]
+  colors: [NONE, MAGENTA]
 reset_function:
   name: keydoor
   shape: [3, 3]
