@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from gv_engine.language.area import Area
 from gv_engine.language.bits import ones
+from gv_engine.language.lines import in_line
 from gv_engine.language.system import VISIBILITY, system
 from gv_engine.language.world import View, World
 
@@ -91,21 +92,21 @@ def rays(area: Area) -> NDArray[np.int32]:
 
 
 def crossings(area: Area) -> NDArray[np.integer]:
-    """(h, w) by how many rays every cell is crossed."""
+    """(h * w,) by how many rays every cell is crossed."""
     height, width = area.shape
     table = rays(area)
-    return np.bincount(table[table >= 0], minlength=height * width).reshape(area.shape)
+    return np.bincount(table[table >= 0], minlength=height * width)
 
 
 BEAM = 64
 """Rays in a number, one a bit."""
 
 
-def outward(area: Area) -> NDArray[np.uint8]:
-    """(h * w, 2) the cells by their distance from the agent's, which grows along every ray."""
+def outward(area: Area) -> NDArray[np.uint16]:
+    """(h * w,) numbers of the cells by their distance from the agent's, which grows along rays."""
     cells: NDArray[np.int64] = np.indices(area.shape).reshape(2, -1).T
     order: NDArray[np.int64] = np.abs(cells - area.observer).sum(axis=1).argsort(kind="stable")
-    return cells[order].astype(np.uint8)  # unsigned, as compiled code then finds cells sooner
+    return order.astype(np.uint16)  # unsigned, as compiled code then finds cells sooner
 
 
 def beams(area: Area) -> NDArray[np.uint64]:
@@ -115,18 +116,20 @@ def beams(area: Area) -> NDArray[np.uint64]:
     words = np.zeros((-(-len(table) // BEAM), height * width), np.uint64)
     for number, ray in enumerate(table):
         words[number // BEAM, ray[ray >= 0]] |= np.uint64(1 << number % BEAM)
-    return words[:, outward(area) @ (width, 1)]
+    return words[:, outward(area)]
 
 
-def shine(view: View, outward: NDArray[np.uint8], beams: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """(h, w) by how many rays light reaches every cell."""
-    lit = np.zeros((view.height, view.width), np.int32)
-    for beam in beams:
+def shine(view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """(h * w,) by how many rays light reaches every cell."""
+    lit, opaque = view.lit, in_line(view.opaque)
+    for number in range(len(beams)):
+        beam = beams[number]
         shining = beam[0]  # all are in the agent's cell
         for k in range(len(outward)):
-            i, j = outward[k, 0], outward[k, 1]
-            lit[i, j] += ones(beam[k] & shining)
-            shining &= ~(beam[k] * view.opaque[i, j])
+            cell = outward[k]
+            reached = ones(beam[k] & shining)
+            lit[cell] = reached if number == 0 else lit[cell] + reached
+            shining &= ~(beam[k] * opaque[cell])
     return lit
 
 
@@ -135,21 +138,19 @@ def raytracing(
     w: World,
     agent: int,
     view: View,
-    outward: NDArray[np.uint8],
+    outward: NDArray[np.uint16],
     beams: NDArray[np.uint64],
     crossings: NDArray[np.int64],
     absolute_counts: bool = True,
     threshold: float = 1.0,
 ) -> None:
     """Seen is what enough rays of light reach, as a number or as a share of those that cross it."""
-    lit = shine(view, outward, beams)
-    for i in range(view.height):
-        for j in range(view.width):
-            if absolute_counts:
-                view.seen[i, j] = lit[i, j] >= threshold
-            else:
-                crossed = crossings[i, j]
-                view.seen[i, j] = crossed > 0 and lit[i, j] / crossed >= threshold
+    lit, seen = shine(view, outward, beams), in_line(view.seen)
+    for k in range(len(lit)):
+        if absolute_counts:
+            seen[k] = lit[k] >= threshold
+        else:
+            seen[k] = crossings[k] > 0 and lit[k] / crossings[k] >= threshold
 
 
 @system(VISIBILITY, tables={"outward": outward, "beams": beams, "crossings": crossings})
@@ -157,14 +158,12 @@ def stochastic_raytracing(
     w: World,
     agent: int,
     view: View,
-    outward: NDArray[np.uint8],
+    outward: NDArray[np.uint16],
     beams: NDArray[np.uint64],
     crossings: NDArray[np.int64],
 ) -> None:
     """Each cell is seen by chance, as likely as the share of its rays that carry light."""
-    lit = shine(view, outward, beams)
-    for i in range(view.height):
-        for j in range(view.width):
-            crossed = crossings[i, j]
-            likely = lit[i, j] / crossed if crossed > 0 else 0.0
-            view.seen[i, j] = w.rng.random() <= likely
+    lit, seen = shine(view, outward, beams), in_line(view.seen)
+    for k in range(len(lit)):
+        likely = lit[k] / crossings[k] if crossings[k] > 0 else 0.0
+        seen[k] = w.rng.random() <= likely

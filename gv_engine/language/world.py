@@ -259,6 +259,7 @@ class View(Protocol):
         entity: (h, w) the entity in each cell, NOTHING on free floor, OUTSIDE beyond the grid.
         opaque: (h, w) whether the cell blocks vision.
         seen: (h, w) whether the agent sees the cell; before these functions nothing is seen.
+        lit: (h * w,) room to count the light in the cells, row by row, with anything in it.
     """
 
     height: int
@@ -268,6 +269,7 @@ class View(Protocol):
     entity: NDArray[np.int32]
     opaque: NDArray[np.uint8]
     seen: NDArray[np.uint8]
+    lit: NDArray[np.int32]
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""

@@ -43,6 +43,7 @@ class ObjectView:
         opaque: (h, w) whether the cell blocks vision.
         seen: (h, w) whether the agent sees the cell: what visibility functions fill in. Before
             them nothing is seen.
+        lit: (h * w,) room to count the light in the cells, row by row, with anything in it.
     """
 
     height, width, y, x = map(_fixed, ("height", "width", "y", "x"))
@@ -52,6 +53,7 @@ class ObjectView:
         self._height, self._width = area.shape
         self._y, self._x = area.observer
         self.entity: NDArray[Any] = np.zeros(area.shape, object)
+        self.lit: NDArray[np.int32] = np.zeros(self._height * self._width, np.int32)
         self._entities: list[int] = []
         self._opaque, self._seen = _Cells(area.shape), _Cells(area.shape)
 
@@ -178,6 +180,7 @@ def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
     """
     tile = tile_size(area.shape)
     whole = [-(-size // tile) * tile for size in area.shape]
+    height, width = area.shape
     cells = np.uint8, area.shape
     return np.dtype(
         [
@@ -194,9 +197,11 @@ def view_dtype(area: Area, rows: bool, entities: bool = True) -> np.dtype[Any]:
                 if rows
                 else [
                     *([("entity", np.int32, area.shape)] if entities else ()),
+                    ("lit", np.int32, height * width),
                     ("opaque", *cells),
                     ("seen", *cells),
-                    ("spare", np.uint8, tile),  # the last row is read in whole tiles, too
+                    # rows are read and written in whole tiles, and as many of them
+                    ("spare", np.uint8, (whole[0] - height + 1) * width + tile),
                 ]
             ),
         ],

@@ -46,7 +46,9 @@ def cut(w, view, turned, line, next_line, cell, next_cell):
             kind, state, color = w.appearance(w.at[y, x])
             opaque = w.blocks_vision(w.at[y, x])
         view.looks[i, j] = kind | state << 8 | color << 16 | bool(opaque) << 31
-        if not opaque and hasattr(view, "clear_rows"):
+        if hasattr(view, "opaque"):
+            view.opaque[i, j] = bool(opaque)
+        elif not opaque:
             view.clear_rows[i] |= 1 << j
             view.clear_from_right[i] |= 1 << view.width - 1 - j
 

@@ -77,7 +77,7 @@ SIGHTS = [
     ("fully_transparent", [[-6, 0], [-3, 3]]),
     ("./rules.py:objects_alone", [[-8, 2], [-9, 8]]),
     ("partially_occluded", [[-17, 0], [-20, 12]]),
-    ("raytracing", [[-4, 2], [-5, 5]]),
+    ("raytracing", [[-17, 2], [-9, 9]]),
 ]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import reduce
 from itertools import groupby
 from typing import Any, cast
 from zlib import crc32
@@ -121,6 +122,19 @@ def cells(typing_context: Any, w: Any) -> Any:
 
 
 @intrinsic
+def line_of(typing_context: Any, array: Any) -> Any:
+    """`(array)`: all its values as one line, row by row; it lies in one piece."""
+    kind = _types.Array(array.dtype, 1, "C", readonly=not array.mutable)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = _make_array(array)(context, builder, arguments[0])
+        sizes = _cgutils.unpack_tuple(builder, whole.shape)
+        return array_at(context, builder, kind, whole.data, reduce(builder.mul, sizes))
+
+    return kind(array), generate
+
+
+@intrinsic
 def count_ones(typing_context: Any, bits: Any) -> Any:
     """`(bits)`: how many of them are set."""
 
@@ -128,6 +142,18 @@ def count_ones(typing_context: Any, bits: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.int64(types.int64), generate
+
+
+@intrinsic
+def multiply_high(typing_context: Any, a: Any, b: Any) -> Any:
+    """`(a, b)`: the upper half of their product."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = ir.IntType(128)
+        product = builder.mul(*(builder.zext(factor, whole) for factor in arguments))
+        return builder.trunc(builder.lshr(product, whole(64)), _INDEX)
+
+    return types.uint64(types.uint64, types.uint64), generate
 
 
 @intrinsic

@@ -29,7 +29,9 @@ from gv_engine.batches.compiled.intrinsics import (
     clearing,
     count_ones,
     filling,
+    line_of,
     lowest_one,
+    multiply_high,
     prefetch_cell,
     to_write,
     writing,
@@ -46,6 +48,7 @@ from gv_engine.batches.compiled.records import (
 )
 from gv_engine.language.bits import ones
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
+from gv_engine.language.lines import in_line
 from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
 from gv_engine.reading.layout import Layout
@@ -149,7 +152,19 @@ def _ones(bits: Any) -> Any:
     return impl
 
 
+@overload(in_line, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+def _line(array: Any) -> Any:
+    if getattr(array, "layout", "") == "C":
+        return lambda array: line_of(array)
+    return None
+
+
 # ---- chance ----------------------------------------------------------------------------------
+
+
+@overload(rng_kernels.high_product, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+def _high_product(a: Any, b: Any) -> Any:
+    return lambda a, b: multiply_high(a, b)
 
 
 @_method("integers", GeneratorRecord)

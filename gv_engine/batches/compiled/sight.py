@@ -14,6 +14,7 @@ from components.appearance import NONE_GRID_OBJECT
 from gv_engine.batches.compiled.vectors import cut, show
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import step_x, step_y
+from gv_engine.language.lines import in_line
 
 
 def look(w: Any, agent: int, view: Any) -> None:
@@ -85,10 +86,9 @@ def cut_cells(
 ) -> None:
     """Take it from the grid, see `vectors.cut`."""
     cut(w, view, turned, line, next_line, cell, next_cell)
-    for i in range(view.height):
-        for j in range(view.width):
-            view.opaque[i, j] = view.looks[i, j] >> 31
-            view.seen[i, j] = 0
+    seen = in_line(view.seen)
+    for k in range(view.height * view.width):
+        seen[k] = 0
 
 
 def cut_entities(

@@ -202,6 +202,14 @@ def cut(
                 for number, look in enumerate(tile(i, _INDEX(j))):
                     row = builder.add(i, _INDEX(number))
                     _store(builder, look, _at(builder, view, record, "looks", row, _INDEX(j)))
+                    if not by_bits:
+                        opaque = builder.icmp_signed("<", look, _splat(0, size))
+                        # beyond the row only where the next one is still to be written
+                        opaque = _pick(builder, opaque, numbers=lanes[: count if j else size])
+                        opaque = builder.zext(opaque, ir.VectorType(_BYTE, opaque.type.count))
+                        _store(
+                            builder, opaque, _at(builder, view, record, "opaque", row, _INDEX(j))
+                        )
                     if by_bits:
                         clear = _bits(builder, builder.icmp_signed(">=", look, _splat(0, size)))
                         clear = builder.and_(clear, _INDEX((1 << count) - 1))
