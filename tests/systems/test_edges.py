@@ -377,3 +377,9 @@ def test_rivers_of_floor_are_floor():
     simulation = Simulation(Scenario.load(config))
     simulation.reset(np.random.default_rng(0))
     assert (simulation.world.at[1:4, 1:4] != NOTHING).sum() == 1  # the exit
+
+
+def test_steps_to_where_no_way_leads_are_below_0():
+    simulation = Simulation(scenario("^.#."))
+    simulation.reset(np.random.default_rng(0))
+    assert simulation.world.steps_from(0, 0).tolist() == [[0, 1, -1, -1]]
