@@ -14,7 +14,6 @@ from components.appearance import NONE_GRID_OBJECT
 from gv_engine.batches.compiled.vectors import cut, show
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import step_x, step_y
-from gv_engine.language.lines import in_line
 
 
 def look(w: Any, agent: int, view: Any) -> None:
@@ -86,9 +85,7 @@ def cut_cells(
 ) -> None:
     """Take it from the grid, see `vectors.cut`."""
     cut(w, view, turned, line, next_line, cell, next_cell)
-    seen = in_line(view.seen)
-    for k in range(view.height * view.width):
-        seen[k] = 0
+    view.seen.fill(0)
 
 
 def cut_entities(
