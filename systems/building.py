@@ -14,12 +14,8 @@ from systems.queries import is_free
 
 def build_room(w: World, shape: Sequence[int]) -> None:
     """A grid of this (height, width) with walls around."""
-    height, width = shape[0], shape[1]
-    w.set_shape(height, width)
-    for y in range(height):
-        between = 1 if y in (0, height - 1) else max(1, width - 1)
-        for x in range(0, width, between):
-            w.place(w.spawn(WALL), y, x)
+    w.set_shape(shape[0], shape[1])
+    w.enclose(WALL)
 
 
 def wall_line(size: int, count: int, number: int) -> int:

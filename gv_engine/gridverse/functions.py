@@ -224,7 +224,7 @@ def _run_visibility(
     height, width = grid.shape
     y, x = position
     view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))
-    view.entity = grid.world.at[:height, :width].copy()
+    view.entity[...] = grid.world.at[:height, :width]
     for cell, e in np.ndenumerate(view.entity):
         view.opaque[cell] = blocks_vision(grid.world, e)
     _see(call_, grid.world, view, rng)

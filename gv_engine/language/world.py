@@ -7,7 +7,7 @@ rows of a batch.
 
 from __future__ import annotations
 
-from typing import Protocol, overload
+from typing import TYPE_CHECKING, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,8 +146,10 @@ class World(Protocol):
     def ended_by(self) -> int:
         """The number of the terminating function that has ended it, 0 for none."""
 
-    def __getattr__(self, component: str) -> Columns:
-        """The columns of a component."""
+    if TYPE_CHECKING:  # see `ObjectWorld`
+
+        def __getattr__(self, component: str) -> Columns:
+            """The columns of a component."""
 
     def spawn(self, kind: int) -> int:
         """A new object of a type, without a place yet: the lowest free entity."""
@@ -215,6 +217,14 @@ class World(Protocol):
         kind = self.kind.value[e]
         self.placed[kind] += 1
         self.recent[kind] = e
+
+    @verb
+    def enclose(self, kind: int) -> None:
+        """Put new objects of a type into all cells at the edge of the grid, row by row."""
+        for y in range(self.height):
+            between = 1 if y in (0, self.height - 1) else max(1, self.width - 1)
+            for x in range(0, self.width, between):
+                self.place(self.spawn(kind), y, x)
 
     @verb
     def lift(self, e: int) -> None:

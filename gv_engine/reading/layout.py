@@ -103,6 +103,11 @@ class Layout:
         return tuple(table)
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns of every component, in their order."""
+        return tuple(map(column_name, self.components))
+
+    @cached_property
     def states(self) -> tuple[tuple[str, str], ...]:
         """(column, field) of every state that an object can have."""
         return tuple(sorted({kind.state for kind in self.types if kind.state}))

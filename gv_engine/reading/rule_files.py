@@ -20,6 +20,7 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from hashlib import sha256
 from importlib.abc import MetaPathFinder
 from importlib.machinery import (
@@ -49,6 +50,7 @@ from gv_engine.language.errors import (
 from gv_engine.language.modules import RULE_FILES, is_rule_module
 from gv_engine.language.system import Parameter, Phase, System, system_of
 from gv_engine.reading.files import read_bytes
+from gv_engine.reading.layout import Layout
 from gv_engine.reading.resources import PACKAGE
 
 # a module with a path, even an empty one, can have modules below it
@@ -348,18 +350,29 @@ def failure(error: Exception | Stopped) -> RuleError:
         if system_of(error) or isinstance(error, OutOfBoundsError):
             return in_words(error)
         raise error
-    return RuleError(f"{place}: {type(error).__name__}: {error}")
+    return RuleError(f"{place}: {_said(error)}")
 
 
 def in_words(error: Exception) -> RuleError:
     """The message about an error that ended a step of one world, by the system it came out of."""
     system = system_of(error)
-    what = f"{type(error).__name__}: {error}"
+    what = _said(error)
     if isinstance(error, IndexError):
         what = str(error)  # which says so itself
     elif isinstance(error, ZeroDivisionError):
         what = "ZeroDivisionError: division by zero"  # every compiler has words of its own
     return RuleError(f"{system.title if system else 'the rules or what they have left'}: {what}")
+
+
+def _said(error: Exception) -> str:
+    """Its class and text; of what a world has not, also what it has."""
+    layout = getattr(getattr(error, "obj", None), "layout", None)
+    if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
+        return f"{type(error).__name__}: {error}"
+    near = get_close_matches(str(error.name), layout.names, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    known = ", ".join(layout.names)
+    return f"this world has no {error.name!r}; its components are {known}{hint}"
 
 
 def defined_in(module: ModuleType) -> list[str]:

@@ -84,6 +84,20 @@ class EsperContext:
         self._found_one.clear()
         self._found_several.clear()
 
+    def give_each(
+        self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
+    ) -> None:
+        """Give each of several entities in a row new components, see `give`."""
+        each = [self._entities[e] for e in entities]
+        for cls, values, rows in prefab:
+            made = [cls(*values) for _ in entities]
+            rows[entities.start : entities.stop] = made
+            self._having.setdefault(cls, set()).update(entities)
+            for parts, component in zip(each, made):
+                parts[cls] = component
+        self._found_one.clear()
+        self._found_several.clear()
+
     def belong_to(self, owner: object) -> None:
         """Let go of all processors some time after the owner, who runs them, is gone."""
         weakref.finalize(owner, _RETIRED.append, self).atexit = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -52,47 +53,65 @@ class ObjectView:
         self.area = area
         self._height, self._width = area.shape
         self._y, self._x = area.observer
-        self.entity: NDArray[Any] = np.zeros(area.shape, object)
         self.lit: NDArray[np.int32] = np.zeros(self._height * self._width, np.int32)
-        self._entities: list[int] = []
-        self._opaque, self._seen = _Cells(area.shape), _Cells(area.shape)
+        self._take([NOTHING] * (self._height * self._width), [0] * (self._height * self._width))
+
+    def _take(self, entities: list[int], opaque: list[Any]) -> None:
+        width = self._width
+        self._entities, self._opaque = entities, opaque
+        self._entity: NDArray[Any] | None = None
+        self._clear: _Written | list[tuple[int, int]] = [
+            _clear(tuple(opaque[k : k + width])) for k in range(0, len(opaque), width)
+        ]
+        # row by row; an array as soon as a rule asks for it
+        self._seen: Any = [[0] * width] * self._height
+
+    @property
+    def entity(self) -> NDArray[Any]:
+        if self._entity is None:
+            self._entity = self._array(self._entities)
+        return self._entity
 
     @property
     def opaque(self) -> NDArray[Any]:
-        return self._opaque.array
+        if isinstance(self._clear, list):
+            self._clear = _Written(self._array(self._opaque))
+        return self._clear.opaque
 
     @property
     def seen(self) -> NDArray[Any]:
-        return self._seen.array
+        array: NDArray[Any] = np.asarray(self._seen, object)
+        self._seen = array
+        return array
+
+    def _array(self, values: list[Any]) -> NDArray[Any]:
+        return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
-        self.entity = self.area.cut(w, agent, w.at)
-        blocks_vision = w.blocks_vision
-        self._entities = self.entity.ravel().tolist()
-        self._opaque.become(
-            [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in self._entities]
+        entities, blocks_vision = w.around(agent, self.area), w.blocks_vision
+        self._take(
+            entities, [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
         )
-        self._seen.become([0] * len(self._entities))
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""
-        return self._opaque.clear(i)[0]
+        return self._clear[i][0]
 
     def clear_row_from_right(self, i: int) -> int:
         """The same, counted from the right: bit j is column width - 1 - j."""
-        return self._opaque.clear(i)[1]
+        return self._clear[i][1]
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
         """Let the agent see the cells of a row whose bits are set."""
-        self._seen.put_row(i, _seen(seen, from_right, self._width))
+        self._seen[i] = _seen(seen, from_right, self._width)
 
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
     ) -> None:
         """Write what is seen as (type, state, colour) into (h, w, 3) and the held object."""
-        flat = np.frombuffer(w.shown(self._entities, self._seen.all()), np.uint8)
-        grid[...] = flat.reshape(grid.shape)
+        shown = w.shown(self._entities, chain.from_iterable(self._seen))
+        grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
@@ -112,48 +131,14 @@ def _seen(bits: int, from_right: int, width: int) -> list[int]:
     return [bits >> j & 1 | from_right >> width - 1 - j & 1 for j in range(width)]
 
 
-class _Cells:
-    """(h, w) values of a view: a list, until a rule asks for an array."""
+class _Written:
+    """What is clear of the rows of an array into which rules may write."""
 
-    __slots__ = ("_array", "_flat", "_rows", "_shape", "_width")
+    def __init__(self, opaque: NDArray[Any]) -> None:
+        self.opaque = opaque
 
-    def __init__(self, shape: tuple[int, int]) -> None:
-        self._shape = shape
-        self._width = shape[1]
-        self.become([0] * (shape[0] * shape[1]))
-
-    def become(self, values: list[Any]) -> None:
-        """Hold other values, row by row."""
-        self._flat = values
-        self._array: NDArray[Any] | None = None
-        self._rows: list[tuple[int, int]] = []
-
-    @property
-    def array(self) -> NDArray[Any]:
-        """The values; what is written here counts."""
-        if self._array is None:
-            self._array = np.array(self._flat, object).reshape(self._shape)
-        return self._array
-
-    def all(self) -> list[Any]:
-        """The values, row by row."""
-        return self._flat if self._array is None else self._array.ravel().tolist()
-
-    def clear(self, i: int) -> tuple[int, int]:
-        """Bits of the cells of a row that are false, counted from the left and from the right."""
-        if self._array is not None:
-            return _clear(tuple(self._array[i].tolist()))
-        if not self._rows:
-            flat, width = self._flat, self._width
-            self._rows = [_clear(tuple(flat[k : k + width])) for k in range(0, len(flat), width)]
-        return self._rows[i]
-
-    def put_row(self, i: int, values: list[Any]) -> None:
-        """Write a row."""
-        if self._array is not None:
-            self._array[i] = values
-        else:
-            self._flat[i * self._width : (i + 1) * self._width] = values
+    def __getitem__(self, i: int) -> tuple[int, int]:
+        return _clear(tuple(self.opaque[i].tolist()))
 
 
 def tile_size(shape: tuple[int, ...]) -> int:

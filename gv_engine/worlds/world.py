@@ -7,11 +7,11 @@ taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.readi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
-from itertools import repeat
-from typing import Any
+from functools import lru_cache
+from itertools import count, product, repeat
+from typing import TYPE_CHECKING, Any
 
 import esper
 import numpy as np
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from components.agent import Agent
 from components.appearance import FLOOR, HIDDEN
 from components.space import Position
-from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
+from gv_engine.language.area import Area
+from gv_engine.language.component import AGENT, NOTHING, OUTSIDE, column_name, fields_of
 from gv_engine.language.errors import (
     CapacityError,
     ColumnError,
@@ -29,7 +30,7 @@ from gv_engine.language.errors import (
     nearest,
 )
 from gv_engine.language.geometry import FORWARD
-from gv_engine.language.verbs import VERBS
+from gv_engine.language.verbs import Verbs
 from gv_engine.language.world import Columns, World
 from gv_engine.reading.layout import FIGURES, Layout, Prefab
 from gv_engine.worlds.columns import ComponentColumns, ObjectColumn
@@ -37,13 +38,12 @@ from gv_engine.worlds.esper_context import EsperContext
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
 
 
-class ObjectWorld(World):
+class ObjectWorld(Verbs, World):
     """The state of one world; what rules see of it says `World`.
 
     Attributes:
         layout: which components, types and sizes it has room for.
         context: where its entities live in esper.
-        alive: (entities,) which are in use.
         free: no entity below this one is free.
         error: 0; in rows, the number of what has gone wrong in the step.
         objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
@@ -87,20 +87,18 @@ class ObjectWorld(World):
         """The components of a prefab, each with the rows of its columns."""
         return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
 
-    # Columns are set by name above, and verbs become methods when the first world uses them.
-    def __getattr__(self, name: str) -> Any:
-        if name in VERBS:
-            setattr(ObjectWorld, name, VERBS[name])
-            return getattr(self, name)
-        names = [column_name(cls) for cls in self.layout.components]
-        near = get_close_matches(name, names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise AttributeError(
-            f"this world has no {name!r}; its components are {', '.join(names)}{hint}"
-        )
+    if TYPE_CHECKING:  # as a method it would slow all that is read of a world
+
+        def __getattr__(self, name: str) -> Any:
+            """Columns and verbs."""
 
     def __getitem__(self, column: str) -> Any:
         return getattr(self, column)
+
+    @property
+    def alive(self) -> NDArray[Any]:
+        """(entities,) which are in use."""
+        return np.array(self._alive, object)
 
     def clear(self) -> None:
         """Back to an empty world without a grid, the agent alone in it; the generator stays."""
@@ -109,9 +107,13 @@ class ObjectWorld(World):
         self.steps = self.action = self.error = 0
         self.terminated = self.truncated = self.success = False
         self.ended_by = 0
-        self.alive = [False] * self.capacity
+        self._alive = [False] * self.capacity
         # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
-        self.at = np.zeros((self.layout.height + 1, self.layout.width + 1), object)
+        shape = self.layout.height + 1, self.layout.width + 1
+        # one more, so that a look finds OUTSIDE where it counts from the end
+        self._looked_at = np.zeros(shape[0] * shape[1] + 1, object)
+        self._looked_at[OUTSIDE] = OUTSIDE
+        self.at = self._looked_at[:OUTSIDE].reshape(shape)
         self.placed = np.zeros(self.layout.kinds, object)
         self.recent = np.zeros(self.layout.kinds, object)
         self.free = AGENT
@@ -155,7 +157,7 @@ class ObjectWorld(World):
 
     def _make(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
         """The lowest free entity, from now on in use, with the components of a prefab."""
-        e, alive, capacity = self.free, self.alive, self.capacity
+        e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
         if e >= capacity:
@@ -183,6 +185,29 @@ class ObjectWorld(World):
         else:
             super().place(e, y, x)
 
+    def enclose(self, kind: int) -> None:
+        """Put new objects of a type into all cells at the edge of the grid, row by row."""
+        cells, prefabs = _edge(self.height, self.width), self._prefabs
+        new = range(self.free, self.free + len(cells))
+        # the same for all of them at once, in a third of the time
+        if (
+            0 <= kind < len(prefabs)
+            and prefabs[kind]
+            and new.stop <= self.capacity
+            and not any(self._alive[new.start : new.stop])
+            and not self.at.any()
+        ):
+            self.context.give_each(new, prefabs[kind])
+            for e, (y, x) in zip(new, cells):
+                self.at[y, x] = e
+                self._places[e].y, self._places[e].x = y, x
+            self._alive[new.start : new.stop] = [True] * len(new)
+            self.free = new.stop
+            self.placed[kind] += len(new)
+            self.recent[kind] = new[-1]
+        else:
+            super().enclose(kind)
+
     def remove(self, e: int) -> None:
         """Take an entity out of the world; its index is free again."""
         if e == NOTHING:
@@ -193,7 +218,7 @@ class ObjectWorld(World):
             for columns in self._columns:
                 if columns.rows[e] is not columns.absent:
                     self.detach(e, columns.cls)
-        self.alive[e] = False
+        self._alive[e] = False
         self.free = min(self.free, e)
 
     def state_of(self, e: int) -> int:
@@ -229,8 +254,8 @@ class ObjectWorld(World):
     def _named(self, column: str) -> ComponentColumns:
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            names = [column_name(cls) for cls in self.layout.components]
-            raise ColumnError(f"there are no columns {column!r}: {nearest(column, names)}")
+            known = nearest(column, self.layout.names)
+            raise ColumnError(f"there are no columns {column!r}: {known}")
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
@@ -286,19 +311,25 @@ class ObjectWorld(World):
         flat = np.frombuffer(self.shown(entities, repeat(True)), np.uint8)
         return flat.reshape(self.height, self.width, 3)
 
-    def shown(self, entities: Iterable[int], seen: Iterable[Any]) -> bytearray:
+    def around(self, agent: int, area: Area) -> list[int]:
+        """(h * w) the entity in each cell of an area, row by row; OUTSIDE beyond the grid."""
+        numbers = area.numbers(self, agent, self.at.shape[1])
+        found: list[int] = self._looked_at.take(numbers).tolist()
+        return found
+
+    def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
         """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
-        looks = bytearray()
-        for e, visible in zip(entities, seen):
-            if not visible or e < NOTHING:
-                looks += _HIDDEN
-            elif e == NOTHING:
-                looks += _FLOOR
-            else:
-                kind = kinds[e].value
+        looks = _HIDDEN * len(entities)
+        for k, e, visible in zip(count(0, len(_HIDDEN)), entities, seen):
+            if visible and e > NOTHING:
+                looks[k] = kind = kinds[e].value
                 state = states[kind]
-                looks += bytes((kind, 0 if state is None else state[e], colors[e].value))
+                if state is not None:
+                    looks[k + 1] = state[e]
+                looks[k + 2] = colors[e].value
+            elif visible and e == NOTHING:
+                looks[k] = FLOOR
         return looks
 
     def appearance(self, e: int) -> tuple[int, int, int]:
@@ -346,8 +377,8 @@ class ObjectWorld(World):
             setattr(self, name, row[name].item())
         for name in ("terminated", "truncated", "success"):
             setattr(self, name, bool(getattr(self, name)))
-        self.at = row["at"].astype(object)
-        self.alive = row["alive"].astype(bool).tolist()
+        self.at[...] = row["at"]
+        self._alive = row["alive"].astype(bool).tolist()
         self.placed = row["placed"].astype(object)
         self.recent = row["recent"].astype(object)
         with self.context:
@@ -372,6 +403,13 @@ class ObjectWorld(World):
 
     def __copy__(self) -> ObjectWorld:
         return self.fork()
+
+
+@lru_cache(maxsize=64)
+def _edge(height: int, width: int) -> list[tuple[int, int]]:
+    """The cells at the edge of a grid, row by row."""
+    whole = product(range(height), range(width))
+    return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
 
 
 @contextmanager
@@ -399,5 +437,5 @@ TO_NOTHING = (
     "ask `e != NOTHING` first"
 )
 UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
-_FLOOR, _HIDDEN = bytes((FLOOR, 0, 0)), bytes((HIDDEN, 0, 0))
+_HIDDEN = bytearray((HIDDEN, 0, 0))
 AGENT_PREFAB: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))

@@ -8,6 +8,7 @@ import pickle
 import re
 import threading
 from contextlib import suppress
+from typing import Any
 
 import esper
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from components.doors import Door
+from components.matter import Solid
 from components.objects import KEY, WALL
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
@@ -23,6 +25,7 @@ from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.language.component import _WORLD_ATTRIBUTES, column_name
 from gv_engine.language.frame import Frame
+from gv_engine.language.world import World
 from gv_engine.worlds.world import ObjectWorld
 from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds
@@ -334,6 +337,7 @@ def stray(w, agent, how: int = 0):
     if how == 8: w.door.status[agent] = 1
     if how == 9: w.door.has[agent] = True
     if how == 10: w.add(agent, "dor")
+    if how == 11: w.dore.status[agent] = 1
 """
 
 
@@ -409,12 +413,46 @@ def test_place_lift_remove(by_hand):
             by_hand.place(key, y, x)
 
 
-def test_a_world_says_what_it_has(by_hand):
+def test_a_world_says_what_it_has(tmp_path):
+    env = strayed(tmp_path, 11)
     with pytest.raises(
-        AttributeError,
+        RuleError,
         match=r"this world has no 'dore'; its components are .*; did you mean 'door'\?",
     ):
-        by_hand.dore  # noqa: B018  # reading it is the test
+        env.step(0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (2, 2), (4, 5)])
+@pytest.mark.parametrize("taken", [0, 1, 2])
+def test_walls_put_around_at_once_are_those_put_one_by_one(shape, taken):
+    enclosed: list[tuple[Any, list[Any]]] = []
+    for how in (ObjectWorld.enclose, World.enclose):
+        world = ObjectWorld(Scenario.load("keydoor-5x5").layout)
+        world.set_shape(*shape)
+        held = [world.spawn(KEY) for _ in range(taken)]
+        world.remove(held[0] if held else 0)  # with a hole among those in use, if there are two
+        how(world, WALL)
+        world.spawn(KEY)
+        with world.context:
+            walls: list[Any] = [
+                esper.components_for_entity(e) for e, _ in esper.get_component(Solid)
+            ]
+        enclosed.append((world.snapshot(), walls))
+    (row, walls), (expected, same) = enclosed
+    assert row == expected
+    assert walls == same
+
+
+@pytest.mark.parametrize(
+    ("kind", "full", "said"), [(99, False, "an object type"), (WALL, True, "holds another")]
+)
+def test_walls_that_cannot_be_put_around_say_why(kind, full, said):
+    world = ObjectWorld(Scenario.load("keydoor-5x5").layout)
+    world.set_shape(4, 4)
+    if full:
+        world.enclose(KEY)
+    with pytest.raises(RuleError, match=said):
+        world.enclose(kind)
 
 
 def test_a_component_is_no_column(by_hand):
