@@ -23,6 +23,7 @@ def test_new_is_sound_from_the_start(here: Path, capsys: pytest.CaptureFixture[s
         "rubble_cracked.svg",
         "rubble_whole.svg",
         "rules.py",
+        "scenario.schema.json",
         "scenario.yaml",
         "test_my_cave.py",
     ]

@@ -164,8 +164,10 @@ def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
         self.seen[:] = kept
 
     def cut_cells(view, w, turned, line, next_line, cell, next_cell):
+        kept = view.seen.copy()
         cut(w, view, turned, line, next_line, cell, next_cell)
         view.opaque[:] = 0
+        view.seen[:] = kept
 
     own = ObjectView.look
     if kind == "object":
