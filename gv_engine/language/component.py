@@ -63,6 +63,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "clear",
         "context",
         "detach",
+        "drawn",
         "enclose",
         "error",
         "fail",

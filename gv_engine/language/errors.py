@@ -58,6 +58,21 @@ class CapacityError(RuleError):
     """A world ran out of entities."""
 
 
+class NoRoomError(RuleError):
+    """A thing that a level places finds no free cell; made of its number and its line, 0 for none,
+    or of a text."""
+
+    def __str__(self) -> str:
+        if len(self.args) != 2:
+            return super().__str__()
+        number, line = self.args
+        place = f"place[{number}]" + (f" in line {line}" if line else "")
+        return (
+            f"{place}: no free cell is left where it may stand; make the region larger, or the "
+            f"count smaller"
+        )
+
+
 class OutOfBoundsError(IndexError):
     """An index that an array or a column does not have, in the words of NumPy."""
 

@@ -90,6 +90,8 @@ class System:
         remember: measured before the transitions and handed to the reward as `was`.
         when: the condition of a transition: `(w, agent, action, …)`, would it do something, were
             this the action? Without `action`, it is that of something that happens by itself.
+        until: what must hold after a reset, `(w, tried, …)`; until it does, all that is nested in
+            the reset runs again, in an empty world. `tried` says how often it has run.
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
         tables: parameters that are made from the observation area, by the functions given here.
         rows: a visibility function that takes the view by rows of bits; a rendering system that
@@ -109,6 +111,7 @@ class System:
     tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
     rows: bool = False
     says: str = ""
+    until: Callable[..., bool] | None = None
     objects: Callable[..., Any] | None = None
 
     @property
@@ -214,6 +217,7 @@ def system(
     tables: Mapping[str, Callable[[Area], Any]] | None = None,
     rows: bool = False,
     says: str = "",
+    until: Callable[..., bool] | None = None,
     valid: None = None,
 ) -> Callable[[_F], _F]:
     """Mark a function as a system of a phase; the function itself stays as it is.
@@ -240,6 +244,8 @@ def system(
             asks the world for values, `cells` and `appearance` alone: no world is made for it.
         says: for terminating functions, what the player is told about the end, a sentence without
             its full stop: "You walked into a wall".
+        until: for resets, a condition `(w, tried, …)`: what is nested in the reset runs again, in
+            an empty world, until it is true. It ends that by `tried`, how often it has run.
         valid: the former name of `when`, refused.
 
     Raises:
@@ -250,17 +256,20 @@ def system(
             "valid= is when=: the rule runs only where its condition holds; write "
             f"when={getattr(valid, '__name__', valid)} and take the question out of the rule"
         )
-    if when is not None and phase is not TRANSITION:
-        raise TypeError(f"when= is the condition of a TRANSITION, found phase {phase.name}")
+    for what, given, wanted in (("when", when, TRANSITION), ("until", until, RESET)):
+        if given is not None and phase is not wanted:
+            named = f"{what}= is the condition of a {wanted.name}"
+            raise TypeError(f"{named}, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
         own = ("agent",) if phase in _EXTRA or takes(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
         parameters = _parameters(function, leading)
         names = [p.name for p in parameters]
-        for helper, further in ((remember, ()), (when, ("action",) if own else ())):
+        asking = (remember, own), (when, (*own, *(("action",) if own else ()))), (until, ("tried",))
+        for helper, first in asking:
             if helper is not None:
-                _check_helper(function, helper, (*own, *further), names)
+                _check_helper(function, helper, first, names)
         function.system = System(  # type: ignore[attr-defined]  # functions carry attributes
             function,
             phase,
@@ -272,6 +281,7 @@ def system(
             tables or {},
             rows,
             says,
+            until,
         )
         return function
 

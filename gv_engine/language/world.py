@@ -107,6 +107,10 @@ class World(Protocol):
         """(types,) the object of each type that was placed last."""
 
     @property
+    def drawn(self) -> list[int]:
+        """What a level that is drawn in text has drawn for several places, see `draw` there."""
+
+    @property
     def rng(self) -> Chance:
         """The world's one source of chance, a `numpy.random.Generator` over PCG64."""
 

@@ -80,6 +80,7 @@ class Layout:
         capacity: entities, `NOTHING` and the agent included.
         components: component classes in the order of their columns.
         types: object types that can be spawned.
+        drawn: how many values a level may draw for several places, see `w.drawn`.
     """
 
     height: int
@@ -87,6 +88,7 @@ class Layout:
     capacity: int
     components: tuple[type, ...]
     types: tuple[ObjectType, ...]
+    drawn: int = 0
 
     @cached_property
     def kinds(self) -> int:
@@ -172,6 +174,7 @@ class Layout:
                 ("at", self.entity, (self.height + 1, self.width + 1)),
                 ("placed", self.entity, (self.kinds,)),
                 ("recent", self.entity, (self.kinds,)),
+                *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
                 *columns,
                 ("alive", np.uint8, (self.capacity,)),
                 (self.mark, np.uint8),

@@ -12,7 +12,7 @@ legend:
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +24,20 @@ from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import marked
-from gv_engine.reading.forms import COLOR, OBJECT, TEXT, Key, KeyTable, named
+from gv_engine.reading.draws import COLOR as A_COLOR
+from gv_engine.reading.draws import HEAVIEST, WAY, DrawnValues, read_weights
+from gv_engine.reading.draws import OBJECT as AN_OBJECT
+from gv_engine.reading.forms import (
+    COLOR,
+    OBJECT,
+    TEXT,
+    Key,
+    KeyTable,
+    either,
+    list_of,
+    named,
+    whole,
+)
 from gv_engine.reading.layout import rounded
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
@@ -34,28 +47,64 @@ from gv_engine.reading.values import (
     YamlNode,
     check_keys,
     instead,
+    items,
     mapping,
     one_of,
     read_color,
+    word,
 )
+from systems.chance import ANY
 from systems.reset import from_map
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """What a character stands for: an object, and maybe the agent looking in a direction."""
+    """What a character stands for: an object, and maybe the agent looking in a direction.
+
+    Attributes:
+        kind, state, color: of the object; below zero for values that are drawn, see `DrawnValues`.
+        facing: of the agent, `ANY` for any orientation.
+        one_of: what it is one of, in place of the object.
+        weights: how likely each of these is.
+        room: the name of the room that the cell belongs to.
+    """
 
     kind: int = FLOOR
     state: int = 0
     color: int = NONE
     facing: int | None = None
+    one_of: tuple[Symbol, ...] = ()
+    weights: tuple[int, ...] = (1,)
+    room: str = ""
+
+    @property
+    def options(self) -> tuple[Symbol, ...]:
+        """All objects that it may stand for."""
+        return self.one_of or (self,)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it stands for the same in every level, and for no more than a cell holds."""
+        told = self.kind, self.state, self.color, self.facing or 0
+        return not self.one_of and not self.room and min(told) >= 0 and self.facing != ANY
 
 
 SYMBOL_KEYS: KeyTable = {
     "object": Key("The name of what stands there; Floor, if left out.", OBJECT),
     "state": Key("The name of its state; its first, if left out.", TEXT),
     "color": Key("Its colour; NONE, if left out.", COLOR),
-    "agent": Key("The agent stands there and looks that way.", named(ORIENTATIONS)),
+    "agent": Key(
+        "The agent stands there and looks that way; `any` of them.", named((*ORIENTATIONS, "any"))
+    ),
+    "one_of": Key(
+        "What it is one of, by chance, in place of `object`.",
+        list_of(either(OBJECT, {"type": "object"}), minItems=1),
+    ),
+    "weights": Key("How likely each of `one_of` is.", list_of(whole(1, HEAVIEST))),
+}
+LEGEND_KEYS: KeyTable = {
+    **SYMBOL_KEYS,
+    "room": Key("The name of the room that the cell belongs to.", TEXT),
 }
 
 Legend = dict[str, Symbol | None]
@@ -82,7 +131,7 @@ LEGEND = {
 """What characters stand for unless a scenario says otherwise."""
 
 
-def read_legend(problems: Problems, names: Names, node: YamlNode) -> Legend:
+def read_legend(problems: Problems, names: Names, draws: DrawnValues, node: YamlNode) -> Legend:
     """The entries of a legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
     legend: Legend = {}
     for character, entry in mapping(node).items():
@@ -90,83 +139,173 @@ def read_legend(problems: Problems, names: Names, node: YamlNode) -> Legend:
             legend[character] = None
             if len(character) != 1 or not character.isprintable():
                 raise Wrong(entry, f"found the key {character!r}, expected a single character")
-            legend[character] = _symbol(problems, names, entry)
+            legend[character] = read_symbol(problems, names, draws, entry, ("room",))
     return legend
 
 
-def _symbol(problems: Problems, names: Names, node: YamlNode) -> Symbol:
+def read_symbol(
+    problems: Problems,
+    names: Names,
+    draws: DrawnValues,
+    node: YamlNode,
+    besides: tuple[str, ...] = (),
+) -> Symbol:
+    """An object, one of several, or the agent: what stands in a cell.
+
+    Args:
+        besides: keys that are allowed next to those of a symbol.
+    """
     if not isinstance(node.value, dict):
-        return Symbol(names.object_type(node))
-    entries = check_keys(problems, node, SYMBOL_KEYS)
-    kind = names.object_type(entries["object"]) if "object" in entries else FLOOR
-    if not entries.keys() & {"object", "agent"}:
+        return Symbol(draws.value(node, (AN_OBJECT,), names.object_type))
+    entries = check_keys(problems, node, (*SYMBOL_KEYS, *besides))
+    if not entries.keys() & {"object", "agent", "one_of", "room"}:
         misspelled = len(entries) < len(node.value)
         raise Wrong(node, "" if misspelled else "found neither `object` nor `agent`")
-    known = OBJECT_TYPES[kind]
-    state, color, facing = 0, NONE, None
-    if "state" in entries:
-        if not known.states:
-            raise Wrong(entries["state"], f"{known.name} has no states")
-        state = one_of(entries["state"], known.states, f"state of {known.name}")
-    if "color" in entries:
-        color = read_color(entries["color"])
-        if color != NONE and not known.colored:
-            raise Wrong(entries["color"], f"{known.name} has no colour")
+    room = word(entries["room"]) if "room" in entries else ""
+    facing = None
     if "agent" in entries:
-        facing = one_of(entries["agent"], ORIENTATIONS, "orientation")
-    return Symbol(kind, state, color, facing)
+        facing = draws.value(entries["agent"], (WAY,), _facing)
+    if "one_of" in entries:
+        several, weights = _one_of(problems, names, draws, entries)
+        return Symbol(facing=facing, one_of=several, weights=weights, room=room)
+    if "weights" in entries:
+        raise Wrong(entries["weights"], "`weights` goes with `one_of`")
+    kind, state, color = FLOOR, 0, NONE
+    if "object" in entries:
+        kind = draws.value(entries["object"], (AN_OBJECT,), names.object_type)
+    known = [OBJECT_TYPES[option] for option in draws.options(kind)]
+    if "state" in entries:
+        states = {draws.state(entries["state"], each.index) for each in known}
+        state = states.pop()
+        if states:
+            where = " and ".join(each.name for each in known)
+            raise Wrong(entries["state"], f"this state has another number in {where}")
+    if "color" in entries:
+        color = draws.value(entries["color"], (A_COLOR,), read_color)
+        for each in known:
+            if draws.options(color) != (NONE,) and not each.colored:
+                raise Wrong(entries["color"], f"{each.name} has no colour")
+    return Symbol(kind, state, color, facing, room=room)
+
+
+def _facing(node: YamlNode) -> int:
+    return one_of(node, (*ORIENTATIONS, "any"), "orientation")
+
+
+def _one_of(
+    problems: Problems, names: Names, draws: DrawnValues, entries: dict[str, YamlNode]
+) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
+    for key in ("object", "state", "color"):
+        if key in entries:
+            raise Wrong(entries[key], f"`{key}` belongs into the items of `one_of`")
+    several = items(entries["one_of"])
+    if not 1 <= len(several) <= _MOST_OPTIONS:
+        raise Wrong(entries["one_of"], f"found {len(several)}, expected 1 to {_MOST_OPTIONS}")
+    found = tuple(read_symbol(problems, names, draws, item) for item in several)
+    for item, symbol in zip(several, found, strict=True):
+        if symbol.one_of or symbol.facing is not None:
+            raise Wrong(item, "an item of `one_of` is an object; put all else beside `one_of`")
+    weights = (1,) * len(found)
+    if "weights" in entries:
+        weights = read_weights(entries["weights"], len(found))
+    return found, weights
+
+
+_MOST_OPTIONS = 100
 
 
 def read_map(
     problems: Problems,
     node: YamlNode,
     legend: Legend,
-    kinds: Collection[int],
-    colors: Collection[int],
+    allowed: Callable[[Symbol], str],
 ) -> Call:
     """The reset that a map draws.
 
     Args:
         legend: the scenario's own entries; `LEGEND` holds for all other characters.
+        allowed: what keeps a symbol out of the state space, as `outside` says it.
+    """
+    level = MapReader(problems, node, legend, allowed)
+    level.ask_for_agent()
+    height, width = level.shape
+    cells = np.zeros((rounded(height), rounded(width), 3), np.uint8)
+    cells[..., 0] = FLOOR
+    start = (0, 0, FORWARD)
+    for y, x, symbol in level.symbols():
+        cells[y, x] = symbol.kind, symbol.state, symbol.color
+        if symbol.facing is not None:
+            start = (y, x, symbol.facing)
+    cells.flags.writeable = False
+    return Call(marked(from_map).system, {"shape": level.shape, "cells": cells, "start": start})
+
+
+def outside(
+    draws: DrawnValues, kinds: Collection[int], colors: Collection[int]
+) -> Callable[[Symbol], str]:
+    """Makes what says of a symbol why it is outside of the state space; "" if it is not.
+
+    Args:
         kinds, colors: what the state space allows on the grid.
     """
-    level = _Level(problems, node, {**LEGEND, **legend}, kinds, colors)
-    return Call(
-        marked(from_map).system,
-        {"shape": level.shape, "cells": level.cells, "start": level.start},
-    )
+
+    def fault(symbol: Symbol) -> str:
+        for option in symbol.options:
+            for number in draws.options(option.kind):
+                kind = OBJECT_TYPES[number].name
+                if number not in kinds:
+                    return f"{kind}, not among the state space's objects"
+                for color in draws.options(option.color):
+                    if color not in colors:
+                        where = "not among the state space's colors"
+                        return f"{kind} in {COLORS[color]}, {where}"
+        return ""
+
+    return fault
 
 
-class _Level:
+class MapReader:
+    """A map, read; what is wrong with it is collected.
+
+    Attributes:
+        rows: of characters.
+        shape: (height, width).
+        agents: where the agent stands, in words; all but the first are too many.
+    """
+
     def __init__(
         self,
         problems: Problems,
         node: YamlNode,
         legend: Legend,
-        kinds: Collection[int],
-        colors: Collection[int],
+        allowed: Callable[[Symbol], str],
     ) -> None:
         self._problems = problems
         self._node = node
-        self._legend = legend
-        self._kinds = kinds
-        self._colors = colors
-        rows = self._rows()
-        self.shape = len(rows), len(rows[0])
-        self.start = (0, 0, FORWARD)
-        self.cells = np.zeros((rounded(len(rows)), rounded(len(rows[0])), 3), np.uint8)
-        self.cells[..., 0] = FLOOR
-        self._agents: list[str] = []
+        self.legend = {**LEGEND, **legend}
+        self._allowed = allowed
+        self.rows = self._rows()
+        self.shape = len(self.rows), len(self.rows[0])
+        self.agents: list[str] = []
         self._wrong: set[str] = set()
-        for y, row in enumerate(rows):
+        for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
                 self._read(y, x, character)
-        if not self._agents and not self._wrong:
+
+    def ask_for_agent(self) -> None:
+        """Make it a problem if no character has the agent."""
+        if not self.agents and not self._wrong:
             looks = " ".join(
-                c for c, symbol in legend.items() if symbol and symbol.facing is not None
+                c for c, symbol in self.legend.items() if symbol and symbol.facing is not None
             )
-            problems.add(node, f"no agent; put one of {looks} where it starts")
-        self.cells.flags.writeable = False
+            self._problems.add(self._node, f"no agent; put one of {looks} where it starts")
+
+    def symbols(self) -> Iterator[tuple[int, int, Symbol]]:
+        """(y, x, symbol) of every cell whose character is understood, row by row."""
+        for y, row in enumerate(self.rows):
+            for x, character in enumerate(row):
+                if symbol := self.legend.get(character):
+                    yield y, x, symbol
 
     def _at(self, y: int) -> YamlNode:
         first = self._node.first_row
@@ -195,28 +334,19 @@ class _Level:
         if character in self._wrong:
             return  # said once, or one slip would fill the screen
         place = f"row {y + 1}, column {x + 1}"
-        symbol = self._legend.get(character)
+        symbol = self.legend.get(character)
         if symbol is None:
             self._wrong.add(character)
-            if character not in self._legend:
-                hint = instead(character, self._legend)
+            if character not in self.legend:
+                hint = instead(character, self.legend)
                 self._problems.add(self._at(y), f"{place}: no {character!r} in the legend{hint}")
             return
-        kind, color = OBJECT_TYPES[symbol.kind].name, COLORS[symbol.color]
-        if symbol.kind not in self._kinds:
-            problem = f"{character!r} is {kind}, not among the state space's objects"
-        elif symbol.color not in self._colors:
-            problem = f"{character!r} is {kind} in {color}, not among the state space's colors"
-        else:
-            problem = ""
-        if problem:
+        if fault := self._allowed(symbol):
             self._wrong.add(character)
-            self._problems.add(self._at(y), f"{place}: {problem}")
-        self.cells[y, x] = symbol.kind, symbol.state, symbol.color
+            self._problems.add(self._at(y), f"{place}: {character!r} is {fault}")
         if symbol.facing is not None:
-            if self._agents:
+            if self.agents:
                 self._problems.add(
-                    self._at(y), f"{place}: a second agent, the first is in {self._agents[0]}"
+                    self._at(y), f"{place}: a second agent, the first is in {self.agents[0]}"
                 )
-            self._agents.append(place)
-            self.start = (y, x, symbol.facing)
+            self.agents.append(place)

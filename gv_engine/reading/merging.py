@@ -14,6 +14,11 @@ from gv_engine.reading.values import Wrong, YamlNode, instead, mapping, unique
 
 Entries = Mapping[str, YamlNode]
 
+_MAPS = {"map", "maps"}
+_LEVELS = _MAPS | {"room", "reset_function"}
+"""Of these, a level has one."""
+_OF_MAPS = {"legend", "symmetries"}
+
 _NAMED_BY = "name", "object", "scenario"
 """Keys by which an entry says what it is."""
 
@@ -26,9 +31,9 @@ def over(below: YamlNode, above: YamlNode) -> YamlNode:
     """
     entries, said = dict(mapping(below)), dict(mapping(above))
     # a level is either drawn or built
-    for level, other in (("map", ("reset_function",)), ("reset_function", ("map", "legend"))):
-        if level in said:
-            entries = {key: node for key, node in entries.items() if key not in other}
+    for level in _LEVELS & said.keys():
+        other = {*_LEVELS, *(() if level in _MAPS else _OF_MAPS)} - {level}
+        entries = {key: node for key, node in entries.items() if key not in other}
     for known in (entries, said):
         if "parameters" in known and isinstance(known["parameters"].value, dict):
             parameters = known["parameters"].value

@@ -211,6 +211,7 @@ class _Reader(TopLevel):
             max(scenario.layout.capacity for scenario in members),
             tuple(columns.values()),
             tuple(types[index] for index in sorted(types)),
+            max(scenario.layout.drawn for scenario in members),
         )
 
 

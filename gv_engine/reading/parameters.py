@@ -7,7 +7,8 @@
     reset_function: {name: empty, shape: [$size, "$(size + 2)"]}
 
 `$size` stands for the value wherever one stands but in a map, and `$(…)` for what is worked out
-from values; within a longer text, both stand for the text of it, and `$$` for `$`.
+from values; within a longer text, both stand for the text of it, and `$$` for `$`. The names under
+`draw`, whose values each level draws, are left as they are, see `gv_engine.reading.draws`.
 """
 
 from __future__ import annotations
@@ -89,6 +90,8 @@ _LONGEST = 200
 _LARGEST = 2**53
 _WRONG = object()
 """The value of a parameter whose own entry is wrong."""
+_DRAWN = object()
+"""What stands for a value that each level draws."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +162,11 @@ def settled(
         if name not in declared:
             raise _unknown(name, declared, label)
     found: dict[str, ScenarioParameter] = {}
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = dict.fromkeys(_drawn(entries), _DRAWN)
     for name, node in declared.items():
         with problems.collect():
+            if name in values:
+                raise Wrong(node, f"{name} is drawn, too; give one of the two another name")
             told = _replaced(node, values, problems)
             found[name] = _read(name, told, settings, problems)
         values[name] = found[name].value if name in found else _WRONG
@@ -172,6 +177,12 @@ def settled(
         for key, node in entries.items()
     }
     return replace(root, value=whole), tuple(found.values())
+
+
+def _drawn(entries: Mapping[str, YamlNode]) -> Iterable[str]:
+    """The names under `draw`."""
+    drawn = entries["draw"].value if "draw" in entries else None
+    return drawn if isinstance(drawn, dict) else ()
 
 
 def refuse_settings(
@@ -275,7 +286,8 @@ def _filled(node: YamlNode, values: Mapping[str, Any], problems: Problems) -> Ya
             pieces.append("$")
             start += 1
         elif name := _NAME.match(text, start):
-            pieces.append(_Value(_named(node, name[0], values)))
+            known = values.get(name[0]) is _DRAWN
+            pieces.append(f"${name[0]}" if known else _Value(_named(node, name[0], values)))
             start = name.end()
         elif text.startswith("(", start):
             end = _closing(node, text, start)
@@ -302,6 +314,8 @@ def _named(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
         raise Wrong(node, f"no parameter {name!r}{instead(name, values)}")
     if values[name] is _WRONG:
         raise Wrong(node, "")
+    if values[name] is _DRAWN:
+        raise Wrong(node, f"{name} is drawn with each level, and $(…) is worked out before")
     return values[name]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from components.appearance import NONE
 from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
@@ -24,7 +26,9 @@ from gv_engine.language.system import (
     Phase,
 )
 from gv_engine.reading.calls import Calls, is_complete
+from gv_engine.reading.chance import CHANCE_KEYS, ChanceReader, is_by_chance
 from gv_engine.reading.document import Document
+from gv_engine.reading.draws import DrawnValues
 from gv_engine.reading.forms import (
     AREA,
     COLOR,
@@ -44,7 +48,7 @@ from gv_engine.reading.forms import (
     whole,
 )
 from gv_engine.reading.layout import Layout, rounded
-from gv_engine.reading.map import SYMBOL_KEYS, Legend, read_legend, read_map
+from gv_engine.reading.map import LEGEND_KEYS, Legend, outside, read_legend, read_map
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import sources
 from gv_engine.reading.values import (
@@ -81,7 +85,9 @@ SHARED_KEYS: KeyTable = {
     ),
 }
 """Those of grids and of mixtures of them."""
-_SHOWN: tuple[JsonForm, ...] = ({"required": ["object"]}, {"required": ["agent"]})
+_SHOWN: tuple[JsonForm, ...] = tuple(
+    {"required": [key]} for key in ("object", "agent", "one_of", "room")
+)
 _SPACE: KeyTable = {
     "objects": Key("Names of the objects that may occur; all, if left out.", several(OBJECT)),
     "colors": Key(
@@ -115,11 +121,12 @@ GRID_KEYS: KeyTable = {
         "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
         "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
         mapped(
-            either(OBJECT, {**keyed(SYMBOL_KEYS), **either(*_SHOWN)}),
+            either(OBJECT, {**keyed(LEGEND_KEYS), **either(*_SHOWN)}),
             propertyNames={"minLength": 1, "maxLength": 1},
         ),
-        below=SYMBOL_KEYS,
+        below=LEGEND_KEYS,
     ),
+    **CHANCE_KEYS,
     "reset_function": Key(
         "What builds the level, in place of a `map`: a rule that draws one by chance.",
         function(RESET),
@@ -152,6 +159,8 @@ GRID_KEYS: KeyTable = {
 }
 """Those of scenarios of grids."""
 
+_LEVELS = ("map", "maps", "room", "reset_function")
+"""Of these, a level has one."""
 _FREE_ENTITIES = 8
 """Beyond one for each cell: nothing, the agent, what it holds, and what rules put aside."""
 
@@ -221,6 +230,7 @@ class _Reader(TopLevel):
         self.root = document.root
         self.names = Names(document.folder, document.trust)
         self.read = Calls(self.problems, self.names)
+        self.draws = DrawnValues(self.problems, self.names)
 
     def fields(self) -> dict[str, Any]:
         if self.document.family != "grid":
@@ -233,7 +243,7 @@ class _Reader(TopLevel):
                 self.problems.add(self.missing(key), "missing; a scenario needs it")
         # below unknown keys too, lest a slip makes all seem wrong that their modules declare
         for key, node in mapping(self.root).items():
-            if key not in ("name", "description", "map"):
+            if key not in ("name", "description", "map", "maps"):
                 self.names.preload(node)
         objects, colors = self.space("state_space", self.names.default_objects(), USUAL_COLORS)
         seen_objects, seen_colors = self.space("observation_space", objects, colors)
@@ -341,24 +351,42 @@ class _Reader(TopLevel):
         return (self.read.call(entries["visibility_function"], VISIBILITY),)
 
     def reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
-        drawn, named = "map" in self.entries, "reset_function" in self.entries
-        if drawn == named:
-            fault = "both are given" if drawn else "neither is given"
-            node = self.entries.get("map", self.missing("reset_function"))
+        named = [key for key in _LEVELS if key in self.entries]
+        if len(named) != 1:
+            both = f"both are given: {' and '.join(named)}"
+            fault = both if named else "neither is given, nor are `maps` or a `room`"
+            node = self.entries[named[0]] if named else self.missing("reset_function")
             self.problems.add(node, f"a level needs either `map` or `reset_function`; {fault}")
-        if "legend" in self.entries and not drawn:
-            self.problems.add(self.entries["legend"], "a legend without a map")
+            return ()
+        drawn = "map" in named or "maps" in named
+        for key, what in (("legend", "a legend"), ("symmetries", "symmetries")):
+            if key in self.entries and not drawn:
+                self.problems.add(self.entries[key], f"{what} without a map")
+        legend: Legend = {}
+        self.key("draw", self.draws.read, None)
         if drawn:
-            legend: Legend = {}
             legend = self.key(
-                "legend", lambda node: read_legend(self.problems, self.names, node), legend
+                "legend",
+                lambda node: read_legend(self.problems, self.names, self.draws, node),
+                legend,
             )
+        allowed = outside(self.draws, objects, colors)
+        certain = all(symbol is None or symbol.is_certain for symbol in legend.values())
+        chance = self.entries.keys() & CHANCE_KEYS or not certain
+        built: tuple[Call, ...] = ()
+        if "reset_function" in named:
+            built = self.key("reset_function", lambda node: (self.read.call(node, RESET),), built)
+        elif not chance:
             return self.key(
-                "map",
-                lambda node: (read_map(self.problems, node, legend, objects, colors),),
-                (),
+                "map", lambda node: (read_map(self.problems, node, legend, allowed),), built
             )
-        return self.key("reset_function", lambda node: (self.read.call(node, RESET),), ())
+        if not chance or ("reset_function" in named and not built):
+            return built
+        level = ChanceReader(self.problems, self.names, self.entries, self.draws, legend, allowed)
+        found: tuple[Call, ...] = ()
+        with self.problems.collect():
+            found = (level.call(next(iter(built), None)),)
+        return found
 
     def layout(self, reset: tuple[Call, ...], objects: tuple[int, ...]) -> Layout | None:
         shapes = _shapes(reset)
@@ -384,7 +412,8 @@ class _Reader(TopLevel):
         capacity = cells + _FREE_ENTITIES + (cells if BOX in objects else 0)
         capacity = self.key("capacity", lambda node: integer(node, 2, _MOST_ENTITIES), capacity)
         types = self.types(objects)
-        return Layout(height, width, capacity, self.components(types), types)
+        drawn = self.draws.room if is_by_chance(reset) else 0
+        return Layout(height, width, capacity, self.components(types), types, drawn)
 
     def types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
         """What rules may spawn: what the scenario lists, and all that it could list by default."""
@@ -420,6 +449,8 @@ def _shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
         match call.arguments.get("shape"):
             case [int(height), int(width)]:
                 found.append((height, width))
+        if isinstance(shapes := call.arguments.get("shapes"), np.ndarray):  # those of maps
+            found += [(int(height), int(width)) for height, width in shapes.reshape(-1, 2)]
         for argument in call.arguments.values():
             nested = argument if isinstance(argument, tuple) else (argument,)
             found += _shapes(tuple(each for each in nested if isinstance(each, Call)))

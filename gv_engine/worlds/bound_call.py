@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import count
 from typing import Any
 
 from gv_engine.language.call import Call, is_nested, subject
@@ -43,6 +44,7 @@ class BoundCall:
         if self._remember:
             self._remembered = subject(self._remember, AGENT) + call.bound(self._remember)
         self._first = subject(self._function, AGENT)
+        self._until = call.system.until
         self._holds = call.condition()
         self._by_itself = call.system.by_itself
         self._was: tuple[Any, ...] = ()
@@ -120,9 +122,13 @@ class BoundCall:
     def _results(self, w: Any) -> list[Any]:
         """The arguments, with results in place of what is nested in them."""
         results = list(self._arguments)
-        for position, nested in self._nested.items():
-            several = tuple(call.run(w) for call in _each(nested))
-            results[position] = several if isinstance(nested, tuple) else several[0]
+        for tried in count(1):
+            for position, nested in self._nested.items():
+                several = tuple(call.run(w) for call in _each(nested))
+                results[position] = several if isinstance(nested, tuple) else several[0]
+            if self._until is None or self._until(w, tried, *self.call.bound(self._until)):
+                break
+            w.clear()
         return results
 
     def cause(self) -> Call:

@@ -54,6 +54,7 @@ class ObjectWorld(Verbs, World):
     rng: Any = None
     placed: Any = None
     recent: Any = None
+    drawn: Any = None
     capacity = action = member = steps = ended_by = 0
     reward = total = 0.0
     terminated = truncated = success = False
@@ -116,6 +117,7 @@ class ObjectWorld(Verbs, World):
         self.at = self._looked_at[:OUTSIDE].reshape(shape)
         self.placed = np.zeros(self.layout.kinds, object)
         self.recent = np.zeros(self.layout.kinds, object)
+        self.drawn = np.zeros(self.layout.drawn, object)
         self.free = AGENT
         self.context.clear(self.capacity - 1)
         for columns in self._columns:
@@ -346,7 +348,8 @@ class ObjectWorld(Verbs, World):
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
-        for name in (*FIGURES, "at", "alive", "placed", "recent"):
+        drawn = ("drawn",) if self.layout.drawn else ()
+        for name in (*FIGURES, "at", "alive", "placed", "recent", *drawn):
             with _told_as(f"w.{name}"):
                 row[name] = getattr(self, name)
         if (last := row["at"].max()) >= self.capacity:
@@ -381,6 +384,8 @@ class ObjectWorld(Verbs, World):
         self._alive = row["alive"].astype(bool).tolist()
         self.placed = row["placed"].astype(object)
         self.recent = row["recent"].astype(object)
+        if self.layout.drawn:
+            self.drawn = row["drawn"].astype(object)
         with self.context:
             for columns in self._columns:
                 fields = row[column_name(columns.cls)]

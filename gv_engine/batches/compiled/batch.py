@@ -238,7 +238,8 @@ class CompiledBatch(Worlds):
         failed = acted[self.rows["error"][acted] != 0].tolist()
         broken, self._errors = self._errors.get(failed[0]), {}
         if broken:
-            raise RuleError.of_worlds(failed, in_words(broken)) from broken
+            told = broken if isinstance(broken, RuleError) else in_words(broken)
+            raise RuleError.of_worlds(failed, told) from broken
         code = int(self.rows["error"][failed[0]])
         errors = (lane.program.errors for lane in self._lanes[0])
         error = next(each[code] for each in errors if code in each)

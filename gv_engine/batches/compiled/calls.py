@@ -148,6 +148,21 @@ def _under(when: Any, asked: Any, function: Any, values: Any) -> Any:
     return transition
 
 
+def _again(until: Any, asked: Any, function: Any, values: Any) -> Any:
+    """A reset of resets that run again, in an empty world, until its condition holds."""
+
+    def reset(w: Any, p: Any, was: Any) -> None:
+        given = values(w, p, was)
+        tried = 1
+        while w.error == 0 and not until(w, *asked(w, p, (tried,))):
+            w.clear()
+            given = values(w, p, was)
+            tried += 1
+        function(w, *given)
+
+    return reset
+
+
 _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
 """The type that nested functions of a phase return, whatever kind of number they make it from."""
 
@@ -160,7 +175,9 @@ def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | 
     back = fields([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.remember(remember, arguments(prefix, call, past, remember))
-    elif call.system.phase is VISIBILITY or (helper is not None and takes(helper, "action")):
+    elif call.system.phase is VISIBILITY or (
+        helper and any(takes(helper, name) for name in ("action", "tried"))
+    ):
         number = 0
     names = list(call.names(helper))
     while names or values is None:
@@ -198,6 +215,8 @@ def nested(prefix: str, call: Call, past: Past) -> Any:
         end = _as_end(call.system.function, arguments(prefix, call, past), number)
         return _of_ends(end) if any(map(is_nested, call.arguments.values())) else end
     function, values, when = call.system.function, arguments(prefix, call, past), call.system.when
+    if (until := call.system.until) is not None:
+        return _again(until, arguments(prefix, call, past, until), function, values)
     if when is not None:
         return _under(when, arguments(prefix, call, past, when), function, values)
     return _RESULTS.get(call.system.phase, _as_it_is)(function, values)

@@ -64,7 +64,8 @@ def functions_of_calls(scenario: Scenario, *phases: Phase) -> Iterator[Callable[
     """Functions, helpers and functions among the arguments of calls, those in others included."""
     for _, whole in fields_of_calls(scenario, *phases):
         for call in whole.parts():
-            own = call.system.function, call.system.remember, call.system.when
+            system = call.system
+            own = system.function, system.remember, system.when, system.until
             yield from filter(callable, (*own, *call.arguments.values()))
 
 

@@ -356,8 +356,11 @@ def _become_empty(w: Any) -> Any:
         [(column, name, table[layout.kinds]) for column, name, table in _prefabs(layout)]
     )
 
+    forget = _forget_drawn if layout.drawn else _note_nothing
+
     def impl(w: Any) -> None:
         clear(w, w.highest)
+        forget(w, NOTHING)
         for e in range(1, w.highest + 1):
             w.alive[e] = 0
         w.forget_cells(True)
@@ -365,6 +368,24 @@ def _become_empty(w: Any) -> Any:
         for kind in range(len(w.placed)):
             w.placed[kind] = 0
             w.recent[kind] = NOTHING
+
+    return impl
+
+
+@register_jitable(**PARTS)
+def _forget_drawn(w: Any, e: Any) -> None:
+    for k in range(len(w.drawn)):
+        w.drawn[k] = 0
+
+
+@_method("clear")
+def _clear(w: Any) -> Any:
+    def impl(w: Any) -> None:
+        w.capacity = len(w.alive)
+        w.become_empty()
+        w.alive[AGENT] = 1
+        w.become_agent(AGENT)
+        w.free = AGENT + 1
 
     return impl
 

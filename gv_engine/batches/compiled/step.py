@@ -171,11 +171,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
 
 def _clear(w: Any, was: Any) -> None:
     """Take everything out of a world."""
-    w.capacity = len(w.alive)
-    w.become_empty()
-    w.alive[AGENT] = 1
-    w.become_agent(AGENT)
-    w.free = AGENT + 1
+    w.clear()
 
 
 _CLEAR = Unit(_clear)
