@@ -58,6 +58,19 @@ def all_with(w: World, columns: Columns) -> NDArray[np.int64]:
     return w.having(columns)
 
 
+def all_of(w: World, object_type: int) -> NDArray[np.int64]:
+    """The objects of a type on the grid, row by row."""
+    found = np.empty(w.placed[object_type], np.int64)
+    count = 0
+    for y in range(w.height if len(found) > 0 else 0):
+        for x in range(w.width):
+            e = w.at[y, x]
+            if e != NOTHING and w.kind.value[e] == object_type and count < len(found):
+                found[count] = e
+                count += 1
+    return found[:count]
+
+
 def first_with(w: World, columns: Columns) -> int:
     """The first object on the grid that has a component, row by row, or NOTHING."""
     found = w.having(columns)

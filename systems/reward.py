@@ -173,6 +173,17 @@ def reach_exit_memory(
     return reward_good if matches_beacon(w, e) else reward_bad
 
 
+def count_of(w: World, agent: int, object_type: int) -> int:
+    """How many objects of a type are on the grid."""
+    return w.placed[object_type]
+
+
+@system(REWARD, remember=count_of)
+def use_up(w: World, agent: int, was: float, object_type: int, reward: float = 1.0) -> float:
+    """Pays reward for every object of a type by which there are fewer on the grid."""
+    return reward * max(0.0, was - w.placed[object_type])
+
+
 @system(REWARD)
 def reduce_sum(w: World, agent: int, reward_functions: Sequence[float]) -> float:
     """The sum of several rewards, from left to right."""

@@ -39,6 +39,12 @@ def bump_into_wall(w: World, agent: int, was: float) -> bool:
 
 
 @system(TERMINATING)
+def none_left(w: World, agent: int, object_type: int) -> bool:
+    """There is no object of a type on the grid any more."""
+    return w.placed[object_type] == 0
+
+
+@system(TERMINATING)
 def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
     """Any of several."""
     for over in terminating_functions:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from components.appearance import FLOOR
 from components.doors import CLOSED, LOCKED, OPEN
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import (
@@ -15,10 +16,21 @@ from gv_engine.language.geometry import (
     TURN_RIGHT,
     turned,
 )
+from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import TRANSITION, system
 from gv_engine.language.world import World
 from systems.building import random_free_of
-from systems.queries import ahead, all_with, can_enter, here, neighbours, same_color, towards
+from systems.queries import (
+    ahead,
+    all_of,
+    all_with,
+    can_enter,
+    here,
+    neighbours,
+    same_color,
+    stands_on,
+    towards,
+)
 
 
 def can_move(w: World, agent: int, action: int) -> bool:
@@ -135,6 +147,101 @@ def teleport(w: World, agent: int) -> None:
         other = others[w.rng.choice(len(others))]
         w.position.y[agent] = w.position.y[other]
         w.position.x[agent] = w.position.x[other]
+
+
+def _one_state(object_type: int, other_type: int = FLOOR) -> str:
+    kinds = [OBJECT_TYPES[kind] for kind in (object_type, other_type) if kind != FLOOR]
+    missing = [kind.name for kind in kinds if kind.num_states == 1]
+    return f"{missing[0]} has no states to change between" if missing else ""
+
+
+def can_switch(w: World, agent: int, action: int, object_type: int) -> bool:
+    """Whether there is an object of the type ahead."""
+    return action == ACTUATE and w.kind.value[ahead(w, agent)] == object_type
+
+
+@system(TRANSITION, when=can_switch, check=lambda object_type: _one_state(object_type))
+def switch(w: World, agent: int, object_type: int) -> None:
+    """The object of a type ahead goes on to its next state, from the last to the first."""
+    thing = ahead(w, agent)
+    w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
+
+
+@system(TRANSITION, check=_one_state)
+def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
+    """Objects of a type take the state of those of another type in their colour, as far as they
+    have it: the highest of any, or with `every` the lowest."""
+    others = all_of(w, other_type)
+    last = w.num_states(object_type) - 1
+    for thing in all_of(w, object_type):
+        state = -1
+        for other in others:
+            if same_color(w, other, thing):
+                found = min(w.state_of(other), last)
+                if state < 0 or (found < state) == every:
+                    state = found
+        if state >= 0 and state != w.state_of(thing):
+            w.set_state(thing, state)
+
+
+def are_there(w: World, agent: int, object_type: int) -> bool:
+    """Whether there are objects of the type."""
+    return w.placed[object_type] > 0
+
+
+@system(TRANSITION, when=are_there, check=lambda object_type: _one_state(object_type))
+def hold_down(w: World, agent: int, object_type: int) -> None:
+    """An object of a type is in its second state while the agent stands on it, else in its first;
+    further states stay."""
+    for thing in all_of(w, object_type):
+        if w.state_of(thing) < 2:
+            w.set_state(thing, 1 if thing == here(w, agent) else 0)
+
+
+def behind(w: World, agent: int, action: int) -> tuple[int, int]:
+    """The cell behind the one that a MOVE action leads to."""
+    y, x = towards(w, agent, action)
+    return 2 * y - w.position.y[agent], 2 * x - w.position.x[agent]
+
+
+def can_push(w: World, agent: int, action: int, object_type: int, other_type: int = FLOOR) -> bool:
+    """Whether a MOVE action meets an object of the type with room behind it."""
+    if action > MOVE_RIGHT:
+        return False
+    y, x = towards(w, agent, action)
+    if not w.inside(y, x) or w.kind.value[w.at[y, x]] != object_type:
+        return False
+    y, x = behind(w, agent, action)
+    if not w.inside(y, x):
+        return False
+    other = w.at[y, x]
+    if other == NOTHING or w.kind.value[other] != other_type:
+        return other == NOTHING
+    return w.state_of(other) < w.num_states(other_type) - 1
+
+
+@system(
+    TRANSITION,
+    when=can_push,
+    check=lambda other_type: _one_state(other_type),
+)
+def push(w: World, agent: int, object_type: int, other_type: int = FLOOR) -> None:
+    """Push an object of a type out of the way of a move, into a free cell, or into an object of
+    another type: there it is used up, and that is in its last state for good."""
+    thing = w.at[towards(w, agent, w.action)]
+    y, x = behind(w, agent, w.action)
+    other = w.at[y, x]
+    if other == NOTHING:
+        w.place(thing, y, x)
+    else:
+        w.use_up(thing)
+        w.set_state(other, w.num_states(other_type) - 1)
+
+
+@system(TRANSITION, when=stands_on)
+def use_up(w: World, agent: int, object_type: int) -> None:
+    """An object of a type is used up by the agent that stands on it."""
+    w.use_up(here(w, agent))
 
 
 @system(TRANSITION)

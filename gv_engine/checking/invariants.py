@@ -52,8 +52,28 @@ def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
     held = row["agent"]["holding"][AGENT]
     if placed[held]:
         return f"the agent holds {_called(row, held)}, which also stands on the grid"
+    if fault := _contradiction(scenario, row, alive):
+        return fault
     kinds = row["kind"]["value"][at]  # Floor, where there is nothing
     return _unlisted(kinds, scenario.objects, "stands on the grid", "state_space")
+
+
+def _contradiction(scenario: Scenario, row: NDArray[Any], alive: NDArray[np.bool_]) -> str:
+    """That an object's components are not those of its state."""
+    for kind in scenario.layout.types:
+        if not (kind.brings and kind.state):
+            continue
+        column, field = kind.state
+        for e in np.flatnonzero(alive & (row["kind"]["value"] == kind.index)).tolist():
+            state = int(row[column][field][e])
+            for cls, values in kind.changes(state).items():
+                if (row[column_name(cls)]["has"][e] != 0) != (values is not None):
+                    verb = "has no" if values is not None else "has the component"
+                    return (
+                        f"{_called(row, e)} is {kind.states[state]} and {verb} {cls.__name__}; "
+                        f"change states by w.set_state alone"
+                    )
+    return ""
 
 
 def _called(row: NDArray[Any], e: int) -> str:

@@ -114,7 +114,7 @@ class GridObject(Value):
     @classmethod
     def can_be_represented_in_state(cls) -> bool:
         """Whether (type, state, colour) say all about it; not about what holds another object."""
-        return not any(entity_fields(part for part, _ in cls.kind.components))
+        return not any(entity_fields(cls.kind.classes))
 
     # ---- what it is like ---------------------------------------------------------------------
 
@@ -146,10 +146,10 @@ class GridObject(Value):
             return bool(home.world[column_name(cls)].has[self._entity])
         return cls in self._parts
 
-    def add(self, cls: type) -> None:
+    def add(self, cls: type, *values: float) -> None:
         """Give it a component, unless it has one."""
         if not self.has(cls):
-            self._parts[cls] = cls()
+            self._parts[cls] = cls(*values)
             if home := self._home:
                 home.world.attach(self._entity, self._parts[cls])
 
@@ -188,7 +188,7 @@ class GridObject(Value):
                 f"{type(self).__name__} has states 0 to {self.kind.num_states - 1}, found {state}"
             )
         if field is not None:
-            setattr(self.part(field.part), field.name, int(state))
+            field.__set__(self, int(state))
 
     @property
     def appearance(self) -> tuple[int, int, int]:

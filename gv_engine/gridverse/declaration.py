@@ -34,6 +34,18 @@ class ComponentNumber:
         setattr(thing.part(self.part), self.name, number if self.kind is None else self.kind(value))
 
 
+class StateNumber(ComponentNumber):
+    """The number that is an object's state, with which components come and go."""
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        super().__set__(thing, value)
+        for part, values in thing.kind.changes(int(value)).items():
+            if values is None:
+                thing.discard(part)
+            else:
+                thing.add(part, *values)
+
+
 class Flag:
     """Whether an object has a component without fields."""
 
@@ -59,11 +71,11 @@ class Flag:
             thing.discard(self.part)
 
 
-def state_field(kind: ObjectType) -> ComponentNumber | None:
+def state_field(kind: ObjectType) -> StateNumber | None:
     """The field that holds the state, None for types with one state."""
     for part, _ in kind.components:
         if kind.state and column_name(part) == kind.state[0]:
-            return ComponentNumber(part, kind.state[1])
+            return StateNumber(part, kind.state[1])
     return None
 
 
@@ -71,13 +83,15 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
     """Make a class stand for a type that is declared elsewhere."""
     cls.kind = kind
     status = getattr(cls, "Status", None)
-    found = {}
+    found: dict[str, ComponentNumber] = {}
     for part, _ in kind.components:
         for column in fields_of(part):
             if part is not components.Color and column.dtype is not None:
                 is_state = kind.state == (column_name(part), column.name)
-                found[column.name] = ComponentNumber(
-                    part, column.name, status if is_state else None
+                found[column.name] = (
+                    StateNumber(part, column.name, status)
+                    if is_state
+                    else ComponentNumber(part, column.name)
                 )
     cls._fields = found
     for name, field in found.items():
@@ -112,7 +126,14 @@ def declare(cls: Any) -> None:
             delattr(cls, "color")
         if cls.__dict__.get("colored", color != NONE):
             parts[components.Color] = (int(color),)
-    states, state = (base.states, state_field(base)) if base else ((), None)
+    states: Any = base.states if base else ()
+    state: ComponentNumber | None = state_field(base) if base else None
+    if base and base.brings:
+        states = {
+            name: [part(*values) for part, values in brought]
+            for name, brought in zip(base.states, base.brings, strict=True)
+        }
+        parts = {part: values for part, values in parts.items() if part not in base.changes(0)}
     status = cls.__dict__.get("Status")
     if status is not None:
         states, state = (

@@ -105,9 +105,7 @@ class Household:
         """
         layout = self.world.layout
         known = set(layout.components)
-        if (kind.in_grid and kind not in layout.types) or not known.issuperset(
-            cls for cls, _ in kind.components
-        ):
+        if (kind.in_grid and kind not in layout.types) or not known.issuperset(kind.classes):
             listed = ", ".join(known.name for known in layout.types if known.in_grid)
             raise RuleError(
                 f"{kind.name} cannot be in this world, which has {listed}: list it in the "
@@ -134,7 +132,7 @@ def _types() -> tuple[ObjectType, ...]:
     columns = {column_name(cls): cls for cls in built_in_components()}
     found = []
     for kind in reversed(list(OBJECT_TYPES)):
-        own = {column_name(cls): cls for cls, _ in kind.components}
+        own = {column_name(cls): cls for cls in kind.classes}
         if all(columns.get(name, cls) is cls for name, cls in own.items()):
             columns |= own
             found.append(kind)
@@ -143,7 +141,7 @@ def _types() -> tuple[ObjectType, ...]:
 
 @cache
 def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
-    own = {column_name(cls): cls for kind in types for cls, _ in kind.components}
+    own = {column_name(cls): cls for kind in types for cls in kind.classes}
     for cls in (Kind, *built_in_components()):
         own.pop(column_name(cls), None)
     every = (*built_in_components(), *(own[name] for name in sorted(own)))

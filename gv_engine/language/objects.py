@@ -7,15 +7,24 @@ types are declared in `components.objects`; authors add theirs with `object_type
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from difflib import get_close_matches
 from enum import IntEnum
+from itertools import count
 from typing import Any
 
-from gv_engine.language.component import column_name, fields_of, is_component, snake_case
-from gv_engine.language.modules import is_rule_module
+from gv_engine.language.component import (
+    Int8,
+    column_name,
+    component,
+    fields_of,
+    is_component,
+    snake_case,
+)
+from gv_engine.language.modules import TEXTS, is_rule_module
 
 
 class Color(IntEnum):
@@ -36,6 +45,19 @@ COLORS = tuple(color.name for color in Color)
 USUAL_COLORS = tuple(range(Color.YELLOW + 1))
 """Those of a scenario that does not list its own: the specification's."""
 
+MOST_TYPES = 128
+"""Object types that there may be at a time: their indices are bytes."""
+
+Parts = tuple[tuple[type[Any], tuple[float, ...]], ...]
+"""(class, values) of components."""
+
+
+@component
+class Condition:
+    """Index of the state of objects whose types name no component of their own for it."""
+
+    value: Int8 = 0
+
 
 @dataclass(frozen=True)
 class ObjectType:
@@ -44,42 +66,63 @@ class ObjectType:
     Attributes:
         name: as scenario files and messages write it.
         index: what grids show in channel 0.
-        components: (class, values) of every component that a new object gets.
+        components: those that a new object gets.
         colored: whether objects have a colour (channel 2), NONE by default.
         states: names of the states in order (channel 1); one unnamed state if empty.
         state: (column, field) that holds the state, None if there is only one state.
         sprite: base name of the drawing; with states, `<sprite>_<state>` in lower case.
         in_grid: False for types that no state contains (NoneGridObject, Hidden).
         module: where it was declared.
+        brings: components that an object has in each of the states; () if states change none.
+        leaves: index of the type of what is in its cell when it is used up, None for nothing.
     """
 
     name: str
     index: int
-    components: tuple[tuple[type[Any], tuple[float, ...]], ...]
+    components: Parts
     colored: bool
     states: tuple[str, ...]
     state: tuple[str, str] | None
     sprite: str
     in_grid: bool
     module: str
+    brings: tuple[Parts, ...] = ()
+    leaves: int | None = None
 
     @property
     def num_states(self) -> int:
         return max(1, len(self.states))
 
+    @property
+    def classes(self) -> dict[type[Any], None]:
+        """The classes of all components that an object may have by its type and states."""
+        return dict.fromkeys([*dict(self.components), *self.changes(0)])
+
     def sprite_of(self, state: int) -> str:
         """File name, without folder and suffix, of the drawing of an object in this state."""
         return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
 
+    def changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
+        """Of the components that some state brings, the values of those that come with this one;
+        None for those that leave."""
+        if not 0 <= state < len(self.brings):
+            return {}
+        leaving = dict.fromkeys(cls for parts in self.brings for cls, _ in parts)
+        return leaving | dict(self.brings[state])
+
 
 class ObjectTypes:
-    """The registry of object types, by name and by index."""
+    """The registry of object types, by name and by index.
+
+    Those that scenario files declare in text are there as long as anybody has them; then their
+    indices are free again.
+    """
 
     def __init__(self) -> None:
-        self._types: list[ObjectType] = []
+        self._types: list[Callable[[], ObjectType | None]] = []
 
     def __iter__(self) -> Iterator[ObjectType]:
-        return iter(self._types)
+        return filter(None, (known() for known in self._types))
 
     def __len__(self) -> int:
         return len(self._types)
@@ -90,22 +133,26 @@ class ObjectTypes:
         Raises:
             KeyError: no such type; the message names the nearest.
         """
-        if isinstance(key, int):
-            return self._types[key]
-        for known in self._types:
+        if isinstance(key, int) and (found := self._types[key]()):
+            return found
+        for known in self:
             if known.name == key:
                 return known
-        names = [known.name for known in self._types]
-        near = get_close_matches(key, names, 1)
+        names = [known.name for known in self]
+        near = get_close_matches(str(key), names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise KeyError(f"no object type {key!r}{hint} (known: {', '.join(names)})")
 
     def add(self, new: ObjectType) -> None:
-        """Register a type; declaring it again from the same module replaces it (hot reload)."""
-        if new.index < len(self._types):
-            self._types[new.index] = new
-        else:
-            self._types.append(new)
+        """Register a type; declaring it again from the same module replaces it (hot reload).
+
+        Raises:
+            ValueError: there are too many.
+        """
+        if new.index >= MOST_TYPES:
+            raise ValueError(f"object type {new.name}: there are {MOST_TYPES} types already")
+        kept = weakref.ref(new) if new.module.startswith(TEXTS) else lambda: new
+        self._types[new.index : new.index + 1] = [kept]
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
@@ -118,7 +165,7 @@ class ObjectTypes:
             raise
 
     def index_for(self, name: str, module: str) -> int:
-        for known in self._types:
+        for known in self:
             if known.name == name:
                 if known.module != module:
                     # scenarios that were copied from another keep the names of their types
@@ -129,7 +176,8 @@ class ObjectTypes:
                         f"another name"
                     )
                 return known.index
-        return len(self._types)
+        taken = {known.index for known in self}
+        return next(index for index in count() if index not in taken)
 
 
 OBJECT_TYPES = ObjectTypes()
@@ -138,7 +186,7 @@ OBJECT_TYPES = ObjectTypes()
 def object_type(
     name: str,
     *components: object,
-    states: tuple[str, ...] = (),
+    states: tuple[str, ...] | Mapping[str, Iterable[object]] = (),
     state: tuple[type[Any], str] | None = None,
     sprite: str | None = None,
     in_grid: bool = True,
@@ -150,8 +198,11 @@ def object_type(
         name: CamelCase, as scenario files will write it.
         components: instances or classes of components; a new object gets copies. An object with
             the component `Color` is coloured.
-        states: names of its states, for scenario files, messages and sprites.
-        state: (component class, field) that holds the state's index, needed with `states`.
+        states: names of its states, for scenario files, messages and sprites. In a mapping each
+            has the components that come and go with it: `{"CLOSED": [Solid], "OPEN": []}`; the
+            first is that of a new object.
+        state: (component class, field) that holds the state's index, needed with `states`; with a
+            mapping, `Condition` does unless another one is given.
         sprite: base name of its drawing; the name in snake_case if None.
         in_grid: False only for types that stand for "nothing" and "not seen".
         module: where it is declared; the caller's if left out.
@@ -161,12 +212,38 @@ def object_type(
         ValueError: the name is taken by another module, or states and state do not fit.
     """
     module = module or sys._getframe(1).f_globals["__name__"]
-    parts: list[tuple[type[Any], tuple[float, ...]]] = []
-    for part in components:
-        instance: Any = part() if isinstance(part, type) else part
-        if not is_component(type(instance)):
-            raise TypeError(f"object type {name}: {part!r} is no component")
-        parts.append((type(instance), astuple(instance)))
+    return declared(
+        name,
+        *components,
+        states=states,
+        state=state,
+        sprite=sprite,
+        in_grid=in_grid,
+        module=module,
+    ).index
+
+
+def declared(
+    name: str,
+    *components: object,
+    states: tuple[str, ...] | Mapping[str, Iterable[object]] = (),
+    state: tuple[type[Any], str] | None = None,
+    sprite: str | None = None,
+    in_grid: bool = True,
+    module: str,
+) -> ObjectType:
+    """The type that `object_type` declares."""
+    brings: tuple[Parts, ...] = ()
+    if states and isinstance(states, Mapping):
+        brings = tuple(_parts(name, brought) for brought in states.values())
+        if state is None:
+            components, state = (*components, Condition), (Condition, "value")
+    states = tuple(states)
+    parts = _parts(name, components)
+    for cls in {cls for brought in brings for cls, _ in brought} & {cls for cls, _ in parts}:
+        raise ValueError(
+            f"object type {name}: {cls.__name__} is always there, so no state brings it"
+        )
     if bool(states) != (state is not None):
         raise ValueError(f"object type {name}: give both states and state=(Component, 'field')")
     if state is not None:
@@ -179,18 +256,28 @@ def object_type(
             )
         if next(f.default for f in fields_of(owner) if f.name == field) != 0:
             raise TypeError(f"object type {name}: {owner.__name__}.{field} must default to state 0")
-    index = OBJECT_TYPES.index_for(name, module)
-    OBJECT_TYPES.add(
-        ObjectType(
-            name=name,
-            index=index,
-            components=tuple(parts),
-            colored=any(column_name(cls) == "color" for cls, _ in parts),
-            states=states,
-            state=None if state is None else (column_name(state[0]), state[1]),
-            sprite=sprite or snake_case(name),
-            in_grid=in_grid,
-            module=module,
-        )
+    made = ObjectType(
+        name=name,
+        index=OBJECT_TYPES.index_for(name, module),
+        components=(*parts, *(brings[0] if brings else ())),
+        colored=any(column_name(cls) == "color" for cls, _ in parts),
+        states=states,
+        state=None if state is None else (column_name(state[0]), state[1]),
+        sprite=sprite or snake_case(name),
+        in_grid=in_grid,
+        module=module,
+        brings=brings,
     )
-    return index
+    OBJECT_TYPES.add(made)
+    return made
+
+
+def _parts(name: str, components: Iterable[object]) -> Parts:
+    """Instances or classes of components, as object types keep them."""
+    parts = []
+    for part in components:
+        instance: Any = part() if isinstance(part, type) else part
+        if not is_component(type(instance)):
+            raise TypeError(f"object type {name}: {part!r} is no component")
+        parts.append((type(instance), astuple(instance)))
+    return tuple(parts)

@@ -171,7 +171,14 @@ class World(Protocol):
         """Index of the state of an entity, 0 for types with one state."""
 
     def set_state(self, e: int, state: int) -> None:
-        """Bring an entity into a state; types with one state have none to set."""
+        """Bring an entity into a state, with the components that its type has in it; types with
+        one state have none to set."""
+
+    def num_states(self, kind: int) -> int:
+        """How many states objects of a type have, 1 for types without."""
+
+    def left_by(self, kind: int) -> int:
+        """The type of what an object of a type leaves when it is used up, -1 for nothing."""
 
     def fail(self, message: str) -> None:
         """Give up: a rule is not defined on this world."""
@@ -240,6 +247,16 @@ class World(Protocol):
         self.position.y[e] = -1
         self.position.x[e] = -1
         self.placed[self.kind.value[e]] -= 1
+
+    @verb
+    def use_up(self, e: int) -> None:
+        """Remove an entity; what its type leaves is in its cell."""
+        y = self.position.y[e]
+        x = self.position.x[e]
+        left = self.left_by(self.kind.value[e])
+        self.remove(e)
+        if left >= 0 and y >= 0:
+            self.place(self.spawn(left), y, x)
 
     @verb
     def unique(self, kind: int) -> int:

@@ -146,13 +146,13 @@ class Inspection:
         """A value with its name, where it has one."""
         kind = OBJECT_TYPES[self._simulation.world.kind.value[e]]
         names = {
-            ("kind", "value"): tuple(kind.name for kind in OBJECT_TYPES),
-            ("color", "value"): COLORS,
-            ("agent", "facing"): ORIENTATIONS,
-            kind.state: kind.states,
-        }.get((column, field), ())
-        known = isinstance(value, int) and 0 <= value < len(names)
-        return f"{value} {names[int(value)]}" if known else f"{value:g}"
+            ("kind", "value"): {kind.index: kind.name for kind in OBJECT_TYPES},
+            ("color", "value"): dict(enumerate(COLORS)),
+            ("agent", "facing"): dict(enumerate(ORIENTATIONS)),
+            kind.state: dict(enumerate(kind.states)),
+        }.get((column, field), {})
+        name = names.get(value) if isinstance(value, int) else None
+        return f"{value:g}" if name is None else f"{value} {name}"
 
     def actions(self) -> dict[str, bool]:
         """Whether each of the scenario's actions would do something, by name."""

@@ -103,7 +103,10 @@ _BY_NAME: dict[str, Kind] = {
         "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda calls: read_area
     ),
     "object_type": Kind(
-        "the name of an object", "Exit", OBJECT, lambda calls: calls.names.object_type
+        "the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type
+    ),
+    "other_type": Kind(
+        "the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type
     ),
     "color": Kind("the name of a colour", "RED", COLOR, lambda calls: read_color),
     "colors": Kind("a list of colours", "[RED, BLUE]", several(COLOR), lambda calls: calls.colors),

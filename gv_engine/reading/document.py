@@ -247,14 +247,24 @@ _REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
 def _carried(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
     """A value from the file of another folder, whose files are named from this one on."""
     if isinstance(node.value, dict):
-        parts = {key: _carried(part, label, home, folder) for key, part in node.value.items()}
+        parts = {
+            _carried_text(key, home, folder): _carried(part, label, home, folder)
+            for key, part in node.value.items()
+        }
         return replace(node, value=parts, file=label)
     if isinstance(node.value, list):
         items = [_carried(part, label, home, folder) for part in node.value]
         return replace(node, value=items, file=label)
-    named = _REFERENCE.fullmatch(node.text) if home != folder else None
-    if not (named and is_file(named[1])):
+    text = _carried_text(node.text, home, folder)
+    if text == node.text:
         return replace(node, file=label)
-    where = Path(os.path.relpath(home / named[1], folder)).as_posix()
-    text = f"{where if where.startswith('.') else f'./{where}'}{node.text[named.end(1) :]}"
     return replace(node, value=text, text=text, file=label)
+
+
+def _carried_text(text: str, home: Path, folder: Path) -> str:
+    """A text, or a reference to something in a file as it is named from another folder."""
+    named = _REFERENCE.fullmatch(text) if home != folder else None
+    if not (named and is_file(named[1])):
+        return text
+    where = Path(os.path.relpath(home / named[1], folder)).as_posix()
+    return f"{where if where.startswith('.') else f'./{where}'}{text[named.end(1) :]}"

@@ -122,7 +122,7 @@ def default_of(parameter: Parameter) -> str:
 
 
 def _written(name: str, value: Any) -> str:
-    if name == "object_type":
+    if name in ("object_type", "other_type"):
         return OBJECT_TYPES[value].name
     if name == "color":
         return str(COLORS[value])

@@ -25,7 +25,7 @@ from gv_engine.language.component import (
     is_read_often,
 )
 from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import ObjectType
+from gv_engine.language.objects import ObjectType, Parts
 
 RNG = np.dtype(
     [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
@@ -51,13 +51,17 @@ FIGURES: dict[str, type[np.generic]] = {
 }
 """The single numbers of a world, by name; what they mean says `gv_engine.language.world.World`."""
 
-Prefab = tuple[tuple[type, tuple[float, ...]], ...]
-"""(class, values) of every component that a new entity starts with."""
+Prefab = Parts
+"""The components that a new entity starts with."""
 
 
 def prefab(kind: ObjectType) -> Prefab:
     """Components of a new object of the type: its type, no place yet, and its own parts."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
+
+
+def _written(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
+    return [(column_name(cls), values) for cls, values in parts]
 
 
 _SMALL_ROW = 4096
@@ -115,6 +119,23 @@ class Layout:
         return tuple(sorted({kind.state for kind in self.types if kind.state}))
 
     @cached_property
+    def brought(self) -> tuple[type, ...]:
+        """The components that come and go with states."""
+        return tuple(dict.fromkeys(cls for kind in self.types for cls in kind.changes(0)))
+
+    @cached_property
+    def num_states(self) -> tuple[int, ...]:
+        """By type index: how many states objects of the type have."""
+        found = {kind.index: kind.num_states for kind in self.types}
+        return tuple(found.get(index, 1) for index in range(self.kinds))
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """By type index: the type of what is left when an object is used up, -1 for nothing."""
+        left = {kind.index: kind.leaves for kind in self.types if kind.leaves is not None}
+        return tuple(left.get(index, -1) for index in range(self.kinds))
+
+    @cached_property
     def shown(self) -> frozenset[tuple[str, str]]:
         """(column, field) of all that decides how an object looks; whether it is opaque, too."""
         return frozenset({("kind", "value"), ("color", "value"), ("door", "status"), *self.states})
@@ -127,12 +148,17 @@ class Layout:
     @cached_property
     def meaning(self) -> str:
         """What the columns hold, and what new objects are made of, as text."""
-        meaning = (
+        meaning: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
-            [[(column_name(cls), values) for cls, values in parts] for parts in self.prefabs],
+            [_written(parts) for parts in self.prefabs],
             self.states,
-        )
-        return repr(meaning)
+        ]
+        if len(self.states) > 1:  # than those of doors
+            meaning.append(self.num_states)
+            meaning.append([[_written(parts) for parts in kind.brings] for kind in self.types])
+        if any(left >= 0 for left in self.leaves):
+            meaning.append(self.leaves)
+        return repr(tuple(meaning))
 
     @cached_property
     def entity(self) -> np.dtype[Any]:

@@ -18,10 +18,11 @@ from typing import Any
 import esper
 
 import systems  # noqa: F401  # fills the registries
-from components.objects import built_in_types
+from components.objects import built_in_components, built_in_types
 from gv_engine.language import geometry
+from gv_engine.language.component import is_component
 from gv_engine.language.modules import is_rule_module
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType
 from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
@@ -65,10 +66,12 @@ class Names:
 
     Attributes:
         modules: those that it names, imported, by the text before the colon.
+        own: the types that it declares itself, in text.
     """
 
     def __init__(self, folder: Path, trust: Trust) -> None:
         self.modules: dict[str, ModuleType] = {}
+        self.own: tuple[ObjectType, ...] = ()
         self._folder = folder
         self._trust = trust
         self._failed: dict[str, str] = {}
@@ -281,17 +284,35 @@ class Names:
         return {
             *(kind.module for kind in built_in_types()),
             *(module.__name__ for module in self.modules.values()),
+            *(kind.module for kind in self.own),
         }
+
+    def component(self, node: YamlNode) -> type:
+        """A component: a built-in one, or `./rules.py:Worth`."""
+        if ":" in word(node):
+            found = self.thing(node)
+            if not is_component(found):
+                raise Wrong(
+                    node, f"{node.text} is no component; decorate its class with @component"
+                )
+            return found  # type: ignore[no-any-return]  # is_component is no TypeGuard
+        known = {cls.__name__: cls for cls in built_in_components()}
+        if node.text not in known:
+            hint = self._instead(node.text, known)
+            raise Wrong(node, f"no component {node.text!r}{hint}")
+        return known[node.text]
+
+    def types(self) -> dict[str, int]:
+        """The indices of the types that it may name, by name."""
+        # one of another scenario's file would be known only if that was loaded before
+        homes = self._homes()
+        known = (t for t in OBJECT_TYPES if t.module in homes or not is_rule_module(t.module))
+        return {t.name: t.index for t in known}
 
     def object_type(self, node: YamlNode) -> int:
         """The index of a type; `./things.py:Coin` imports that file first."""
         where, name = self._split(node) if ":" in word(node) else ("", node.text)
-        # a type of another scenario's file would be known only if that was loaded before
-        types = {
-            t.name: t.index
-            for t in OBJECT_TYPES
-            if t.module in self._homes() or not is_rule_module(t.module)
-        }
+        types = self.types()
         if where:
             home = self.modules[where].__name__
             types |= {t.name: t.index for t in OBJECT_TYPES if t.module == home}
@@ -305,6 +326,8 @@ class Names:
 def _texts(node: YamlNode) -> Iterator[str]:
     if isinstance(node.value, dict | list):
         below = node.value.values() if isinstance(node.value, dict) else node.value
+        if isinstance(node.value, dict):
+            yield from node.value
         for each in below:
             yield from _texts(each)
     else:

@@ -51,6 +51,7 @@ from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.map import LEGEND_KEYS, Legend, outside, read_legend, read_map
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import sources
+from gv_engine.reading.things import THING_KEYS, read_things
 from gv_engine.reading.values import (
     LARGEST,
     Problems,
@@ -110,6 +111,11 @@ GRID_KEYS: KeyTable = {
         "For how many entities a world has room; found out if left out.", whole(2, _MOST_ENTITIES)
     ),
     "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
+    "objects": Key(
+        "Types of objects of its own, by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
+        mapped(keyed(THING_KEYS)),
+        below=THING_KEYS,
+    ),
     "state_space": Key("What may be on the grid.", keyed(_SPACE), below=_SPACE),
     "observation_space": Key("What may be seen.", keyed(_SPACE), below=_SPACE),
     "map": Key(
@@ -245,6 +251,11 @@ class _Reader(TopLevel):
         for key, node in mapping(self.root).items():
             if key not in ("name", "description", "map", "maps"):
                 self.names.preload(node)
+        self.names.own = self.key(
+            "objects",
+            lambda node: read_things(self.problems, self.names, node, self.document.folder),
+            (),
+        )
         objects, colors = self.space("state_space", self.names.default_objects(), USUAL_COLORS)
         seen_objects, seen_colors = self.space("observation_space", objects, colors)
         # the area first, visibility functions check theirs against it
@@ -429,7 +440,7 @@ class _Reader(TopLevel):
             for thing in vars(module).values()
             if is_component(thing)
         ]
-        found += [cls for kind in types for cls, _ in kind.components]
+        found += [cls for kind in types for cls in kind.classes]
         columns = {column_name(cls): cls for cls in built_in}
         own = columns.copy()
         for cls in dict.fromkeys(found):

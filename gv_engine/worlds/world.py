@@ -72,6 +72,7 @@ class ObjectWorld(Verbs, World):
         for columns in self._columns:
             setattr(self, column_name(columns.cls), columns)
         self._state_columns: list[ObjectColumn | None] = [None] * layout.kinds
+        self._types = {kind.index: kind for kind in layout.types}
         for kind in layout.types:
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
@@ -229,10 +230,26 @@ class ObjectWorld(Verbs, World):
         return 0 if column is None else column[e]
 
     def set_state(self, e: int, state: int) -> None:
-        """Bring an entity into a state; types with one state have none to set."""
-        column = self._state_columns[self.kind.value[e]]
-        if column is not None:
-            column[e] = state
+        """Bring an entity into a state, with the components that the type has in it."""
+        kind = self.kind.value[e]
+        column = self._state_columns[kind]
+        if column is None:
+            return
+        column[e] = state
+        for cls, values in self._types[kind].changes(state).items():
+            columns = self._by_class[cls]
+            if values is None:
+                self.detach(e, cls)
+            elif columns.rows[e] is columns.absent:
+                self.attach(e, cls(*values))
+
+    def num_states(self, kind: int) -> int:
+        """How many states objects of a type have, 1 for types without."""
+        return self.layout.num_states[kind]
+
+    def left_by(self, kind: int) -> int:
+        """The type of what an object of a type leaves when it is used up, -1 for nothing."""
+        return self.layout.leaves[kind]
 
     def add(self, e: int, column: str) -> None:
         """Give an entity a component, by the name of its columns, in place of one it may have."""

@@ -29,7 +29,12 @@ from gv_engine.language.geometry import (
 from gv_engine.language.system import REGISTRIES, TRANSITION
 from tests.boards import RULES, Game, cells_of, drawn, scenario
 
-ALL = {"transition_functions": [n for n in REGISTRIES[TRANSITION] if n != "chain"]}
+NAMES = REGISTRIES[TRANSITION]
+ALL = {
+    "transition_functions": [
+        name for name in NAMES if not any(given.required for given in NAMES[name].parameters)
+    ]
+}
 MEASURING = ["proportional_to_distance", "getting_closer", "getting_closer_shortest_path"]
 
 

@@ -566,11 +566,11 @@ def _find_strange(w: Any) -> Any:
 
 @_method("having")
 def _having(w: Any, columns: Any) -> Any:
-    given = [dict(parts) for parts in _LAYOUTS[w].prefabs]
     own = {
-        kind
-        for kind, parts in enumerate(given)
-        if any(column_name(cls) == columns.column for cls in parts)
+        kind.index
+        for kind in _LAYOUTS[w].types
+        for cls in (*dict(_LAYOUTS[w].prefabs[kind.index]), *kind.changes(0))
+        if column_name(cls) == columns.column
     }
     if any(column_name(cls) == columns.column for cls, _ in AGENT_PREFAB):
         own.add(0)
@@ -739,6 +739,22 @@ def _add_state(first: Any, second: Any) -> Any:
     return lambda w, e: first(w, e) + second(w, e)
 
 
+@_method("num_states")
+def _num_states(w: Any, kind: Any) -> Any:
+    return _by_type(_LAYOUTS[w].num_states, 1)
+
+
+@_method("left_by")
+def _left_by(w: Any, kind: Any) -> Any:
+    return _by_type(_LAYOUTS[w].leaves, -1)
+
+
+def _by_type(values: tuple[int, ...], otherwise: int) -> Any:
+    """`(w, kind)`: the value of a type."""
+    table = np.array(values)
+    return lambda w, kind: table[kind] if 0 <= kind < len(table) else otherwise
+
+
 @_method("set_state")
 def _set_state(w: Any, e: Any, state: Any) -> Any:
     def first(w: Any, e: Any, state: Any) -> None:
@@ -747,6 +763,8 @@ def _set_state(w: Any, e: Any, state: Any) -> Any:
     write = register_jitable(first)
     for column, field in _LAYOUTS[w].states:
         write = _write_state(write, column, field)
+    for cls in _LAYOUTS[w].brought:
+        write = _bring(write, _LAYOUTS[w], cls)
     return lambda w, e, state: write(w, e, state)
 
 
@@ -757,3 +775,33 @@ def _write_state(before: Any, column: str, field: str) -> Any:
             w[column][field][e] = state
 
     return register_jitable(write)
+
+
+def _bring(before: Any, layout: Layout, cls: type) -> Any:
+    """Then let a component come or go with the new state."""
+    most = max(len(kind.brings) for kind in layout.types)
+    numbers = np.full((layout.kinds, most), -1)  # where states have nothing to do with it
+    given: list[tuple[float, ...] | None] = [None]
+    for kind in layout.types:
+        for state in range(len(kind.brings)):
+            changes = kind.changes(state)
+            if cls in changes:
+                numbers[kind.index, state] = len(given) if changes[cls] is not None else 0
+                given.append(changes[cls])
+    name, fields = column_name(cls), fields_of(cls)
+    empty = tuple(field.default for field in fields)
+    columns = [(name, "has", np.array([values is not None for values in given]))]
+    for position, field in enumerate(fields):
+        columns.append((name, field.name, np.array([(v or empty)[position] for v in given])))
+    write = writing(columns)
+
+    def bring(w: Any, e: Any, state: Any) -> None:
+        before(w, e, state)
+        kind = w.kind.value[e]
+        if 0 <= kind < len(numbers) and 0 <= state < most:
+            number = numbers[kind, state]
+            if number >= 0 and (number > 0) != (w[name]["has"][e] != 0):
+                write(w, e, number)
+                w.look_again(e)
+
+    return register_jitable(bring)

@@ -1,0 +1,117 @@
+"""Types of objects that scenario files declare in text."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from typing import Any
+
+import pytest
+
+from components import Color, Opaque, Portable, Solid
+from gv_engine import Scenario, ScenarioError
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType
+from tests.boards import RULES, scenario
+
+OBJECTS: dict[str, Any] = {
+    "Port": {"states": {"CLOSED": ["Solid", "Opaque"], "OPEN": []}, "colored": True},
+    "Coin": {
+        "components": {"./gates.py:Alarm": {"volume": 2}, "Portable": {}},
+        "color": "RED",
+        "sprite": "disc",
+        "leaves": "Port",
+    },
+    "Mark": {"leaves": "Floor"},
+}
+
+
+def kind(played: Scenario, name: str) -> ObjectType:
+    return next(known for known in played.layout.types if known.name == name)
+
+
+def test_a_type_has_what_the_text_says():
+    played = scenario(">.", objects=OBJECTS)
+    gate, coin, mark = (kind(played, name) for name in OBJECTS)
+    assert gate.states == ("CLOSED", "OPEN")
+    assert gate.changes(0) == {Solid: (), Opaque: ()}
+    assert gate.changes(1) == {Solid: None, Opaque: None}
+    parts = {cls.__name__: values for cls, values in coin.components}
+    assert parts == {"Alarm": (2,), "Portable": (), "Color": (1,)}
+    assert coin.colored
+    assert coin.sprite == "disc"
+    assert coin.leaves == gate.index
+    assert mark.leaves is None
+    assert mark.sprite == "mark"
+    assert {Portable, Color}.issubset(coin.classes)
+
+
+def test_scenarios_with_types_of_the_same_name_do_not_meet():
+    first = scenario(">g", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
+    other = scenario(">g", objects={"Gate": {"color": "RED"}}, legend={"g": "Gate"})
+    assert kind(first, "Gate").index != kind(other, "Gate").index
+    assert OBJECT_TYPES[kind(first, "Gate").index].states == ("A", "B")
+    again = scenario(">g.", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
+    assert kind(again, "Gate").index == kind(first, "Gate").index
+    assert again.layout.mark == first.layout.mark
+
+
+def test_a_pickled_scenario_finds_its_types():
+    first = scenario(">.", objects=OBJECTS)
+    assert pickle.loads(pickle.dumps(first)).layout.dtype == first.layout.dtype
+
+
+def test_types_that_nobody_has_any_more_make_room():
+    for number in range(300):
+        scenario(">.", objects={f"Thing{number}": {}})
+        if number % 50 == 0:
+            gc.collect()
+    assert len(OBJECT_TYPES) <= 128
+
+
+def test_a_mixture_has_the_types_of_all_its_members():
+    members = [
+        {**RULES, "map": ">g", "legend": {"g": "Gate"}, "objects": {"Gate": each}}
+        for each in ({"states": ["A", "B"]}, {"color": "RED"})
+    ]
+    mixed = Scenario.load(
+        {"mixture": [{"scenario": each} for each in members]}, folder="tests/data"
+    )
+    names = [known.name for known in mixed.layout.types]
+    assert names.count("Gate") == 2
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ({"gate": {}}, r"objects.gate: found the name 'gate', expected one like `Gate`"),
+        ({"Wall": {}}, "there is an object type 'Wall' already"),
+        (
+            {"Gate": {"components": {"./gates.py:Alarm": {}}}},
+            "there is an object type 'Gate' already",
+        ),
+        ({"A": {"components": ["Solidd"]}}, r"components\[0\]: no component 'Solidd'; did you"),
+        ({"A": {"components": ["Solid", "Solid"]}}, "Solid stands here a second time"),
+        ({"A": {"components": ["Color"]}}, "no type lists Color: write `colored: yes`"),
+        ({"A": {"components": {"Door": {"status": 300}}}}, "found 300, allowed are -128 to 127"),
+        ({"A": {"components": {"Door": {"way": 1}}}}, r"Door has no 'way' \(allowed: status\)"),
+        ({"A": {"components": {"Solid": {"way": 1}}}}, "Solid has no values to set"),
+        ({"A": {"components": {"Box": {"content": 1}}}}, "Box has no values to set"),
+        ({"A": {"components": ["./gates.py:turn_gate"]}}, "is no component; decorate its class"),
+        ({"A": {"states": []}}, "found a list of 0, expected 1 to 100 states"),
+        ({"A": {"states": ["X", "X"]}}, "a state stands here a second time"),
+        ({"A": {"states": ["1"]}}, "found the state '1', expected a name like `OPEN`"),
+        ({"A": {"states": {"X": ["Solid"]}, "components": ["Solid"]}}, "no state brings it"),
+        ({"A": {"colored": 3}}, "found 3, expected true or false"),
+        ({"A": {"colored": False, "color": "RED"}}, "a colour for what is not `colored`"),
+        ({"A": {"sprite": "../x"}}, "expected the name of a drawing, without `.svg`"),
+        ({"A": {"leaves": "Hidden"}}, "Hidden cannot stand in a cell"),
+        ({"A": {"leaves": "B"}}, "no object type 'B'"),
+        ({"A": {"solid": True}}, "unknown key 'solid'"),
+        ({"A": 3}, "found 3, expected a mapping"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_told_where_it_stands(objects, message):
+    with pytest.raises(ScenarioError, match=message) as caught:
+        scenario(">.", objects=objects)
+    assert str(caught.value).startswith("<mapping>: objects.")
