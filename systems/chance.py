@@ -1,8 +1,9 @@
 """Levels by chance, as scenario files say them: what stands there comes as tables.
 
 A value in a table is a number, or -1 - k for the value `w.drawn[k]`. A thing is a number of rows
-of `looks`, (type, state, colour), of which one is drawn by their `weights`; and where `facings` is
-not NOBODY, the agent on top of it. How a map lies is 4 * mirrored + quarter turns clockwise.
+of `looks`, (type, state, colour, content), of which one is drawn by their `weights`; and where
+`facings` is not NOBODY, the agent on top of it. A content, and what the agent `holds`, are things
+in turn, 0 for none. How a map lies is 4 * mirrored + quarter turns clockwise.
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import NONE_GRID_OBJECT
+from components.appearance import FLOOR, NONE, NONE_GRID_OBJECT
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.errors import NoRoomError
 from gv_engine.language.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
 from gv_engine.language.system import RESET, system
 from gv_engine.language.world import World
-from systems.building import build_room, cell_of, put, put_agent
+from systems.building import build_room, cell_of, put_agent
 from systems.queries import can_enter, neighbours
 
 ANY = len(ORIENTATIONS)
@@ -89,27 +90,52 @@ def way_on_map(lies: int, way: int) -> int:
     return way if quarters == 0 else turned(way, by)
 
 
+def new_thing(
+    w: World, thing: int, looks: Table, weights: Table, lies: int, oriented: Table
+) -> int:
+    """One of several things without a place, then what is in it, from the outside in."""
+    outer = box = NOTHING
+    while True:
+        look = looks[thing, one_by_weight(w, weights[thing])]
+        kind, state, color = value_of(w, look[0]), value_of(w, look[1]), value_of(w, look[2])
+        if kind == FLOOR:
+            return outer
+        e = w.spawn(kind)
+        if color != NONE:
+            w.color.value[e] = color
+        w.set_state(e, way_on_map(lies, state) if oriented[kind] else state)
+        if box == NOTHING:
+            outer = e
+        else:
+            w.box.content[box] = e
+        box, thing = e, look[3]
+        if thing == 0:
+            return outer
+
+
 def put_thing(
     w: World,
     y: int,
     x: int,
+    thing: int,
     looks: Table,
     weights: Table,
-    facing: int,
+    facings: Table,
+    holds: Table,
     lies: int,
     oriented: Table,
 ) -> None:
     """Put one of several things into a cell, and the agent, if it looks in a direction."""
-    look = looks[one_by_weight(w, weights)]
-    kind, state = value_of(w, look[0]), value_of(w, look[1])
-    e = put(w, kind, y, x, value_of(w, look[2]))
+    e = new_thing(w, thing, looks, weights, lies, oriented)
     if e != NOTHING:
-        w.set_state(e, way_on_map(lies, state) if oriented[kind] else state)
-    facing = value_of(w, facing)
+        w.place(e, y, x)
+    facing = value_of(w, facings[thing])
     if facing == ANY:
         put_agent(w, AGENT, y, x, w.rng.choice(4))
     elif facing != NOBODY:
         put_agent(w, AGENT, y, x, way_on_map(lies, facing))
+    if holds[thing] > 0:
+        w.agent.holding[AGENT] = new_thing(w, holds[thing], looks, weights, lies, oriented)
 
 
 @system(RESET)
@@ -122,6 +148,7 @@ def from_maps(
     looks: Table,
     weights: Table,
     facings: Table,
+    holds: Table,
     oriented: Table,
 ) -> None:
     """One of several maps, turned or mirrored, row by row as it lies.
@@ -130,7 +157,8 @@ def from_maps(
         which, way: values: the number of the map, and how it lies.
         shapes: (maps, 2, 2) height and width of each, and turned by a quarter.
         cells: (maps, at least height, at least width) the things of each.
-        looks, weights, facings: (things, options, 3), (things, options) and (things,).
+        looks, weights: (things, options, 4) and (things, options).
+        facings, holds: (things,) of the agent.
         oriented: (types,) 1 for those whose states are orientations.
     """
     number, lies = value_of(w, which), value_of(w, way)
@@ -139,7 +167,7 @@ def from_maps(
         for x in range(w.width):
             map_y, map_x = cell_on_map(w, lies, y, x)
             thing = cells[number, map_y, map_x]
-            put_thing(w, y, x, looks[thing], weights[thing], facings[thing], lies, oriented)
+            put_thing(w, y, x, thing, looks, weights, facings, holds, lies, oriented)
 
 
 def is_near(w: World, y: int, x: int, kinds: Table) -> bool:
@@ -199,6 +227,7 @@ def place_things(
     looks: Table,
     weights: Table,
     facings: Table,
+    holds: Table,
     oriented: Table,
 ) -> None:
     """Things in free cells of regions, in their order: how many, then for each, where and what.
@@ -211,7 +240,7 @@ def place_things(
         marks: (places, rooms) numbers of rooms that belong to each region; -1 for none.
         rooms: (maps, rows, columns) the room of each cell of a map.
         apart: (places, types) what stands in no cell beside; -1 for none.
-        looks, weights, facings, oriented: as for `from_maps`, one thing for each place.
+        looks, weights, facings, holds, oriented: as for `from_maps`, one thing for each place.
     """
     number, lies = value_of(w, which), value_of(w, way)
     rooms_here = rooms[min(number, len(rooms) - 1)]
@@ -228,7 +257,7 @@ def place_things(
                 raise NoRoomError(k, lines[k])
             picked = w.rng.choice(left)
             y, x = cell_of(w, cells[picked])
-            put_thing(w, y, x, looks[k], weights[k], facings[k], lies, oriented)
+            put_thing(w, y, x, k, looks, weights, facings, holds, lies, oriented)
             left -= 1
             cells[picked] = cells[left]
             if apart[k, 0] >= 0:  # which may be what has just been put there

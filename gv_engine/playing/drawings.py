@@ -7,9 +7,11 @@ from pathlib import Path
 from xml.parsers import expat
 
 from gv_engine.language.errors import GVEngineError
+from gv_engine.language.modules import TEXTS
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.files import read_bytes
+from gv_engine.reading.resources import ASSETS
 from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.values import instead
@@ -25,6 +27,30 @@ class DrawingError(GVEngineError, ValueError):
 def sprite_name(kind: int, state: int) -> str:
     """Base name of the drawing of an object of this type in this state."""
     return OBJECT_TYPES[kind].sprite_of(state)
+
+
+def tile_letters(name: str) -> str:
+    """What stands on the plain tile of an object without a drawing: its first letter, and one for
+    its state; "" unless its type is declared in text.
+
+    Args:
+        name: of the drawing that there is not.
+    """
+    for kind in OBJECT_TYPES:
+        if kind.module.startswith(TEXTS):
+            for state in range(kind.num_states):
+                if kind.sprite_of(state) == name:
+                    return kind.name[0] + _state_letter(kind.states, state)
+    return ""
+
+
+def _state_letter(states: Sequence[str], state: int) -> str:
+    """A letter of a state's name that no state before it has, else its number."""
+    used: list[str] = []
+    for number, name in enumerate(states):
+        free = (letter for letter in name.lower() if letter not in used)
+        used.append(next(free, str(number)))
+    return used[state] if used else ""
 
 
 def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
@@ -70,14 +96,15 @@ def read_drawing(file: Path) -> str:
 
 
 def missing_drawings(scenario: Scenario) -> Iterator[str]:
-    """A sentence for each of an author's objects, in each state, that is drawn as `?`."""
+    """A sentence for each of an author's objects, in each state, that has no drawing."""
     folders = sprite_folders(scenario)
     near = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
     for name in _own_drawings(scenario):
-        if drawing_file(name, folders) is None:
-            file = f"{name}.svg"
+        if drawing_file(name, (ASSETS / "sprites", *folders)) is None:
+            file, letters = f"{name}.svg", tile_letters(name)
+            looks = f"is a tile with {letters}" if letters else "looks like ?"
             hint = instead(file, near, "there are")
-            yield f"no {file} beside the scenario, so it looks like ?{hint}"
+            yield f"no {file} beside the scenario, so it {looks}{hint}"
 
 
 def broken_drawings(scenario: Scenario) -> Iterator[str]:

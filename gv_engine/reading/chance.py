@@ -151,17 +151,25 @@ class PlacedThing:
 
 
 class Tables:
-    """What stands in cells, as tables: things by their numbers."""
+    """What stands in cells, as tables: things by their numbers, then what is in them."""
 
-    def __init__(self, symbols: Sequence[Symbol]) -> None:
+    def __init__(self, given: Sequence[Symbol]) -> None:
+        symbols = [*given]
+        numbers: dict[Symbol | None, int] = {None: 0}
+        for symbol in symbols:  # which grows
+            for inner in symbol.inner:
+                numbers[inner] = len(symbols)
+                symbols.append(inner)
         most = max([1, *(len(symbol.options) for symbol in symbols)])
-        looks, weights = table(0, len(symbols), most, 3), table(0, len(symbols), most)
+        looks, weights = table(0, len(symbols), most, 4), table(0, len(symbols), most)
         looks[..., 0], weights[:, 0] = FLOOR, 1
-        facings = table(NOBODY, len(symbols))
+        facings, holds = table(NOBODY, len(symbols)), table(0, len(symbols))
         for number, symbol in enumerate(symbols):
-            looks[number, : len(symbol.options), :3] = [
-                (each.kind, each.state, each.color) for each in symbol.options
+            looks[number, : len(symbol.options)] = [
+                (each.kind, each.state, each.color, numbers[each.content])
+                for each in symbol.options
             ]
+            holds[number] = numbers[symbol.holds]
             weights[number, : len(symbol.weights)] = symbol.weights
             if symbol.facing is not None:
                 facings[number] = symbol.facing
@@ -172,6 +180,7 @@ class Tables:
             "looks": looks,
             "weights": weights,
             "facings": facings,
+            "holds": holds,
             "oriented": oriented,
         }
 
@@ -184,6 +193,9 @@ class ChanceReader:
         draws: what its `draw` says.
         legend: what its `legend` says.
         allowed: as for `read_map`.
+
+    Attributes:
+        depth: how many objects are at most one in the other.
     """
 
     def __init__(
@@ -205,6 +217,7 @@ class ChanceReader:
         self._shape: tuple[int, int] | None = None
         self._rooms: dict[str, Region] = {}
         self._which = self._way = 0
+        self.depth = 1
 
     def call(self, reset: Call | None) -> Call:
         """The reset of the level.
@@ -223,6 +236,8 @@ class ChanceReader:
         for place in places:
             with self._problems.collect():
                 self._check_room(place, reset)
+        shown = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
+        self.depth = max([1, *(symbol.depth for symbol in shown)])
         resets = (level, *([self._placing(places)] if places else []))
         if len(self._draws):
             resets = (self._draws.call(), *resets)

@@ -19,6 +19,7 @@ import numpy as np
 
 from components.appearance import FLOOR, NONE, YELLOW
 from components.doors import CLOSED, LOCKED, OPEN
+from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
@@ -67,6 +68,8 @@ class Symbol:
         one_of: what it is one of, in place of the object.
         weights: how likely each of these is.
         room: the name of the room that the cell belongs to.
+        content: what is in the object.
+        holds: what the agent holds.
     """
 
     kind: int = FLOOR
@@ -76,6 +79,8 @@ class Symbol:
     one_of: tuple[Symbol, ...] = ()
     weights: tuple[int, ...] = (1,)
     room: str = ""
+    content: Symbol | None = None
+    holds: Symbol | None = None
 
     @property
     def options(self) -> tuple[Symbol, ...]:
@@ -83,22 +88,36 @@ class Symbol:
         return self.one_of or (self,)
 
     @property
+    def inner(self) -> tuple[Symbol, ...]:
+        """What is in the objects, and in the agent's hand."""
+        contents = [option.content for option in self.options]
+        return tuple(symbol for symbol in (*contents, self.holds) if symbol)
+
+    @property
+    def depth(self) -> int:
+        """How many objects it is at most, one in the other."""
+        return 1 + max((symbol.depth for symbol in self.inner), default=0)
+
+    @property
     def is_certain(self) -> bool:
         """Whether it stands for the same in every level, and for no more than a cell holds."""
         told = self.kind, self.state, self.color, self.facing or 0
-        return not self.one_of and not self.room and min(told) >= 0 and self.facing != ANY
+        certain = min(told) >= 0 and self.facing != ANY
+        return certain and not (self.one_of or self.room or self.inner)
 
 
+_INNER = either(OBJECT, {"type": "object"})
 SYMBOL_KEYS: KeyTable = {
     "object": Key("The name of what stands there; Floor, if left out.", OBJECT),
     "state": Key("The name of its state; its first, if left out.", TEXT),
     "color": Key("Its colour; NONE, if left out.", COLOR),
+    "content": Key("What is in it, if it is a box: an object, one of several, or Floor.", _INNER),
     "agent": Key(
         "The agent stands there and looks that way; `any` of them.", named((*ORIENTATIONS, "any"))
     ),
+    "holds": Key("What the agent holds: an object, one of several, or Floor.", _INNER),
     "one_of": Key(
-        "What it is one of, by chance, in place of `object`.",
-        list_of(either(OBJECT, {"type": "object"}), minItems=1),
+        "What it is one of, by chance, in place of `object`.", list_of(_INNER, minItems=1)
     ),
     "weights": Key("How likely each of `one_of` is.", list_of(whole(1, HEAVIEST))),
 }
@@ -162,12 +181,16 @@ def read_symbol(
         misspelled = len(entries) < len(node.value)
         raise Wrong(node, "" if misspelled else "found neither `object` nor `agent`")
     room = word(entries["room"]) if "room" in entries else ""
-    facing = None
+    facing = holds = content = None
     if "agent" in entries:
         facing = draws.value(entries["agent"], (WAY,), _facing)
+    if "holds" in entries:
+        if facing is None:
+            raise Wrong(entries["holds"], "only an `agent` holds something")
+        holds = _inner(problems, names, draws, entries["holds"])
     if "one_of" in entries:
         several, weights = _one_of(problems, names, draws, entries)
-        return Symbol(facing=facing, one_of=several, weights=weights, room=room)
+        return Symbol(facing=facing, one_of=several, weights=weights, room=room, holds=holds)
     if "weights" in entries:
         raise Wrong(entries["weights"], "`weights` goes with `one_of`")
     kind, state, color = FLOOR, 0, NONE
@@ -185,7 +208,20 @@ def read_symbol(
         for each in known:
             if draws.options(color) != (NONE,) and not each.colored:
                 raise Wrong(entries["color"], f"{each.name} has no colour")
-    return Symbol(kind, state, color, facing, room=room)
+    if "content" in entries:
+        for each in known:
+            if Box not in each.classes:
+                raise Wrong(entries["content"], f"{each.name} has no component Box to hold it")
+        content = _inner(problems, names, draws, entries["content"])
+    return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
+
+
+def _inner(problems: Problems, names: Names, draws: DrawnValues, node: YamlNode) -> Symbol:
+    """What is in a box or in the agent's hand."""
+    symbol = read_symbol(problems, names, draws, node)
+    if symbol.facing is not None:
+        raise Wrong(node, "found an agent, expected an object: {object: Key, color: RED}")
+    return symbol
 
 
 def _facing(node: YamlNode) -> int:
@@ -195,7 +231,7 @@ def _facing(node: YamlNode) -> int:
 def _one_of(
     problems: Problems, names: Names, draws: DrawnValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
-    for key in ("object", "state", "color"):
+    for key in ("object", "state", "color", "content"):
         if key in entries:
             raise Wrong(entries[key], f"`{key}` belongs into the items of `one_of`")
     several = items(entries["one_of"])
@@ -259,7 +295,7 @@ def outside(
                     if color not in colors:
                         where = "not among the state space's colors"
                         return f"{kind} in {COLORS[color]}, {where}"
-        return ""
+        return next(filter(None, map(fault, symbol.inner)), "")
 
     return fault
 

@@ -237,6 +237,7 @@ class _Reader(TopLevel):
         self.names = Names(document.folder, document.trust)
         self.read = Calls(self.problems, self.names)
         self.draws = DrawnValues(self.problems, self.names)
+        self.depth = 1  # of objects in each other
 
     def fields(self) -> dict[str, Any]:
         if self.document.family != "grid":
@@ -397,6 +398,7 @@ class _Reader(TopLevel):
         found: tuple[Call, ...] = ()
         with self.problems.collect():
             found = (level.call(next(iter(built), None)),)
+        self.depth = level.depth
         return found
 
     def layout(self, reset: tuple[Call, ...], objects: tuple[int, ...]) -> Layout | None:
@@ -420,7 +422,7 @@ class _Reader(TopLevel):
                 )
         height, width = rounded(size[0]), rounded(size[1])
         cells = height * width
-        capacity = cells + _FREE_ENTITIES + (cells if BOX in objects else 0)
+        capacity = _FREE_ENTITIES + cells * max(self.depth, 2 if BOX in objects else 1)
         capacity = self.key("capacity", lambda node: integer(node, 2, _MOST_ENTITIES), capacity)
         types = self.types(objects)
         drawn = self.draws.room if is_by_chance(reset) else 0

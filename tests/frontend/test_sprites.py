@@ -14,8 +14,9 @@ from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.language.objects import COLORS
-from gv_engine.playing.drawings import DrawingError
+from gv_engine.playing.drawings import DrawingError, missing_drawings
 from gv_engine.reading.resources import ASSETS
+from tests.boards import scenario
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))
 SPRITES = sorted({file.stem for file in FILES} - {"mark"})
@@ -204,6 +205,19 @@ def test_own_sprites(tmp_path: Path):
 def test_a_sprite_that_is_nowhere_and_a_color_that_is_none():
     assert np.array_equal(pixels(SHEET.get("no such", 2, 24)), pixels(SHEET.get("unknown", 2, 24)))
     assert np.array_equal(pixels(SHEET.get("key", 77, 24)), pixels(SHEET.get("key", 0, 24)))
+
+
+def test_a_type_of_text_without_a_drawing_is_a_tile_with_its_letters():
+    objects = {"Lever": {"states": ["OFF", "ON"]}, "Coin": {"sprite": "key"}}
+    played = scenario(">.", objects=objects)
+    off, on = (pixels(SHEET.get(f"lever_{state}", 1, 40)) for state in ("off", "on"))
+    assert (off != on).any()
+    assert (off != pixels(SHEET.get("lever_off", 2, 40))).any()
+    assert (off != pixels(SHEET.get("unknown", 1, 40))).any()
+    assert [line.split(", so it ")[1] for line in missing_drawings(played)] == [
+        "is a tile with Lo",
+        "is a tile with Ln",
+    ]
 
 
 def test_a_broken_drawing_is_named(tmp_path: Path):

@@ -16,7 +16,12 @@ from io import BytesIO
 from pathlib import Path
 
 from gv_engine.frontend.controls.palette import PALETTES
-from gv_engine.playing.drawings import DrawingError, drawing_file, read_drawing
+from gv_engine.playing.drawings import (
+    DrawingError,
+    drawing_file,
+    read_drawing,
+    tile_letters,
+)
 from gv_engine.reading.resources import ASSETS
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
@@ -29,6 +34,11 @@ SMALL = 16  # pixels: cells of less show the small drawings
 KEPT_SIZES = 8  # a window asks for another size at every step of being resized
 
 
+TILE = """\
+<svg viewBox="0 0 48 48">
+  <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
+  <rect x="5.5" y="5.5" width="37" height="37" rx="6" fill="{{fill}}"/>
+</svg>"""  # of an object that is declared in text and has no drawing
 SVG_TAG = re.compile(r"<svg\b[^>]*>")
 PLACE = re.compile(r"{{(\w+)}}")
 SIGN = re.compile(r"{{(emblem|sign)}}")
@@ -57,7 +67,8 @@ class SpriteSheet:
         """Return a sprite on transparent ground, (size, size) pixels. Do not draw on it.
 
         Args:
-            name: of the file, without `.svg`; a sprite found nowhere shows as `unknown`.
+            name: of the file, without `.svg`; a sprite found nowhere shows as `unknown`, or as a
+                tile with a letter, if it is that of a type declared in text.
             color: index of a colour; one beyond the palette shows as NONE.
             size: of a side, in pixels, at least 1.
             turn: 0 as drawn, 1 upside down, 2 a quarter to the left, 3 a quarter to the right.
@@ -103,14 +114,20 @@ class SpriteSheet:
             raise DrawingError(f"{file}: SDL cannot read this drawing ({error})") from error
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
+        if text is TILE:
+            _letter(sprite, tile_letters(name), shades.ink)
         return sprite
 
     def _text(self, name: str, small: bool) -> tuple[Path, str]:
         """The file of a sprite and what is in it."""
         if (name, small) not in self._texts:
             file = drawing_file(name, self._folders, small)
-            found = (file, read_drawing(file)) if file else self._text("unknown", small)
-            self._texts[name, small] = found
+            if file:
+                self._texts[name, small] = file, read_drawing(file)
+            elif tile_letters(name):
+                self._texts[name, small] = Path(name), TILE
+            else:
+                self._texts[name, small] = self._text("unknown", small)
         return self._texts[name, small]
 
 
@@ -118,6 +135,18 @@ def _dimmed(picture: pygame.Surface, lit: bool) -> pygame.Surface:
     if not lit:
         picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
     return picture
+
+
+def _letter(tile: pygame.Surface, letters: str, color: str) -> None:
+    """Write on a tile; the first letter alone where there is no room for more."""
+    if not pygame.font.get_init():
+        pygame.font.init()
+    size = tile.get_width()
+    shown = letters if size >= SMALL else letters[0]
+    picture = pygame.font.Font(None, max(8, size * (4 if len(shown) == 1 else 3) // 4)).render(
+        shown, True, color
+    )
+    tile.blit(picture, picture.get_rect(center=(size // 2, size // 2)))
 
 
 def load_svg(text: str) -> pygame.Surface:
