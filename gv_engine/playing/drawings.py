@@ -8,13 +8,13 @@ from xml.parsers import expat
 
 from gv_engine.language.errors import GVEngineError
 from gv_engine.language.modules import TEXTS
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.resources import ASSETS
 from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.values import instead
+from gv_engine.reading.values import instead, located, mapping
 
 _LARGEST = 2**20
 """Bytes of a drawing."""
@@ -96,21 +96,31 @@ def read_drawing(file: Path) -> str:
 
 
 def missing_drawings(scenario: Scenario) -> Iterator[str]:
-    """A sentence for each of an author's objects, in each state, that has no drawing."""
+    """A sentence for each of an author's objects that has no drawing, or none for some states."""
     folders = sprite_folders(scenario)
     near = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
-    for name in _own_drawings(scenario):
-        if drawing_file(name, (ASSETS / "sprites", *folders)) is None:
-            file, letters = f"{name}.svg", tile_letters(name)
-            looks = f"is a tile with {letters}" if letters else "looks like ?"
+    declared = mapping(scenario.document.root).get("objects")
+    for kind in _own_types(scenario):
+        names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
+        missing = [n for n in names if drawing_file(n, (ASSETS / "sprites", *folders)) is None]
+        if declared and kind.module.startswith(TEXTS):
+            files = ", ".join(f"{name}.svg" for name in missing)
+            letters = ", ".join(map(tile_letters, missing))
+            says = f"no {files} beside the scenario, so it is a tile with {letters}"
+            if missing:
+                yield located(scenario.document.label, mapping(declared)[kind.name], says)
+            continue
+        for name in missing:
+            file = f"{name}.svg"
             hint = instead(file, near, "there are")
-            yield f"no {file} beside the scenario, so it {looks}{hint}"
+            yield f"no {file} beside the scenario, so it looks like ?{hint}"
 
 
 def broken_drawings(scenario: Scenario) -> Iterator[str]:
     """What is wrong with the drawings of an author's objects, a line each."""
     folders = sprite_folders(scenario)
-    names = _own_drawings(scenario)
+    types = _own_types(scenario)
+    names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]
     files = (drawing_file(name, folders, small) for name in names for small in (False, True))
     for file in dict.fromkeys(filter(None, files)):
         try:
@@ -119,8 +129,6 @@ def broken_drawings(scenario: Scenario) -> Iterator[str]:
             yield str(error)
 
 
-def _own_drawings(scenario: Scenario) -> list[str]:
-    """Names of the drawings of all objects that an author has declared."""
-    own = (kind for kind in scenario.layout.types if not is_engine_module(kind.module))
-    names = (kind.sprite_of(state) for kind in own for state in range(kind.num_states))
-    return list(dict.fromkeys(names))
+def _own_types(scenario: Scenario) -> list[ObjectType]:
+    """All objects that an author has declared."""
+    return [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]

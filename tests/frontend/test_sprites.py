@@ -214,9 +214,9 @@ def test_a_type_of_text_without_a_drawing_is_a_tile_with_its_letters():
     assert (off != on).any()
     assert (off != pixels(SHEET.get("lever_off", 2, 40))).any()
     assert (off != pixels(SHEET.get("unknown", 1, 40))).any()
-    assert [line.split(", so it ")[1] for line in missing_drawings(played)] == [
-        "is a tile with Lo",
-        "is a tile with Ln",
+    assert list(missing_drawings(played)) == [
+        "<mapping>: objects.Lever: no lever_off.svg, lever_on.svg beside the scenario, so it is a "
+        "tile with Lo, Ln"
     ]
 
 

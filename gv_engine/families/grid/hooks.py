@@ -9,6 +9,7 @@ import numpy as np
 
 from gv_engine.batches.compiled.batch import CompiledBatch
 from gv_engine.batches.worlds import make_batch
+from gv_engine.checking.findings import findings
 from gv_engine.checking.lockstep import play_in_lockstep as compare
 from gv_engine.checking.promises import broken
 from gv_engine.checking.solving import Survey, Verdict
@@ -18,7 +19,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import Phase
-from gv_engine.playing.drawings import broken_drawings, missing_drawings
+from gv_engine.playing.drawings import broken_drawings
 from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Systems, listed
 from gv_engine.reading.scenario import Scenario
@@ -124,9 +125,9 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
     report = compare(scenario, episodes, seed, compiles == "yes", limit)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
-    facts += [("drawing", missing) for missing in missing_drawings(scenario)]
     faults = [*promises, *filter(None, [report.fault]), *broken_drawings(scenario)]
     if not faults:
+        facts += findings(scenario)
         survey = Survey(scenario, range(_LEVELS), limit, checked=True)
         facts.append(("can be won", survey))
         verdicts = {solution.verdict for solution in survey.found.values()}

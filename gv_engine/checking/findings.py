@@ -1,0 +1,291 @@
+"""What is most likely a slip in a scenario that is sound otherwise: a rule that never acts, say.
+
+docs/checking.md has them as a table. Where a rule of an author's own may do anything, nothing is
+concluded from what the engine's rules do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.appearance import FLOOR
+from components.objects import WALL
+from gv_engine.language.call import Call
+from gv_engine.language.component import AGENT, column_name
+from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.system import RESET, REWARD, SUCCESS, TERMINATING, TRANSITION, Phase
+from gv_engine.playing.drawings import missing_drawings
+from gv_engine.reading.map import LEGEND
+from gv_engine.reading.rule_files import is_engine_module
+from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.values import YamlNode, located, mapping
+from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.world import ObjectWorld
+
+_LEVELS = 20
+_STEPS = 100
+_OFTEN = 10
+"""So many times a condition is true for other actions, before that tells anything."""
+_LISTS = {
+    TRANSITION: "transition_functions",
+    REWARD: "reward_functions",
+    TERMINATING: "terminating_function",
+    SUCCESS: "success_function",
+}
+_COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
+"""Columns of components that tell no rule from others."""
+
+
+class Finding(NamedTuple):
+    """Something that is most likely a slip.
+
+    Attributes:
+        name: of what kind, see docs/checking.md.
+        says: where, what was found, and the likely fix.
+    """
+
+    name: str
+    says: str
+
+
+def findings(scenario: Scenario) -> list[Finding]:
+    """What is found in a scenario, or in each that it mixes."""
+    return [finding for member in scenario.members for finding in _Examiner(member).findings()]
+
+
+class _Examiner:
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._top = mapping(scenario.document.root)
+        self._levels = [_level(scenario, seed) for seed in range(_LEVELS)]
+        calls = (call for phase in (RESET, TRANSITION) for call in scenario.calls(phase))
+        parts = (part.system for call in calls for part in call.parts())
+        # of an author's own rules nobody knows what they make
+        self._known = all(
+            is_engine_module(system.function.__module__) and not system.objects for system in parts
+        )
+
+    def findings(self) -> Iterator[Finding]:
+        for name, look in _LOOKS.items():
+            for node, says in look(self):
+                yield Finding(name, located(self._scenario.document.label, node, says))
+        yield from (Finding("drawing", line) for line in missing_drawings(self._scenario))
+
+    def _entry(self, key: str, number: int = 0) -> YamlNode:
+        """The item of a list, or what else stands there."""
+        node = self._top.get(key, self._scenario.document.root)
+        return node.value[number] if isinstance(node.value, list) else node
+
+    def _rules(self, *phases: Phase) -> Iterator[tuple[YamlNode, Call]]:
+        """All rules of some phases, also those within others."""
+        for phase in phases:
+            for number, call in enumerate(self._scenario.calls(phase)):
+                for part in call.parts():
+                    yield self._entry(_LISTS[phase], number), part
+
+    # ---- objects -----------------------------------------------------------------------------
+
+    def states(self) -> Iterator[tuple[YamlNode, str]]:
+        """States that bring alike components."""
+        named = mapping(self._top["objects"]) if "objects" in self._top else {}
+        for kind in self._scenario.layout.types:
+            if kind.name in named and len(kind.brings) > 1:
+                alike = set.intersection(*(set(parts) for parts in kind.brings))
+                if alike:
+                    parts = ", ".join(sorted(cls.__name__ for cls, _ in alike))
+                    yield (
+                        named[kind.name],
+                        f"every state of {kind.name} brings {parts}, so that no state changes it; "
+                        f"put it under `components`, or take it out of one state",
+                    )
+
+    def legend(self) -> Iterator[tuple[YamlNode, str]]:
+        """Characters of the legend that no map has."""
+        if "legend" not in self._top or self._scenario.document.variants:
+            return
+        for character, node in mapping(self._top["legend"]).items():
+            if not node.file and not any(character in text for text in self._maps()):
+                yield node, f"no map has the character {character!r}; draw it, or take this out"
+
+    def _maps(self) -> list[str]:
+        nodes = [self._top[key] for key in ("map", "maps") if key in self._top]
+        return [each.text for node in nodes for each in _flat(node)]
+
+    # ---- rules -------------------------------------------------------------------------------
+
+    def rules(self) -> Iterator[tuple[YamlNode, str]]:
+        """Rules for what there never is."""
+        if not self._known:
+            return
+        kinds = self._possible()
+        columns = {column_name(cls) for kind in kinds for cls in OBJECT_TYPES[kind].classes}
+        for node, call in self._rules(TRANSITION, REWARD, TERMINATING, SUCCESS):
+            wanted = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
+            absent = [OBJECT_TYPES[kind].name for kind in wanted if kind not in kinds]
+            asked = _columns_of(call) - _COMMON
+            if not absent and asked and not asked & columns:
+                absent = [f"object with the component {' or '.join(sorted(asked))}"]
+            if absent:
+                yield (
+                    node,
+                    f"{call.name} never acts: no map, place or rule ever makes a {absent[0]}; put "
+                    f"one into the level, or take the rule out",
+                )
+
+    def _possible(self) -> set[int]:
+        """The types that there may ever be, but not more than the text names or levels show."""
+        found = {FLOOR}
+        for world in self._levels:
+            found |= {world.kind.value[e] for e in range(AGENT + 1, world.capacity)}
+        keys = ("legend", "place", "draw", "reset_function")
+        named = {
+            part.text.rpartition(":")[2]
+            for key in keys
+            if key in self._top
+            for part in _flat(self._top[key])
+        }
+        found |= {kind.index for kind in self._scenario.layout.types if kind.name in named}
+        drawn = {character for text in self._maps() for character in text}
+        found |= {symbol.kind for character, symbol in LEGEND.items() if character in drawn}
+        while True:
+            left = {OBJECT_TYPES[kind].leaves for kind in found} - {None, *found}
+            if not left:
+                return found
+            found |= {kind for kind in left if kind is not None}
+
+    def actions(self) -> Iterator[tuple[YamlNode, str]]:
+        """Rules whose condition holds for actions alone that the scenario has not."""
+        own = self._scenario.actions
+        rules = [(node, call, call.condition()) for node, call in self._rules(TRANSITION)]
+        asked = [(node, call, when) for node, call, when in rules if when]
+        counts = np.zeros((len(asked), len(ACTIONS)), np.int64)
+        if not asked or len(own) == len(ACTIONS):
+            return
+        for world in self._played():
+            for number, (_, _, when) in enumerate(asked):
+                counts[number] += [bool(when(world, AGENT, a)) for a in range(len(ACTIONS))]
+        for (node, call, _), count in zip(asked, counts, strict=True):
+            needs = [name for a, name in enumerate(ACTIONS) if count[a] and a not in own]
+            if count.sum() >= _OFTEN and not count[list(own)].any():
+                yield (
+                    node,
+                    f"{call.name} never acts: it waits for {' or '.join(needs)}, which "
+                    f"`action_space` has not; add it there, or take the rule out",
+                )
+
+    def _played(self) -> Iterator[ObjectWorld]:
+        """Worlds in which random actions were taken, even those that the scenario has not."""
+        simulation = Simulation(self._scenario)
+        for seed in range(2):
+            chance = np.random.default_rng(seed)
+            try:
+                simulation.reset(np.random.default_rng(seed))
+                for _ in range(_STEPS):
+                    yield simulation.world
+                    simulation.step(int(chance.integers(len(ACTIONS))))
+            except Exception:
+                continue  # a rule that is not defined here, as others report
+
+    # ---- ends --------------------------------------------------------------------------------
+
+    def goals(self) -> Iterator[tuple[YamlNode, str]]:
+        """Ends at objects that no way leads to."""
+        leaps = any(
+            "telepod" in _columns_of(call) or WALL in call.arguments.values()
+            for _, call in self._rules(TRANSITION)
+        )
+        for node, call in self._rules(TERMINATING, SUCCESS) if self._known and not leaps else ():
+            columns = _columns_of(call) - _COMMON
+            wanted = {call.arguments.get("object_type", -1)} | {
+                kind.index
+                for kind in self._scenario.layout.types
+                if columns & {column_name(cls) for cls in kind.classes}
+            }
+            there = [_cells_of(world, wanted) for world in self._levels]
+            ways = map(_open_to_the_agent, self._levels)
+            reached = [(goal & way).any() for goal, way in zip(there, ways, strict=True)]
+            if all(goal.any() for goal in there) and not any(reached):
+                yield node, f"{call.name} is never met: walls are around all that it waits for"
+
+    def rewards(self) -> Iterator[tuple[YamlNode, str]]:
+        """Rewards that another one takes back in the same step."""
+        rules = [*enumerate(self._scenario.calls(REWARD))]
+        for (_, one), (number, other) in combinations(rules, 2):
+            if one.system is other.system and is_engine_module(one.system.function.__module__):
+                paid = [name for name in one.arguments if name.startswith("reward")]
+                numbers = [(one.arguments[name], other.arguments[name]) for name in paid]
+                if not all(isinstance(value, float | int) for pair in numbers for value in pair):
+                    continue
+                rest = one.arguments.keys() - paid
+                alike = all(one.arguments[name] == other.arguments[name] for name in rest)
+                if alike and any(a for a, _ in numbers) and all(a == -b for a, b in numbers):
+                    yield (
+                        self._entry(_LISTS[REWARD], number),
+                        f"{one.name} always cancels {one.name} above; take both out, or change one",
+                    )
+
+
+_LOOKS: dict[str, Callable[[_Examiner], Iterable[tuple[YamlNode, str]]]] = {
+    "state": _Examiner.states,
+    "legend": _Examiner.legend,
+    "rule": _Examiner.rules,
+    "action": _Examiner.actions,
+    "goal": _Examiner.goals,
+    "reward": _Examiner.rewards,
+}
+"""What looks for findings, by their name."""
+
+
+def _level(scenario: Scenario, seed: int) -> ObjectWorld:
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(seed))
+    return simulation.world
+
+
+def _flat(node: YamlNode) -> Iterator[YamlNode]:
+    """All scalars of a node."""
+    if isinstance(node.value, dict | list):
+        parts = node.value.values() if isinstance(node.value, dict) else node.value
+        for part in parts:
+            yield from _flat(part)
+    else:
+        yield node
+
+
+def _columns_of(call: Call) -> set[str]:
+    """Names that the functions of a rule say themselves: columns of components among them."""
+    system = call.system
+    if not is_engine_module(system.function.__module__):
+        return set()
+    helpers = (system.function, system.when, system.remember)
+    codes = [getattr(each, "__code__", None) for each in helpers]
+    columns = {column_name(cls) for kind in OBJECT_TYPES for cls in kind.classes}
+    return columns & {name for code in codes if code for name in code.co_names}
+
+
+def _cells_of(world: ObjectWorld, kinds: set[int]) -> NDArray[np.bool_]:
+    """(H, W) where objects of these types are."""
+    return np.isin(world.cells()[..., 0], list(kinds))
+
+
+def _open_to_the_agent(world: ObjectWorld) -> NDArray[np.bool_]:
+    """(H, W) the cells that the agent may come to, if only walls stand in its way."""
+    open_cells = ~_cells_of(world, {WALL})
+    reached = np.zeros_like(open_cells)
+    reached[world.position.y[AGENT], world.position.x[AGENT]] = True
+    while True:
+        grown = reached.copy()
+        grown[1:] |= reached[:-1]
+        grown[:-1] |= reached[1:]
+        grown[:, 1:] |= reached[:, :-1]
+        grown[:, :-1] |= reached[:, 1:]
+        grown &= open_cells
+        if (grown == reached).all():
+            return reached
+        reached = grown

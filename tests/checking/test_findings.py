@@ -1,0 +1,122 @@
+"""Likely slips that `gv-engine check` tells, one of each kind, and none in what is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gv_engine import Scenario
+from gv_engine.checking.findings import findings
+from gv_engine.commands import main
+from gv_engine.reading.library import grid_names
+from tests.boards import scenario
+
+RULES = {
+    "observation_function": {"name": "partially_occluded", "area": [[-3, 0], [-2, 2]]},
+    "terminating_function": "reach_exit",
+}
+SOUND: dict[str, Any] = {
+    "transition_functions": ["move_agent", "turn_agent", "actuate_door", "pickndrop"],
+    "reward_functions": ["reach_exit", {"name": "living_reward", "reward": -0.1}],
+}
+BOARD = """
+    #######
+    #>KD.E#
+    #######
+"""
+PAID = {"name": "overlap", "object_type": "Key", "reward_on": 2.0}
+TAKEN = {**PAID, "reward_on": -2.0}
+
+
+def found(board: str = BOARD, **changes: Any) -> list[tuple[str, str]]:
+    return [*map(tuple, findings(scenario(board, **{**SOUND, **changes})))]
+
+
+def test_nothing_is_found_in_what_is_right():
+    assert not found()
+
+
+@pytest.mark.parametrize("name", grid_names())
+def test_nothing_is_found_in_what_comes_with_the_engine(name: str):
+    assert not findings(Scenario.load(name))
+
+
+SLIPS = [
+    (
+        {"objects": {"Gate": {"states": {"OPEN": ["Opaque"], "CLOSED": ["Solid", "Opaque"]}}}},
+        ("state", "objects.Gate: every state of Gate brings Opaque"),
+    ),
+    (
+        {"legend": {"B": "Box", "K": "Key"}},
+        ("legend", "legend.B: no map has the character 'B'"),
+    ),
+    (
+        {"transition_functions": ["move_agent", "actuate_door", "actuate_box"]},
+        ("rule", "transition_functions[2]: actuate_box never acts: no map, place or rule ever"),
+    ),
+    (
+        {"reward_functions": [{"name": "overlap", "object_type": "Beacon"}]},
+        ("rule", "reward_functions[0]: overlap never acts: no map, place or rule ever makes a Bea"),
+    ),
+    (
+        {"action_space": ["MOVE_FORWARD", "TURN_LEFT", "ACTUATE"]},
+        ("action", "transition_functions[3]: pickndrop never acts: it waits for PICK_N_DROP"),
+    ),
+    (
+        {"reward_functions": ["reach_exit", PAID, "living_reward", TAKEN]},
+        ("reward", "reward_functions[3]: overlap always cancels overlap above"),
+    ),
+    (
+        {"board": "#########\n#>KD.##E#\n#########"},
+        ("goal", "terminating_function: reach_exit is never met: walls are around all"),
+    ),
+    (
+        {"objects": {"Coin": {}}, "legend": {"K": "Coin"}},
+        ("drawing", "objects.Coin: no coin.svg beside the scenario, so it is a tile with C"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "slip"), SLIPS)
+def test_slips_are_found(changes: dict[str, Any], slip: tuple[str, str]):
+    said = found(**changes)
+    assert any(name == slip[0] and slip[1] in says for name, says in said), said
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # a rule, a thing in a box, what is left over, and another map may make it
+        {
+            "transition_functions": ["actuate_box"],
+            "legend": {"K": {"object": "Box", "content": "Beacon"}},
+            "reward_functions": [{"name": "overlap", "object_type": "Beacon"}],
+        },
+        {
+            "objects": {"Coin": {"leaves": "Hole", "sprite": "key"}, "Hole": {"sprite": "key"}},
+            "legend": {"K": "Coin"},
+            "reward_functions": [{"name": "overlap", "object_type": "Hole"}],
+        },
+        {
+            "transition_functions": ["./rules.py:leap", "actuate_box"],
+            "board": "#########\n#>KD.##E#\n#########",
+        },
+        {
+            "transition_functions": ["move_agent", "teleport"],
+            "board": "##########\n#>TK.##TE#\n##########",
+        },
+        {"reward_functions": [PAID, PAID, {**TAKEN, "reward_off": 1.0}]},
+    ],
+)
+def test_what_may_be_meant_is_no_slip(changes: dict[str, Any]):
+    assert not found(**changes)
+
+
+def test_check_tells_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "slip.yaml"
+    file.write_text("map: '>E'\nlegend:\n  B: Box\n" + yaml.safe_dump({**RULES, **SOUND}))
+    assert main(["check", str(file), "--episodes", "1"]) == 0
+    assert f"legend\t{file}:3: legend.B: no map has" in capsys.readouterr().out
