@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -34,6 +35,7 @@ from gv_engine.rollouts import episode_folder, snapshots
 from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
 from gv_engine.rollouts.rollout import rollout
 from gv_engine.rollouts.snapshots import SnapshotError
+from tests import ROOT
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited
 
 Case = dict[str, bytes]
@@ -43,6 +45,7 @@ _LARGEST_PLAYED = 600
 _MOST_STEPS = 300
 """Of a replay that is played."""
 _STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
+_YAML_BLOCK = re.compile(r"^```yaml.*?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _SMALL = "keydoor-5x5", "empty-4x4", "dynamic-obstacles-5x5", "teleport-5x5"
 
 
@@ -66,11 +69,13 @@ class Kind(NamedTuple):
 
 
 class Scenarios:
-    """Scenario files: those that come with the engine, the starter's, and mixtures."""
+    """Scenario files: those that come with the engine, the starter's, and those in the docs."""
 
     def __init__(self) -> None:
         files = [*sorted(SCENARIOS.rglob("*.yaml")), _STARTER / "scenario.yaml"]
+        pages = [page.read_text("utf-8") for page in sorted((ROOT / "docs").glob("*.md"))]
         self._texts = [file.read_text("utf-8") for file in files]
+        self._texts += [block for page in pages for block in _YAML_BLOCK.findall(page)]
         self._trees = Trees([yaml.load(text, yaml.CSafeLoader) for text in self._texts])
         self._rules = (_STARTER / "rules.py").read_bytes()
 
