@@ -7,7 +7,7 @@ import numpy as np
 from components.doors import OPEN
 from components.objects import BEACON
 from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import ACTUATE, manhattan
+from gv_engine.language.geometry import Action, manhattan
 from gv_engine.language.system import REWARD, system
 from gv_engine.language.world import World
 from systems.queries import (
@@ -109,10 +109,10 @@ def getting_closer_shortest_path(
     return for_change(was, now, reward_closer, reward_further)
 
 
-def door_ahead(w: World, agent: int) -> tuple[int, int, bool]:
+def door_ahead(w: World, agent: int, on_action: Action = Action.ACTUATE) -> tuple[int, int, bool]:
     """The cell (y, x) of the door that the agent is about to actuate, and whether it is open."""
     e = ahead(w, agent)
-    if w.action != ACTUATE or not w.door.has[e]:
+    if w.action != on_action or not w.door.has[e]:
         return -1, -1, False
     return w.position.y[e], w.position.x[e], w.door.status[e] == OPEN
 
@@ -124,6 +124,7 @@ def actuate_door(
     was: tuple[int, int, bool],
     reward_open: float = 1.0,
     reward_close: float = -1.0,
+    on_action: Action = Action.ACTUATE,
 ) -> float:
     """Pays for opening the door ahead, or closing it."""
     y, x, was_open = was

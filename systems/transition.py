@@ -6,14 +6,13 @@ from components.appearance import FLOOR
 from components.doors import CLOSED, LOCKED, OPEN
 from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import (
-    ACTUATE,
     FORWARD,
     LEFT,
     MOVE_RIGHT,
-    PICK_N_DROP,
     RIGHT,
     TURN_LEFT,
     TURN_RIGHT,
+    Action,
     turned,
 )
 from gv_engine.language.objects import OBJECT_TYPES
@@ -26,6 +25,7 @@ from systems.queries import (
     all_with,
     can_enter,
     here,
+    is_free,
     neighbours,
     same_color,
     stands_on,
@@ -61,9 +61,9 @@ def turn_agent(w: World, agent: int) -> None:
     w.agent.facing[agent] = turned(w.agent.facing[agent], way)
 
 
-def can_open(w: World, agent: int, action: int) -> bool:
+def can_open(w: World, agent: int, action: int, on_action: Action = Action.ACTUATE) -> bool:
     """Whether the door ahead is closed, or locked and the agent holds a key of its colour."""
-    if action != ACTUATE:
+    if action != on_action:
         return False
     door = ahead(w, agent)
     held = w.agent.holding[agent]
@@ -73,14 +73,16 @@ def can_open(w: World, agent: int, action: int) -> bool:
 
 
 @system(TRANSITION, when=can_open)
-def actuate_door(w: World, agent: int) -> None:
+def actuate_door(w: World, agent: int, on_action: Action = Action.ACTUATE) -> None:
     """Open the door ahead; a locked one needs a key of its colour in hand, which is kept."""
     w.door.status[ahead(w, agent)] = OPEN
 
 
-def can_pick_or_drop(w: World, agent: int, action: int) -> bool:
+def can_pick_or_drop(
+    w: World, agent: int, action: int, on_action: Action = Action.PICK_N_DROP
+) -> bool:
     """Whether there is something to pick up ahead, or room to drop what the agent holds."""
-    if action != PICK_N_DROP:
+    if action != on_action:
         return False
     y, x = towards(w, agent, FORWARD)
     if not w.inside(y, x):
@@ -92,7 +94,7 @@ def can_pick_or_drop(w: World, agent: int, action: int) -> bool:
 
 
 @system(TRANSITION, when=can_pick_or_drop)
-def pickndrop(w: World, agent: int) -> None:
+def pickndrop(w: World, agent: int, on_action: Action = Action.PICK_N_DROP) -> None:
     """Pick up what is ahead, drop what is held, or swap the two."""
     y, x = towards(w, agent, FORWARD)
     thing = w.at[y, x]
@@ -103,13 +105,40 @@ def pickndrop(w: World, agent: int) -> None:
     w.agent.holding[agent] = thing
 
 
-def can_unbox(w: World, agent: int, action: int) -> bool:
+def can_pick_up(w: World, agent: int, action: int, on_action: Action = Action.PICK_UP) -> bool:
+    """Whether there is something to pick up ahead, and nothing in the hand."""
+    if action != on_action or w.agent.holding[agent] != NOTHING:
+        return False
+    return w.portable.has[ahead(w, agent)]
+
+
+@system(TRANSITION, when=can_pick_up)
+def pick_up(w: World, agent: int, on_action: Action = Action.PICK_UP) -> None:
+    """Pick up what is ahead, with an empty hand."""
+    pickndrop(w, agent)
+
+
+def can_drop(w: World, agent: int, action: int, on_action: Action = Action.DROP) -> bool:
+    """Whether the agent holds something, and the cell ahead is free."""
+    if action != on_action or w.agent.holding[agent] == NOTHING:
+        return False
+    y, x = towards(w, agent, FORWARD)
+    return is_free(w, y, x)
+
+
+@system(TRANSITION, when=can_drop)
+def drop(w: World, agent: int, on_action: Action = Action.DROP) -> None:
+    """Drop what is held into the free cell ahead."""
+    pickndrop(w, agent)
+
+
+def can_unbox(w: World, agent: int, action: int, on_action: Action = Action.ACTUATE) -> bool:
     """Whether there is a box ahead."""
-    return action == ACTUATE and w.box.has[ahead(w, agent)]
+    return action == on_action and w.box.has[ahead(w, agent)]
 
 
 @system(TRANSITION, when=can_unbox)
-def actuate_box(w: World, agent: int) -> None:
+def actuate_box(w: World, agent: int, on_action: Action = Action.ACTUATE) -> None:
     """Open the box ahead: its content takes its place."""
     box = ahead(w, agent)
     content = w.box.content[box]
@@ -117,6 +146,25 @@ def actuate_box(w: World, agent: int) -> None:
     w.remove(box)
     if content != NOTHING:
         w.place(content, y, x)
+
+
+def can_toggle(w: World, agent: int, action: int, on_action: Action = Action.TOGGLE) -> bool:
+    """Whether there is a box ahead, or a door that is open or can be opened."""
+    if action != on_action:
+        return False
+    thing = ahead(w, agent)
+    is_open = w.door.has[thing] and w.door.status[thing] == OPEN
+    return w.box.has[thing] or is_open or can_open(w, agent, action, on_action)
+
+
+@system(TRANSITION, when=can_toggle)
+def toggle(w: World, agent: int, on_action: Action = Action.TOGGLE) -> None:
+    """Open the door ahead as `actuate_door` does, or close it, or open the box ahead."""
+    thing = ahead(w, agent)
+    if w.box.has[thing]:
+        actuate_box(w, agent)
+    else:
+        w.door.status[thing] = CLOSED if w.door.status[thing] == OPEN else OPEN
 
 
 @system(TRANSITION)
@@ -155,13 +203,19 @@ def _one_state(object_type: int, other_type: int = FLOOR) -> str:
     return f"{missing[0]} has no states to change between" if missing else ""
 
 
-def can_switch(w: World, agent: int, action: int, object_type: int) -> bool:
+def can_switch(
+    w: World,
+    agent: int,
+    action: int,
+    object_type: int,
+    on_action: Action = Action.ACTUATE,
+) -> bool:
     """Whether there is an object of the type ahead."""
-    return action == ACTUATE and w.kind.value[ahead(w, agent)] == object_type
+    return action == on_action and w.kind.value[ahead(w, agent)] == object_type
 
 
 @system(TRANSITION, when=can_switch, check=lambda object_type: _one_state(object_type))
-def switch(w: World, agent: int, object_type: int) -> None:
+def switch(w: World, agent: int, object_type: int, on_action: Action = Action.ACTUATE) -> None:
     """The object of a type ahead goes on to its next state, from the last to the first."""
     thing = ahead(w, agent)
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))

@@ -19,7 +19,6 @@ from gv_engine import AGENT, Scenario
 from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
 from gv_engine.batches.worlds import make_batch
 from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.text import board
@@ -81,7 +80,7 @@ class Game:
         self.batch.step(np.full(2, RESTART), DISABLED)
 
     def act(self, *actions: int) -> Game:
-        """Take actions, by their numbers in `gv_engine.language.geometry.ACTIONS`."""
+        """Take actions, by their numbers in `gv_engine.language.geometry.Action`."""
         for action in actions:
             self.batch.step(np.array([KEEP, self.scenario.actions.index(action)]), DISABLED)
         return self
@@ -111,7 +110,7 @@ class Game:
     def mask(self) -> set[str]:
         """Names of the actions that would do something."""
         valid = self.batch.outputs.mask[1].tolist()
-        return {ACTIONS[n] for n, is_valid in zip(self.scenario.actions, valid) if is_valid}
+        return {name for name, is_valid in zip(self.scenario.action_names, valid) if is_valid}
 
     @property
     def terms(self) -> dict[str, float]:

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from gv_engine import Scenario
-from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
+from gv_engine.language.geometry import ORIENTATIONS, USUAL_ACTIONS
 from tests import DATA
 
 MEADOW = DATA / "meadow"
@@ -99,5 +99,5 @@ def meadow(
     )
 
 
-actions = st.lists(st.integers(0, len(ACTIONS) - 1), min_size=1, max_size=25)
+actions = st.lists(st.integers(0, len(USUAL_ACTIONS) - 1), min_size=1, max_size=25)
 seeds = st.integers(0, 2**32)

@@ -18,7 +18,6 @@ from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.checking.invariants import fault_of_observation, fault_of_row
 from gv_engine.envs.environment import GridEnv
 from gv_engine.language.errors import RuleError
-from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.system import (
     OBSERVATION,
     RESET,
@@ -97,7 +96,7 @@ def play_in_lockstep(
                 seen = _advance(worlds, seed + number, action, limit)
                 _inspect(scenario, worlds, seen)
             except _Fault as fault:
-                did = "reset" if action is None else ACTIONS[scenario.actions[action]]
+                did = "reset" if action is None else scenario.action_names[action]
                 where = f"seed {seed + number}, step {step}, {did}"
                 return Report(number + 1, steps, f"{where}: {fault}")
             steps += action is not None

@@ -16,7 +16,6 @@ from gv_engine.envs.forms import FormName, form_of
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.requests import at_least, known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
-from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.parameters import refuse_settings
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import parted
@@ -102,7 +101,7 @@ class GridEnv(ScenarioEnv[Any]):
 
     @property
     def _action_legend(self) -> str:
-        return f"for {', '.join(ACTIONS[number] for number in self.scenario.actions)}"
+        return f"for {', '.join(self.scenario.action_names)}"
 
     def _look_at_outputs(self) -> None:
         """Views of what the world shows: taking them anew at every step would take longer."""

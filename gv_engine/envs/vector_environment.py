@@ -25,7 +25,6 @@ from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.requests import at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
-from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.scenario import Scenario
 
 
@@ -117,7 +116,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     @property
     def labels(self) -> dict[str, list[str]]:
         """What the numbers of actions stand for."""
-        return {"action_names": [ACTIONS[number] for number in self.scenario.actions]}
+        return {"action_names": list(self.scenario.action_names)}
 
     def reset(
         self,

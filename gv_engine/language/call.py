@@ -18,7 +18,7 @@ class Call:
     Attributes:
         system: what to call.
         arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
-            functions become part of what is compiled.
+            functions and actions become part of what is compiled.
         says: what the scenario tells the player in place of the system's own words.
     """
 
@@ -74,7 +74,8 @@ class Call:
         if when is None:
             return None
         given, agents, acting = self.bound(when), takes(when, "agent"), takes(when, "action")
-        if agents and acting and not given:  # as most are: asked for each action of each step
+        # as most are: asked for each action of each step
+        if agents and acting and given == (when.__defaults__ or ()):
             return when
         return lambda w, agent, action: when(w, *(agent,) * agents, *(action,) * acting, *given)
 

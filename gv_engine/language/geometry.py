@@ -8,13 +8,14 @@ True
 """
 
 from enum import IntEnum
+from zlib import crc32
 
 FORWARD, BACKWARD, LEFT, RIGHT = range(4)
 ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
 
 
 class Action(IntEnum):
-    """Actions of an agent."""
+    """Actions of an agent; new ones go to the end. Those of authors are made by `named_action`."""
 
     MOVE_FORWARD = 0
     MOVE_BACKWARD = 1
@@ -24,6 +25,11 @@ class Action(IntEnum):
     TURN_RIGHT = 5
     ACTUATE = 6
     PICK_N_DROP = 7
+    PICK_UP = 8
+    DROP = 9
+    TOGGLE = 10
+    DONE = 11
+    NOOP = 12
 
     @property
     def is_move(self) -> bool:
@@ -34,6 +40,11 @@ class Action(IntEnum):
     def is_turn(self) -> bool:
         """Whether it changes where the agent looks."""
         return self in (Action.TURN_LEFT, Action.TURN_RIGHT)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether an author has named it."""
+        return self >= _FIRST_OWN
 
 
 ACTIONS = tuple(action.name for action in Action)
@@ -46,14 +57,53 @@ ACTIONS = tuple(action.name for action in Action)
     TURN_RIGHT,
     ACTUATE,
     PICK_N_DROP,
+    PICK_UP,
+    DROP,
+    TOGGLE,
+    DONE,
+    NOOP,
 ) = range(len(ACTIONS))
-WAIT = len(ACTIONS)
+USUAL_ACTIONS = tuple(range(PICK_UP))
+"""Those of a scenario that does not list its own: the specification's."""
+WAIT = 255
 """No action of an agent: rules see that nothing was done. For people who play in real time."""
+_FIRST_OWN = WAIT + 1
+
+
+def named_action(name: str) -> Action:
+    """The action of a name; another one than the built-in ones is an author's own.
+
+    Its number is made of the name, so that it is the same in every scenario and process.
+
+    >>> KICK = named_action("KICK")
+    >>> KICK.name, KICK == named_action("KICK"), KICK.is_own
+    ('KICK', True, True)
+
+    Raises:
+        ValueError: the name is taken, or none; or another action has the same number.
+    """
+    if name in Action.__members__:
+        return Action[name]
+    if name == "WAIT" or not (name.isidentifier() and name.isascii() and name.isupper()):
+        raise ValueError(f"found the name {name!r}, expected one of an action, like `KICK`")
+    number = _FIRST_OWN + crc32(name.encode()) % 2**30
+    own = int.__new__(Action, number)
+    own._name_, own._value_ = name, number
+    # where `Action(number)` finds it, as it does those that stand in the class
+    known = Action._value2member_map_.setdefault(number, own)
+    if known.name != name:
+        raise ValueError(f"{name} and {known.name} would have the same number; rename one")
+    return Action(number)
+
+
+def is_action(number: int) -> bool:
+    """Whether an action has the number, one of an author's that is known by now included."""
+    return number in Action._value2member_map_
 
 
 def action_name(action: int) -> str:
     """The name of an action, `WAIT` among them."""
-    return "WAIT" if action == WAIT else ACTIONS[action]
+    return "WAIT" if action == WAIT else Action(action).name
 
 
 def step_y(orientation: int) -> int:

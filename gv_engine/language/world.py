@@ -116,7 +116,7 @@ class World(Protocol):
 
     @property
     def action(self) -> int:
-        """The current step's, as a number of `gv_engine.language.geometry.ACTIONS`."""
+        """The current step's, as the number of a `gv_engine.language.geometry.Action`."""
 
     @property
     def member(self) -> int:

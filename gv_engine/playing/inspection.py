@@ -25,7 +25,7 @@ from gv_engine.envs.representations import Arrays, Representation, observer
 from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import Stopped
-from gv_engine.language.geometry import ACTIONS, ORIENTATIONS
+from gv_engine.language.geometry import ORIENTATIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import REGISTRIES, VISIBILITY
 from gv_engine.reading.text import object_words
@@ -158,8 +158,7 @@ class Inspection:
         """Whether each of the scenario's actions would do something, by name."""
         mask = np.zeros(len(self.scenario.actions), np.int8)
         self._simulation.valid_actions(mask)
-        names = (ACTIONS[number] for number in self.scenario.actions)
-        return dict(zip(names, mask.astype(bool).tolist(), strict=True))
+        return dict(zip(self.scenario.action_names, mask.astype(bool).tolist(), strict=True))
 
     def observation(
         self, representation: str, grid: NDArray[np.uint8], item: tuple[int, int, int]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.language.geometry import WAIT
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.reading.layout import RNG
 
@@ -27,6 +28,9 @@ _PLAIN = (
     "truncated",
     "member",
 )
+
+_WAITED = 8
+"""The number of `WAIT` when the first replays were kept, whose digests stay what they are."""
 
 
 def row_digest(row: NDArray[Any]) -> str:
@@ -46,7 +50,7 @@ def row_digest(row: NDArray[Any]) -> str:
     for name in RNG.names or ():
         say(name, row["rng"][name].view(np.int64))
     for name in _PLAIN:
-        say(name, row[name])
+        say(name, _WAITED if name == "action" and row[name] == WAIT else row[name])
     say("at", row["at"][: row["height"], : row["width"]])
     say("alive", np.flatnonzero(row["alive"]))
     for name in row.dtype.names or ():

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from gv_engine.language.area import Area
 from gv_engine.language.call import Call
+from gv_engine.language.geometry import Action
 from gv_engine.language.system import (
     REGISTRIES,
     RESET,
@@ -26,6 +27,7 @@ from gv_engine.language.system import (
     marked,
 )
 from gv_engine.reading.forms import (
+    ACTION,
     AREA,
     COLOR,
     NUMBER,
@@ -126,6 +128,7 @@ _BY_NAME: dict[str, Kind] = {
 """Kinds of parameters that are understood by their names."""
 
 _BY_TYPE: dict[Any, Kind] = {
+    Action: Kind("the name of an action", "ACTUATE", ACTION, lambda calls: calls.names.action),
     int: Kind("a whole number", "2", WHOLE, lambda calls: read_integer),
     float: Kind("a number", "1.0", NUMBER, lambda calls: number),
     bool: Kind("true or false", "true", TRUTH, lambda calls: truth),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from components.objects import built_in_types
+from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import COLORS
 from gv_engine.language.system import Phase, System
 from gv_engine.reading.values import LARGEST, LONGEST_SIDE, SMALLEST
@@ -133,10 +134,11 @@ DEFINITIONS: Mapping[str, JsonForm] = {
     "object": either(
         named(kind.name for kind in built_in_types() if kind.in_grid), {"type": "string"}
     ),
+    "action": either(named(ACTIONS), {"type": "string"}),
 }
 """Forms that recur; a text may be any scalar, as it keeps its own."""
 
-TEXT, NUMBER, WHOLE, TRUTH, PLAIN, PAIR, AREA, COLOR, OBJECT = map(defined, DEFINITIONS)
+TEXT, NUMBER, WHOLE, TRUTH, PLAIN, PAIR, AREA, COLOR, OBJECT, ACTION = map(defined, DEFINITIONS)
 REFERENCE: JsonForm = {"type": "string", "pattern": ":"}
 """`./rules.py:name` or `module:name`."""
 SCENARIO = defined("scenario")

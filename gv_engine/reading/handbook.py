@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import components.objects  # noqa: F401  # declares the built-in types
 from components.objects import built_in_components, built_in_types
 from gv_engine.language.component import column_name, fields_of
+from gv_engine.language.geometry import Action
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import (
     RESET,
@@ -128,6 +129,8 @@ def _written(name: str, value: Any) -> str:
         return str(COLORS[value])
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Action):
+        return value.name
     if isinstance(value, tuple | list):
         return f"[{', '.join(_written(name.removesuffix('s'), item) for item in value)}]"
     return str(getattr(value, "__name__", value))

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.language.errors import ScenarioError, TrustError, shortened
-from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import ObjectType
+from gv_engine.reading.actions import ACTIONS_OF_ALL
 from gv_engine.reading.document import Document
 from gv_engine.reading.files import exists
 from gv_engine.reading.forms import SCENARIO, TEXT, Key, KeyTable, either, keyed, list_of, mapped
@@ -55,6 +55,7 @@ _MEMBER: KeyTable = {
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
+    "action_space": SHARED_KEYS["action_space"]._replace(form=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "A list of scenarios, of which each reset draws one.",
         list_of(either(TEXT, keyed(_MEMBER)), minItems=1, maxItems=_MOST_MEMBERS),
@@ -99,8 +100,11 @@ class _Reader(TopLevel):
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         given: dict[str, Any] = {
             "max_steps": self.key("max_steps", self.limit, None),
-            "actions": self.key("action_space", self.actions, None),
         }
+        own = {own.name: own for _, scenario, _ in reversed(read) for own in scenario.own_actions}
+        actions, own_actions = self.actions((), own.values())
+        if actions:
+            given["actions"] = actions
         changes = {key: value for key, value in given.items() if value is not None}
         name = self.document.default_name if self.document.source else "mixture"
         described = self.described(name)
@@ -111,6 +115,7 @@ class _Reader(TopLevel):
         mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
         whole = {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
         whole["warnings"] += self.warnings(mixed)
+        whole["own_actions"] = own_actions or whole["own_actions"]
         return whole
 
     def members(
@@ -173,10 +178,7 @@ class _Reader(TopLevel):
                     f"{first.area}; all scenarios of a mixture need the same",
                 )
             if not own_actions and scenario.actions != first.actions:
-                ours, theirs = (
-                    ", ".join(ACTIONS[action] for action in each.actions)
-                    for each in (scenario, first)
-                )
+                ours, theirs = (", ".join(each.action_names) for each in (scenario, first))
                 self.problems.add(
                     node,
                     f"{scenario.name} has the actions {ours}, and {first.name} {theirs}; give an "
@@ -234,6 +236,7 @@ def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
         **{name: list_of(name) for name in lists},
         "max_steps": None if None in limits else max(limit for limit in limits if limit),
         "actions": members[0].actions,
+        "own_actions": members[0].own_actions,
         "area": members[0].area,
         "layout": members[0].layout,
         "reward_names": tuple(

@@ -21,6 +21,7 @@ import systems  # noqa: F401  # fills the registries
 from components.objects import built_in_components, built_in_types
 from gv_engine.language import geometry
 from gv_engine.language.component import is_component
+from gv_engine.language.geometry import Action
 from gv_engine.language.modules import is_rule_module
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType
 from gv_engine.language.system import (
@@ -37,6 +38,7 @@ from gv_engine.language.system import (
     unwrapped,
 )
 from gv_engine.reading import rule_files
+from gv_engine.reading.actions import read_action
 from gv_engine.reading.trust import Trust, is_dotted, is_file
 from gv_engine.reading.values import Refused, Wrong, YamlNode, instead, one_of, word
 from systems.reset import from_map
@@ -67,11 +69,13 @@ class Names:
     Attributes:
         modules: those that it names, imported, by the text before the colon.
         own: the types that it declares itself, in text.
+        own_actions: names of its actions that are not built in.
     """
 
     def __init__(self, folder: Path, trust: Trust) -> None:
         self.modules: dict[str, ModuleType] = {}
         self.own: tuple[ObjectType, ...] = ()
+        self.own_actions: tuple[str, ...] = ()
         self._folder = folder
         self._trust = trust
         self._failed: dict[str, str] = {}
@@ -181,6 +185,10 @@ class Names:
     def distance(self, node: YamlNode) -> Callable[..., Any]:
         """A function of (dy, dx), by name or reference."""
         return self._known(node, DISTANCES, "distance function", 0, 0)
+
+    def action(self, node: YamlNode) -> Action:
+        """An action, by name."""
+        return read_action(node, self.own_actions)
 
     def reduction(self, node: YamlNode) -> Callable[..., Any]:
         """A function of several numbers, by name or reference."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from components.appearance import NONE
 from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
-from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.geometry import USUAL_ACTIONS
 from gv_engine.language.objects import OBJECT_TYPES, USUAL_COLORS, ObjectType
 from gv_engine.language.system import (
     OBSERVATION,
@@ -25,10 +25,12 @@ from gv_engine.language.system import (
     VISIBILITY,
     Phase,
 )
+from gv_engine.reading.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.chance import CHANCE_KEYS, ChanceReader, is_by_chance
 from gv_engine.reading.document import Document
 from gv_engine.reading.draws import DrawnValues
+from gv_engine.reading.families import Command
 from gv_engine.reading.forms import (
     AREA,
     COLOR,
@@ -63,7 +65,6 @@ from gv_engine.reading.values import (
     integer,
     located,
     mapping,
-    one_of,
     read_area,
     read_color,
     read_pair,
@@ -82,7 +83,10 @@ SHARED_KEYS: KeyTable = {
         either(whole(1, LARGEST), {"type": "null"}),
     ),
     "action_space": Key(
-        "Names of the actions there are; all, if left out.", several(named(ACTIONS))
+        "Its actions, by name or, those of its own, as `{name: KICK, key: K}`; the usual eight, if "
+        "left out.",
+        ACTION_SPACE,
+        below=OWN_ACTION_KEYS,
     ),
 }
 """Those of grids and of mixtures of them."""
@@ -214,9 +218,13 @@ class TopLevel:
         """The greatest number of steps."""
         return integer(node, 1, LARGEST)
 
-    def actions(self, node: YamlNode) -> tuple[int, ...]:
-        """The numbers of named actions."""
-        return distinct(self.problems, node, lambda item: one_of(item, ACTIONS, "action"))
+    def actions(
+        self, default: tuple[int, ...], known: Iterable[Command] = ()
+    ) -> tuple[tuple[int, ...], tuple[Command, ...]]:
+        """See `read_actions`; the default without a list, or if it is wrong."""
+        return self.key(
+            "action_space", lambda node: read_actions(self.problems, node, known), (default, ())
+        )
 
     def add_column(self, columns: dict[str, type], cls: type, at: YamlNode) -> None:
         """Add a component to those of a world, by its column, which is its own."""
@@ -257,6 +265,8 @@ class _Reader(TopLevel):
             lambda node: read_things(self.problems, self.names, node, self.document.folder),
             (),
         )
+        actions, own_actions = self.actions(USUAL_ACTIONS)
+        self.names.own_actions = tuple(command.name for command in own_actions)
         objects, colors = self.space("state_space", self.names.default_objects(), USUAL_COLORS)
         seen_objects, seen_colors = self.space("observation_space", objects, colors)
         # the area first, visibility functions check theirs against it
@@ -282,7 +292,8 @@ class _Reader(TopLevel):
             "colors": colors,
             "observation_objects": seen_objects,
             "observation_colors": seen_colors,
-            "actions": self.key("action_space", self.actions, tuple(range(len(ACTIONS)))),
+            "actions": actions,
+            "own_actions": own_actions,
             "area": self.read.area,
             "layout": self.layout(calls[RESET], objects),
             "reward_names": unique([call.name for call in calls[REWARD]]),

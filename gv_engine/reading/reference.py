@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from gv_engine.language.errors import ScenarioError, shortened
-from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.geometry import is_action
 from gv_engine.reading.families import AnyScenario, built_in_levels
 from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.loading import read_scenario
@@ -66,8 +66,11 @@ def found_again(
         raise ScenarioError([f"{referrer} refers to no scenario: {error}"]) from None
     trust = Trust.given(**consent).of_reference(referrer)
     scenario = read_scenario(known["source"], trust, known["folder"], known["settings"])
-    if known["changes"]:
-        scenario = scenario.with_(**known["changes"])
+    changes = known["changes"]
+    if unknown := [number for number in changes.get("actions", ()) if not is_action(number)]:
+        raise ScenarioError([f"{referrer}: {scenario.name} has no action of number {unknown[0]}"])
+    if changes:
+        scenario = scenario.with_(**changes)
     if scenario.identity.digest != known["digest"]:
         warnings.warn(
             f"{scenario.name} is no longer what it was when this was written: worlds may go on in "
@@ -104,12 +107,7 @@ def _is_limit(value: Any) -> bool:
 
 
 def _are_actions(value: Any) -> bool:
-    numbers = range(len(ACTIONS))
-    return (
-        isinstance(value, list)
-        and 0 < len(value) <= len(numbers)
-        and all(type(number) is int and number in numbers for number in value)
-    )
+    return isinstance(value, list) and len(value) > 0 and all(type(each) is int for each in value)
 
 
 _KNOWN = {

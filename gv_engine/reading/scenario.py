@@ -26,10 +26,11 @@ from gv_engine.language.call import Call
 from gv_engine.language.ending import ending
 from gv_engine.language.errors import ScenarioError
 from gv_engine.language.frame import Canvas, Frame
+from gv_engine.language.geometry import action_name
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import built_in_levels
+from gv_engine.reading.families import Command, built_in_levels
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import find
@@ -56,8 +57,9 @@ class Scenario:
         objects: type indices of what may stand on the grid, in order.
         colors: indices of its colours, in order, NONE among them.
         observation_objects, observation_colors: the same for what is seen.
-        actions: numbers in `gv_engine.language.geometry.ACTIONS`, indexed by those of the
+        actions: numbers of `gv_engine.language.geometry.Action`, indexed by those of the
             environment.
+        own_actions: those among them that are not built in: how players take them.
         area: what the agent looks at.
         layout: of every world that plays the scenario.
         source: the file; None if the scenario came as a mapping.
@@ -81,6 +83,7 @@ class Scenario:
     observation_objects: tuple[int, ...]
     observation_colors: tuple[int, ...]
     actions: tuple[int, ...]
+    own_actions: tuple[Command, ...]
     area: Area
     layout: Layout
     source: Path | None
@@ -145,6 +148,11 @@ class Scenario:
         A mixture has none of its own: ask its `members`.
         """
         return self.schedule.get(phase, ())
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """The names of its actions, indexed by the numbers of the environment."""
+        return tuple(map(action_name, self.actions))
 
     @property
     def visibility(self) -> Call:

@@ -82,7 +82,7 @@ class Simulation:
         """Let the agent act and everything else happen; an episode that is over goes on.
 
         Args:
-            action: number in `gv_engine.language.geometry.ACTIONS`, not in the action space.
+            action: number of a `gv_engine.language.geometry.Action`, not in the action space.
 
         Raises:
             RuleError: a rule is not defined on this world.

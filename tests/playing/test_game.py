@@ -213,6 +213,12 @@ def test_time_passes_without_an_action():
     assert not np.array_equal(after.grid, before.grid)
 
 
+def test_the_digest_of_a_world_that_has_waited_is_what_it_always_was():
+    played = game("keydoor-5x5", seed=1)
+    played.step(played.wait)
+    assert played.state() == "5cc3aea190f66e15"
+
+
 def test_functions_of_states_know_no_waiting(tmp_path: Path):
     (tmp_path / "rules.py").write_text(
         "from gv_engine import transition_function_registry\n"

@@ -12,6 +12,7 @@ from gv_engine.batches.compiled.intrinsics import fields
 from gv_engine.batches.compiled.parameters import is_data, parts
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.component import AGENT
+from gv_engine.language.geometry import Action
 from gv_engine.language.system import (
     REWARD,
     TERMINATING,
@@ -196,7 +197,7 @@ def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | 
             elif is_nested(value):
                 values = _result(values, nested(field, value, past), back)
             else:
-                values = _constant(values, value)
+                values = _constant(values, int(value) if isinstance(value, Action) else value)
     return values
 
 

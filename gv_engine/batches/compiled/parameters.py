@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.call import Call, is_nested
-from gv_engine.language.geometry import ACTIONS
+from gv_engine.language.geometry import USUAL_ACTIONS, Action
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -79,7 +79,13 @@ def runs_engine_rules_only(scenario: Scenario) -> bool:
 
 def is_data(value: Any) -> bool:
     """Whether an argument is a value in the record; all others are compiled."""
-    return not (callable(value) or is_nested(value) or isinstance(value, str) or value is None)
+    compiled = callable(value) or is_nested(value) or isinstance(value, str | Action)
+    return not (compiled or value is None)
+
+
+def asked_actions(scenario: Scenario) -> tuple[int, ...]:
+    """The actions that a compiled mask asks for: the usual ones, and what others there are."""
+    return (*USUAL_ACTIONS, *sorted(set(scenario.actions) - {*USUAL_ACTIONS}))
 
 
 def parameters(
@@ -88,15 +94,16 @@ def parameters(
     """(members,) records of everything about a scenario that is data.
 
     That of the given member has the arguments of its systems, each call's in a record of its own,
-    its actions and its step limit; in the others all is 0 but their share of a mixture. Each action
-    of the game has its place in the mask there, -1 for none, as all have without masks. What is
+    its actions and its step limit; in the others all is 0 but their share of a mixture. Each of the
+    `asked_actions` has its place in the mask there, -1 for none, as all have without masks. What is
     checked says there which call runs, and in the call's record which of its parts.
     """
     member = scenario.members[number]
-    actions, places = np.zeros(len(ACTIONS), np.int64), np.full(len(ACTIONS), -1)
+    asked = asked_actions(member)
+    actions, places = np.zeros(len(asked), np.int64), np.full(len(asked), -1)
     actions[: len(member.actions)] = member.actions
     if masks:
-        places[list(member.actions)] = range(len(member.actions))
+        places[[asked.index(action) for action in member.actions]] = range(len(member.actions))
     values = {
         "actions": actions,
         "places": places,

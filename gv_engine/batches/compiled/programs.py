@@ -23,7 +23,7 @@ import numpy as np
 
 from gv_engine.batches.compiled import program_functions
 from gv_engine.batches.compiled.machine_code import loaded, machine
-from gv_engine.batches.compiled.parameters import fields_of_calls, is_data, parts
+from gv_engine.batches.compiled.parameters import asked_actions, fields_of_calls, is_data, parts
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_cache import (
     KeptProgram,
@@ -214,6 +214,7 @@ def _spelled(scenario: Scenario) -> Iterator[str]:
                 if not (is_data(value) or is_nested(value))
             ]
             yield str((field, prefix, system.phase.name, system.by_itself, helpers, constants))
+    yield str(asked_actions(scenario))
     layout = scenario.layout
     yield str((layout.meaning, layout.states, layout.kinds, layout.height, layout.width))
 

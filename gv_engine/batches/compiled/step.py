@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.batches.compiled.calls import Past, arguments, ends, nested
 from gv_engine.batches.compiled.intrinsics import another, fields
-from gv_engine.batches.compiled.parameters import fields_of_calls, inner
+from gv_engine.batches.compiled.parameters import asked_actions, fields_of_calls, inner
 from gv_engine.batches.compiled.sight import look, write_view
 from gv_engine.batches.compiled.units import Unit, call, gathered, in_turn, masking, summed
 from gv_engine.language.call import Call
@@ -163,7 +163,7 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
             over=call(over.unit),
             well=call(well.unit),
         ),
-        _showing(call(looks), masking(answers)),
+        _showing(call(looks), masking(answers, asked_actions(scenario))),
     )
     asked = [unit for each in (*rewards, over, well) for unit in each if unit]
     return systems, [*resets, *moves, *asked, *answers, looks, _CLEAR]

@@ -24,7 +24,6 @@ from gv_engine.batches.compiled.machine_code import ENTRY
 from gv_engine.batches.compiled.parameters import mark
 from gv_engine.batches.compiled.parts import PARTS, part_library
 from gv_engine.batches.compiled.program_cache import keep_unit, kept_unit
-from gv_engine.language.geometry import ACTIONS
 
 # what numba says of its types leads nowhere
 _types, _cgutils, _registry, _make_array = cast(Any, (types, cgutils, registry, make_array))
@@ -199,9 +198,9 @@ def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
     return intrinsic(each)
 
 
-def masking(units: Sequence[Unit]) -> Any:
-    """`(w, p, mask)`: write for each action of the scenario whether one of the units
-    `(w, p, action)` is true; those behind it are not asked, if they are not the engine's."""
+def masking(units: Sequence[Unit], actions: Sequence[int]) -> Any:
+    """`(w, p, mask)`: write for each of these actions that is the scenario's whether one of the
+    units `(w, p, action)` is true; those behind it are not asked, if they are not the engine's."""
 
     def every(typing_context: Any, w: Any, p: Any, mask: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -212,9 +211,9 @@ def masking(units: Sequence[Unit]) -> Any:
             first = _make_array(mask)(context, builder, arguments[2]).data
             found = _cgutils.alloca_once(builder, ir.IntType(1))
             # each action by itself, as a constant: what is asked for other ones falls away
-            for action in range(len(ACTIONS)):
+            for index, action in enumerate(actions):
                 number = _INDEX(action)
-                place = builder.load(builder.gep(places, [number]))
+                place = builder.load(builder.gep(places, [_INDEX(index)]))
                 with builder.if_then(builder.icmp_signed(">=", place, _INDEX(0))):
                     builder.store(_cgutils.false_bit, found)
                     for unit in units:
@@ -235,6 +234,8 @@ def masking(units: Sequence[Unit]) -> Any:
             unit.code(unit.kinds(*asked))
         return _types.none(w, p, mask), generate
 
+    # so that programs can be told apart
+    every.__name__ = f"every {actions}"
     return intrinsic(every)
 
 

@@ -25,6 +25,7 @@ from gv_engine.families.algebra.types import (
 from gv_engine.language.call import Call
 from gv_engine.language.system import REWARD, TERMINATING
 from gv_engine.reading.document import Document
+from gv_engine.reading.families import Command
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.rule_files import SourceFile
 
@@ -57,6 +58,7 @@ class MathyScenario:
     """
 
     family: ClassVar[str] = "mathy"
+    own_actions: ClassVar[tuple[Command, ...]] = ()
 
     name: str
     description: str

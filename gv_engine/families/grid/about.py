@@ -28,6 +28,11 @@ FAMILY = Family(
         Command("MOVE_RIGHT", "step right", ("Shift+Right", "Shift+D", "E", "Pad RB"), True),
         Command("ACTUATE", "use what is ahead", ("Space", "Pad A")),
         Command("PICK_N_DROP", "pick up or drop", ("P", "Pad X")),
+        Command("PICK_UP", "pick up what is ahead", ("U",)),
+        Command("DROP", "drop what is held", ("O",)),
+        Command("TOGGLE", "open or close what is ahead", ("F",)),
+        Command("DONE", "say that it is done", ("C",)),
+        Command("NOOP", "do nothing", ("Period",)),
     ),
     panels=("inspector",),
 )

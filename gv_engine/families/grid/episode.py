@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.frame import Frame
-from gv_engine.language.geometry import ACTIONS, WAIT, action_name
+from gv_engine.language.geometry import WAIT, action_name, named_action
 from gv_engine.language.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.playing.episode import Told
 from gv_engine.playing.row_digest import row_digest
@@ -32,7 +32,7 @@ class GridEpisode(Told):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.actions = tuple(ACTIONS[number] for number in scenario.actions)
+        self.actions = scenario.action_names
         self.wait = action_name(WAIT) if _knows_columns_only(scenario) else ""
         self._simulation = Simulation(scenario)
         self.world = self._simulation.world
@@ -61,7 +61,7 @@ class GridEpisode(Told):
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        self._simulation.step(WAIT if action == self.wait else ACTIONS.index(action))
+        self._simulation.step(WAIT if action == self.wait else named_action(action))
         self._observe()
 
     def mask(self) -> dict[str, bool]:

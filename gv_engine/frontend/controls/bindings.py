@@ -6,12 +6,15 @@ thing. A file `keys.toml` in the user's configuration folder gives commands othe
 
     [grid]
     ACTUATE = ["Space", "E", "Pad A"]
+    KICK = ["J"]
+
+The last one is an action of some level's own, see `Bindings.of_level`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
 from pathlib import Path
@@ -157,32 +160,34 @@ class Bindings:
     Args:
         changes: other keys than the usual ones, by group and command. Where a usual key of another
             command is among them, that command loses it.
+        own: commands of a level's own, by group; they go before the usual ones.
 
     Raises:
         BindingsError: no such group, command or key, or a key stands for two commands.
     """
 
-    def __init__(self, changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None) -> None:
+    def __init__(
+        self,
+        changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
+        own: Mapping[str, Sequence[Command]] | None = None,
+    ) -> None:
+        self._changes, self._own = changes, own or {}
+        self._levels: dict[tuple[Command, ...], Bindings] = {}
         given = {
             (group, name): tuple(keys)
             for group, commands in _checked(changes or {}).items()
             for name, keys in commands.items()
         }
-        self._keys: dict[tuple[str, str], tuple[str, ...]] = {}
-        for group, commands in GROUPS.items():
-            taken = {
-                key
-                for (other, name), keys in given.items()
-                if other == group or _together(other, group)
-                for key in keys
-            }
-            for command in commands:
-                usual = tuple(key for key in command.keys if key not in taken)
-                self._keys[group, command.name] = given.get((group, command.name), usual)
+        self._keys = {**given, **_left(self._own, given)}
+        self._keys |= _left(GROUPS, self._keys)
         _check_unique(given)
         self._commands = {
-            group: {key: command for command in commands for key in self._keys[group, command.name]}
-            for group, commands in GROUPS.items()
+            group: {
+                key: command
+                for command in self.commands(group)
+                for key in self._keys[group, command.name]
+            }
+            for group in GROUPS
         }
 
     @classmethod
@@ -202,6 +207,16 @@ class Bindings:
             line = _line_of(error.at, text)
         stop = "" if why.endswith("?") else "."
         return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
+
+    def of_level(self, group: str, own: tuple[Command, ...]) -> Bindings:
+        """These bindings, with commands of a level's own in a group; kept for the next time."""
+        if own and own not in self._levels:
+            self._levels[own] = Bindings(self._changes, {group: own})
+        return self._levels[own] if own else self
+
+    def commands(self, group: str) -> tuple[Command, ...]:
+        """The commands of a group, those of the level's own at its end."""
+        return (*GROUPS[group], *self._own.get(group, ()))
 
     def find(self, key: str, groups: Iterable[str]) -> Command | None:
         """The command of a key where these groups are active, None if it is free.
@@ -236,13 +251,61 @@ class Bindings:
         fitting = [key for key in self.keys(group, name) if key not in PAD]
         return key_label(fitting[0]) if fitting else ""
 
-    def help(self, groups: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """(keys, what they do) of every command in these groups that has a key."""
+    def help(
+        self, groups: Iterable[str], knows: Callable[[str], bool] = bool
+    ) -> Iterator[tuple[str, str]]:
+        """(keys, what they do) of every command in these groups that has a key.
+
+        Args:
+            knows: whether the level has the command of a name.
+        """
         for group in groups:
-            for command in GROUPS[group]:
+            for command in self.commands(group):
                 keys = self.keys(group, command.name)
-                if keys:
+                if keys and knows(command.name):
                     yield ", ".join(map(key_label, keys)), command.says
+
+
+def _left(
+    groups: Mapping[str, Sequence[Command]], given: Mapping[tuple[str, str], Sequence[str]]
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The keys of commands that have not been given any: their usual ones, but for those that have
+    been given to others."""
+    left = {}
+    for group, commands in groups.items():
+        taken = {
+            key
+            for (other, _), keys in given.items()
+            if other == group or _together(other, group)
+            for key in keys
+        }
+        for command in commands:
+            if (group, command.name) not in given:
+                usual = tuple(key for key in command.keys if key not in taken)
+                left[group, command.name] = usual
+    return left
+
+
+def free_key(group: str, name: str, key: str, beside: Iterable[Command]) -> str:
+    """The key that a level gives an action of its own, as bindings name it.
+
+    Args:
+        group: of the actions.
+        name: of the action.
+        key: as the level has it; a letter may be small.
+        beside: the level's other actions.
+
+    Raises:
+        BindingsError: there is no such key, or it does something else where the level is played.
+    """
+    found = _key(name, key.upper() if len(key) == 1 else key)
+    others = [*beside, *(c for other in SCREENS[group] if other != group for c in GROUPS[other])]
+    taken = {key: command.says for command in others for key in command.keys}
+    if found in taken:
+        free = [key for key in (*_LETTERS, *_DIGITS) if key not in taken]
+        why = f"{name}: {found} stands for {taken[found]!r} already; free are {', '.join(free)}"
+        raise BindingsError(why, name)
+    return found
 
 
 def keys_file() -> Path:
@@ -287,7 +350,8 @@ def _checked(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
         names = [command.name for command in GROUPS[group]]
         checked[group] = {}
         for name, keys in commands.items():
-            if name not in names:
+            # one in capitals may be an action of some level's own, if it is no slip
+            if name not in names and (not name.isupper() or get_close_matches(name, names, 1, 0.8)):
                 raise BindingsError(f"[{group}] has no command {name}{_maybe(name, names)}", name)
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
                 why = f'{name} wants a list of keys such as ["W", "Up"], not {keys!r}'

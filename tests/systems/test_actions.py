@@ -1,0 +1,142 @@
+"""PICK_UP, DROP, TOGGLE, DONE and NOOP, and actions of a scenario's own, in both worlds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gv_engine.checking.lockstep import play_in_lockstep
+from gv_engine.language.geometry import (
+    DONE,
+    DROP,
+    MOVE_FORWARD,
+    NOOP,
+    PICK_UP,
+    TOGGLE,
+    TURN_LEFT,
+    named_action,
+)
+from tests.boards import content_of, scenario
+
+KICK, PULL, SPELL = map(named_action, ("KICK", "PULL", "SPELL"))
+RULES: dict[str, Any] = {
+    "action_space": [
+        *("MOVE_FORWARD", "TURN_LEFT", "PICK_UP", "DROP", "TOGGLE", "DONE", "NOOP"),
+        *({"name": action.name} for action in (KICK, PULL, SPELL)),
+    ],
+    "objects": {"Lever": {"components": ["Solid"], "states": ["OFF", "ON"]}},
+    "legend": {"l": "Lever", "L": {"object": "Door", "state": "LOCKED", "color": "RED"}},
+    "transition_functions": [
+        *("move_agent", "turn_agent", "pick_up", "drop", "toggle"),
+        {"name": "switch", "object_type": "Lever", "on_action": "PULL"},
+        "./kicks.py:kick",
+        {"name": "./kicks.py:vanish", "on_action": "SPELL"},
+    ],
+    "reward_functions": [{"name": "actuate_door", "on_action": "TOGGLE"}],
+}
+
+
+@pytest.fixture
+def room(play):
+    """Plays actions on a map under `RULES`."""
+    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
+
+
+def test_what_is_picked_up_is_dropped_again(room):
+    game = room(">K.")
+    assert game.mask == {"MOVE_FORWARD", "TURN_LEFT", "PICK_UP", "KICK", "SPELL"}
+    assert game.act(PICK_UP).board == ">.."
+    assert game.item == "YELLOW Key"
+    assert {"PICK_UP", "DROP"} & game.mask == {"DROP"}
+    assert game.act(DROP).board == ">K."
+    assert game.item == "nothing"
+
+
+def test_a_full_hand_picks_nothing_up_and_an_empty_one_drops_nothing(room):
+    assert room(">K", PICK_UP, DROP, PICK_UP).board == ">."
+    game = room("K>K", PICK_UP, TURN_LEFT, TURN_LEFT)
+    assert "PICK_UP" not in game.mask
+    assert game.act(PICK_UP).board == "K<."
+    assert room(">.", DROP).board == ">."
+
+
+@pytest.mark.parametrize("ahead", ["#", "E", "d", "_"])
+def test_nothing_is_dropped_where_something_is(room, ahead):
+    game = room(f"K.\n^{ahead}", PICK_UP, TURN_LEFT, TURN_LEFT, TURN_LEFT)
+    before = game.board
+    assert "DROP" not in game.mask
+    assert game.act(DROP).board == before
+    assert game.item == "YELLOW Key"
+
+
+def test_what_is_not_portable_stays(room):
+    game = room(">#", PICK_UP)
+    assert (game.board, game.item) == (">#", "nothing")
+
+
+def test_a_door_is_opened_and_closed(room):
+    game = room(">d")
+    assert game.act(TOGGLE).board == ">_"
+    assert game.reward == 1.0
+    assert "TOGGLE" in game.mask
+    assert game.act(TOGGLE).board == ">d"
+    assert game.reward == -1.0
+
+
+def test_a_locked_door_wants_its_key_and_is_never_locked_again(room):
+    game = room(">L", TOGGLE)
+    assert game.board == ">D"
+    assert "TOGGLE" not in game.mask
+    legend = {**RULES["legend"], "k": {"object": "Key", "color": "RED"}}
+    game = room("k.\n^L", PICK_UP, TURN_LEFT, TURN_LEFT, TURN_LEFT, TOGGLE, legend=legend)
+    assert game.board == "..\n>_"
+    assert game.act(TOGGLE).board == "..\n>d"
+    assert game.item == "RED Key"
+
+
+def test_a_box_is_opened_and_not_what_was_in_it(room):
+    game = room(">B")
+    assert content_of(game.row, game.scenario.layout).any()
+    assert "TOGGLE" in game.mask
+    assert game.act(TOGGLE).board != ">B"
+
+
+def test_done_and_noop_do_nothing(room):
+    game = room(">K")
+    assert not {"DONE", "NOOP"} & game.mask
+    assert game.act(DONE, NOOP).board == ">K"
+    assert game.row["steps"] == 2
+
+
+def test_a_built_in_rule_acts_on_an_action_of_ones_own(room):
+    game = room(">l")
+    assert "PULL" in game.mask
+    assert not {"KICK", "SPELL"} & game.mask
+    assert game.row["condition"]["value"].sum() == 0
+    assert game.act(PULL).row["condition"]["value"].sum() == 1
+
+
+def test_rules_of_ones_own_know_it_by_name_or_as_a_parameter(room):
+    game = room(">K..", KICK)
+    assert game.board == ">.K."
+    assert not {"KICK", "SPELL"} & game.mask
+    assert game.act(MOVE_FORWARD, KICK).board == ".>.K"
+    assert game.act(KICK).board == ".>.K"
+    assert game.act(MOVE_FORWARD, SPELL).board == "..>."
+
+
+def test_both_worlds_agree_on_all_of_it():
+    report = play_in_lockstep(scenario("K.d.l\n.>K..\n..BL.\nE...K", **RULES), episodes=6)
+    assert report.fault == ""
+
+
+@pytest.mark.compiled
+@settings(max_examples=6, deadline=None)
+@given(order=st.permutations(RULES["action_space"][1:]), seed=st.integers(0, 999))
+def test_in_any_order_the_actions_do_the_same(order, seed):
+    shuffled = {**RULES, "action_space": ["MOVE_FORWARD", *order]}
+    report = play_in_lockstep(scenario("K.d.l\n.>K..\n..BL.\nE...K", **shuffled), 1, seed)
+    assert report.fault == ""
