@@ -5,6 +5,7 @@ from components.appearance import Color, Kind
 from components.doors import Door
 from components.items import Box, Key
 from components.matter import Opaque, Portable, Solid
+from components.mission import Mission
 from components.places import Beacon, Exit, Telepod
 from components.space import Position
 from components.wildlife import MovingObstacle
@@ -18,6 +19,7 @@ __all__ = [
     "Exit",
     "Key",
     "Kind",
+    "Mission",
     "MovingObstacle",
     "Opaque",
     "Portable",

@@ -9,6 +9,7 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, Color
 from components.doors import Door
 from components.items import Box, Key
 from components.matter import Opaque, Portable, Solid
+from components.mission import Mission
 from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
 from gv_engine.language.component import components_in
@@ -36,5 +37,6 @@ def built_in_types() -> tuple[ObjectType, ...]:
 
 @cache
 def built_in_components() -> tuple[type, ...]:
-    """The components that this package declares; every world has their columns."""
-    return components_in(__package__)
+    """The components that this package declares; every world has their columns, but for those of
+    missions, which only worlds have whose agents are asked something."""
+    return tuple(cls for cls in components_in(__package__) if cls is not Mission)

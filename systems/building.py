@@ -67,6 +67,28 @@ def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
     w.agent.facing[agent] = facing
 
 
+def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
+    """Any object of these types on the grid; the agent's mission is about its type and colour."""
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            count += w.at[y, x] != NOTHING and w.kind.value[w.at[y, x]] in kinds
+    if count == 0:
+        w.fail("mission: there is none of the objects on the grid that it could be about")
+        return NOTHING
+    left = w.rng.choice(count)
+    for y in range(w.height):
+        for x in range(w.width):
+            e = w.at[y, x]
+            if e != NOTHING and w.kind.value[e] in kinds:
+                if left == 0:
+                    w.mission.kind[agent] = w.kind.value[e]
+                    w.mission.color[agent] = w.color.value[e]
+                    return e
+                left -= 1
+    return NOTHING
+
+
 def floor_cells(w: World) -> NDArray[np.int64]:
     """Numbers y * width + x of the cells without an object, row by row."""
     cells = np.empty(w.height * w.width, np.int64)

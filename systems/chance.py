@@ -6,7 +6,7 @@ of `looks`, (type, state, colour, content), of which one is drawn by their `weig
 in turn, 0 for none. How a map lies is 4 * mirrored + quarter turns clockwise.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from gv_engine.language.errors import NoRoomError
 from gv_engine.language.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
 from gv_engine.language.system import RESET, system
 from gv_engine.language.world import World
-from systems.building import build_room, cell_of, put_agent
+from systems.building import ask_for_one_of, build_room, cell_of, put_agent
 from systems.queries import can_enter, neighbours
 
 ANY = len(ORIENTATIONS)
@@ -333,3 +333,30 @@ def draw_level(
             "reachable: no level of all that were tried has the ways that the scenario asks for; "
             "give it more `tries`, or more room"
         )
+
+
+@system(RESET)
+def set_mission(
+    w: World,
+    reset_function: None,
+    write: Callable[[World, Table], None],
+    values: Table,
+    among: Table,
+    wordings: int,
+) -> None:
+    """After the level, what the agent is asked to do.
+
+    Args:
+        write: puts values into fields of the mission.
+        values: for these fields.
+        among: types of objects, of which one is drawn that is on the grid; -1 for none.
+        wordings: of how many texts one is drawn; 0 for none.
+    """
+    if among[0] >= 0:
+        ask_for_one_of(w, AGENT, among)
+    if wordings > 0:
+        w.mission.wording[AGENT] = w.rng.choice(wordings)
+    own = values.copy()
+    for k in range(len(own)):
+        own[k] = value_of(w, values[k])
+    write(w, own)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from components.appearance import NONE, NONE_GRID_OBJECT
 from components.doors import OPEN
 from components.objects import WALL
 from gv_engine.language.component import NOTHING
@@ -126,6 +127,34 @@ def walk_from(w: World, y: int, x: int, steps: NDArray[np.int64]) -> None:
 def stands_on(w: World, agent: int, object_type: int) -> bool:
     """Whether the agent's cell holds an object of a type; Floor if it is free."""
     return w.kind.value[here(w, agent)] == object_type
+
+
+def is_asked_for(w: World, agent: int, e: int) -> bool:
+    """Whether an object is one that the agent's mission is about: of its type, if it has one, and
+    of its colour."""
+    kind = w.mission.kind[agent]
+    color = w.mission.color[agent]
+    return (
+        e != NOTHING
+        and (kind == NONE_GRID_OBJECT or w.kind.value[e] == kind)
+        and (color == NONE or w.color.value[e] == color)
+    )
+
+
+def holds_asked(w: World, agent: int) -> bool:
+    """Whether the agent holds what its mission is about."""
+    return is_asked_for(w, agent, w.agent.holding[agent])
+
+
+def holds_other(w: World, agent: int) -> bool:
+    """Whether the agent holds something that its mission is not about."""
+    held = w.agent.holding[agent]
+    return held != NOTHING and not is_asked_for(w, agent, held)
+
+
+def reaches_asked(w: World, agent: int) -> bool:
+    """Whether the agent stands on what its mission is about, or in front of it."""
+    return is_asked_for(w, agent, here(w, agent)) or is_asked_for(w, agent, ahead(w, agent))
 
 
 def matches_beacon(w: World, e: int) -> bool:

@@ -28,6 +28,7 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
             total=w.total,
             steps=w.steps,
             max_steps=canvas.max_steps,
+            mission=canvas.mission,
             outcome=outcome,
             success=bool(w.success),
             ending=canvas.ending,

@@ -15,7 +15,10 @@ from systems.queries import (
     bumps,
     distance_to,
     here,
+    holds_asked,
+    holds_other,
     matches_beacon,
+    reaches_asked,
     stands_on,
 )
 
@@ -183,6 +186,22 @@ def count_of(w: World, agent: int, object_type: int) -> int:
 def use_up(w: World, agent: int, was: float, object_type: int, reward: float = 1.0) -> float:
     """Pays reward for every object of a type by which there are fewer on the grid."""
     return reward * max(0.0, was - w.placed[object_type])
+
+
+@system(REWARD)
+def fetch_mission(
+    w: World, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
+) -> float:
+    """Pays reward_good for holding what the mission is about, reward_bad for anything else."""
+    if holds_other(w, agent):
+        return reward_bad
+    return reward_good if holds_asked(w, agent) else 0.0
+
+
+@system(REWARD)
+def reach_mission(w: World, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
+    """Pays reward_on on what the mission is about, or in front of it, reward_off elsewhere."""
+    return reward_on if reaches_asked(w, agent) else reward_off
 
 
 @system(REWARD)

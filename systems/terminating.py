@@ -4,7 +4,15 @@ from collections.abc import Callable, Sequence
 
 from gv_engine.language.system import TERMINATING, system
 from gv_engine.language.world import World
-from systems.queries import bumps, here, matches_beacon, stands_on
+from systems.queries import (
+    bumps,
+    here,
+    holds_asked,
+    holds_other,
+    matches_beacon,
+    reaches_asked,
+    stands_on,
+)
 
 
 @system(TERMINATING)
@@ -42,6 +50,24 @@ def bump_into_wall(w: World, agent: int, was: float) -> bool:
 def none_left(w: World, agent: int, object_type: int) -> bool:
     """There is no object of a type on the grid any more."""
     return w.placed[object_type] == 0
+
+
+@system(TERMINATING, says="You fetched what was asked for")
+def fetch_mission(w: World, agent: int) -> bool:
+    """The agent holds what its mission is about."""
+    return holds_asked(w, agent)
+
+
+@system(TERMINATING, says="You fetched something else than was asked for")
+def fetch_other(w: World, agent: int) -> bool:
+    """The agent holds something that its mission is not about."""
+    return holds_other(w, agent)
+
+
+@system(TERMINATING, says="You reached what was asked for")
+def reach_mission(w: World, agent: int) -> bool:
+    """The agent stands on what its mission is about, or in front of it."""
+    return reaches_asked(w, agent)
 
 
 @system(TERMINATING)

@@ -56,17 +56,20 @@ class ObjectBatch(Worlds):
             tell(out, i, world)
             out.terms[i] = simulation.terms
             if begins_at_once(mode, world.terminated or world.truncated):
-                self._show(i, out.final_grid, out.final_item, out.final_mask, out.final_member)
+                self._show(i, out.final_observed, out.final_mask, out.final_member)
                 out.final_terms[i] = out.terms[i]
                 self._begin(i)
-        self._show(i, out.grid, out.item, out.mask, out.member)
+        self._show(i, out.observed, out.mask, out.member)
 
     def _begin(self, i: int) -> None:
         self.simulations[i].reset()
         self.outputs.terms[i] = 0.0
 
-    def _show(self, i: int, grid: Any, item: Any, mask: Any, member: Any) -> None:
+    def _show(self, i: int, observed: Any, mask: Any, member: Any) -> None:
+        grid, item, *mission = observed
         self.simulations[i].observe(grid[i], item[i])
+        if missions := self.scenario.missions:
+            mission[0][i] = missions.numbers(self.simulations[i].world)
         if self.masks:
             self.simulations[i].valid_actions(mask[i])
         member[i] = self.simulations[i].world.member

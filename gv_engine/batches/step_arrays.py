@@ -19,6 +19,7 @@ class StepArrays:
     Attributes:
         grid: (N, h, w, 3) uint8, type, state and colour of every observed cell.
         item: (N, 3) uint8, the held object.
+        mission: (N, k) int32, what the agent is asked to do; k is 0 if it is asked nothing.
         mask: (N, actions) int8, 1 for every action that would do something.
         terms: (N, functions) float64, the reward function by function.
         member: (N,) int64, which member of a mixture is played.
@@ -26,14 +27,15 @@ class StepArrays:
         terminated, truncated: (N,) bool.
         returns, lengths: (N,) float64 and int64, rewards and steps of the episode up to the last
             step, even if a SAME_STEP reset has already begun another one.
-        final_grid, final_item, final_mask, final_terms, final_member: the same at the end of the
-            episodes that a SAME_STEP reset has just ended.
+        final_grid, final_item, final_mission, final_mask, final_terms, final_member: the same at
+            the end of the episodes that a SAME_STEP reset has just ended.
         success: (N,) bool, whether an episode has ended well with the last step, even if a
             SAME_STEP reset has already begun another one.
     """
 
     grid: NDArray[np.uint8]
     item: NDArray[np.uint8]
+    mission: NDArray[np.int32]
     mask: NDArray[np.int8]
     terms: NDArray[np.float64]
     member: NDArray[np.int64]
@@ -44,6 +46,7 @@ class StepArrays:
     lengths: NDArray[np.int64]
     final_grid: NDArray[np.uint8]
     final_item: NDArray[np.uint8]
+    final_mission: NDArray[np.int32]
     final_mask: NDArray[np.int8]
     final_terms: NDArray[np.float64]
     final_member: NDArray[np.int64]
@@ -53,11 +56,13 @@ class StepArrays:
     def of(cls, scenario: Scenario, num_worlds: int) -> StepArrays:
         """Empty arrays for this many worlds."""
         n, actions, terms = num_worlds, len(scenario.actions), len(scenario.reward_names)
+        asked = len(scenario.missions.names) if scenario.missions else 0
 
         def shown() -> tuple[Any, ...]:
             return (
                 np.zeros((n, *scenario.area.shape, 3), np.uint8),
                 np.zeros((n, 3), np.uint8),
+                np.zeros((n, asked), np.int32),
                 np.zeros((n, actions), np.int8),
                 np.zeros((n, terms)),
                 np.zeros(n, np.int64),
@@ -67,6 +72,18 @@ class StepArrays:
         sums = np.zeros(n), np.zeros(n, np.int64)
         arrays: list[Any] = [*shown(), np.zeros(n), *flags, *sums, *shown(), np.zeros(n, np.bool_)]
         return cls(*arrays)
+
+    @property
+    def observed(self) -> tuple[NDArray[Any], ...]:
+        """What observations are made of: `grid`, `item`, and `mission` if agents are asked
+        something."""
+        return self.grid, self.item, *([self.mission] if self.mission.shape[1] else [])
+
+    @property
+    def final_observed(self) -> tuple[NDArray[Any], ...]:
+        """The same at the end of episodes."""
+        asked = [self.final_mission] if self.final_mission.shape[1] else []
+        return self.final_grid, self.final_item, *asked
 
     def become(self, other: StepArrays) -> None:
         """Show what another one shows, in the same arrays."""

@@ -28,7 +28,9 @@ class GridEnv(ScenarioEnv[Any]):
 
     - `grid` (h, w, 3) uint8: type, state and colour index of every cell of the view;
     - `agent_id_grid` (h, w) uint8: 1 at the agent's cell;
-    - `item` (3,) uint8: the held object; NoneGridObject for an empty hand.
+    - `item` (3,) uint8: the held object; NoneGridObject for an empty hand;
+    - `mission` (k,) int32, if the scenario asks something of the agent: `scenario.missions.names`
+      says what its numbers are.
 
     Actions number the scenario's action space. `info` holds
 
@@ -36,7 +38,9 @@ class GridEnv(ScenarioEnv[Any]):
     - `reward_terms`: the reward of the step, function by function;
     - `success`: whether the episode has ended well with this step, and `is_success`, the same under
       the name that Stable-Baselines3 reads; neither, if the scenario does not say what that is;
-    - `member`: in a mixture, the position of the played scenario in `scenario.members`.
+    - `member`: in a mixture, the position of the played scenario in `scenario.members`;
+    - `mission`: what the agent is asked to do, in words, if the scenario asks something of it. The
+      attribute of that name says it, too.
 
     An episode is `truncated` at `max_steps`. Equal seeds give equal episodes, whichever world runs
     them.
@@ -100,15 +104,20 @@ class GridEnv(ScenarioEnv[Any]):
         return self._batch.world
 
     @property
+    def mission(self) -> str:
+        """What the agent is asked to do, in words; empty if it is nothing."""
+        missions = self.scenario.missions
+        return missions.text(self._batch.outputs.mission[0]) if missions else ""
+
+    @property
     def _action_legend(self) -> str:
         return f"for {', '.join(self.scenario.action_names)}"
 
     def _look_at_outputs(self) -> None:
         """Views of what the world shows: taking them anew at every step would take longer."""
         out = self._batch.outputs
-        self._grid, self._item, self._mask, self._terms = (
-            shown[0] for shown in (out.grid, out.item, out.mask, out.terms)
-        )
+        self._observed = [array[0] for array in out.observed]
+        self._mask, self._terms = out.mask[0], out.terms[0]
         self._success = out.success
 
     def reset(
@@ -153,7 +162,7 @@ class GridEnv(ScenarioEnv[Any]):
             self.render()
 
     def _observation(self) -> Any:
-        return self._form.one(self._grid, self._item)
+        return self._form.one(*self._observed)
 
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {
@@ -164,6 +173,8 @@ class GridEnv(ScenarioEnv[Any]):
             info["success"] = info["is_success"] = self._success.item()
         if self._is_mixture:
             info["member"] = self._batch.outputs.member.item()
+        if self.scenario.missions:
+            info["mission"] = self.mission
         return info
 
     # ---- the whole state -----------------------------------------------------------------

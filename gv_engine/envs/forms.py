@@ -28,10 +28,11 @@ from gv_engine.envs.representations import (
 )
 from gv_engine.envs.requests import at_least
 from gv_engine.language.errors import nearest
-from gv_engine.reading.text import object_words, view_text
+from gv_engine.reading.text import mission_line, object_words, view_text
 
 if TYPE_CHECKING:
     from gv_engine.batches.worlds import Worlds
+    from gv_engine.reading.missions import Missions
     from gv_engine.reading.scenario import Scenario
 
 FormName = str | Mapping[str, Any]
@@ -39,6 +40,9 @@ FormName = str | Mapping[str, Any]
 
 _CELL_PICTURES = "gv_engine.frontend.drawing.cell_pictures:cell_pictures"
 """What draws them, imported when it is needed."""
+
+MISSION = "mission"
+"""What observations call what the agent is asked to do."""
 
 _LEAST_SIDE = 8
 """Pixels of the smallest drawings."""
@@ -74,12 +78,12 @@ class Form:
         """Arrays for N observations; these, (N, h, w, 3) and (N, 3), where they hold the same."""
         return self.arrays(len(item))
 
-    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         """Fill arrays.
 
         Args:
-            grid, item: (…, h, w, 3) and (…, 3) type, state and colour indices.
             out: as `arrays` makes them.
+            grid, item: (…, h, w, 3) and (…, 3) type, state and colour indices.
 
         Raises:
             ValueError: a type or colour that the space does not list; `default` does not look.
@@ -90,10 +94,22 @@ class Form:
         """What users are handed: one observation, or those of many worlds."""
         raise NotImplementedError
 
+    def beside(self, missions: Missions) -> spaces.Space[Any]:
+        """The space of observations with what the agent is asked to do beside them."""
+        shown = self.space.spaces if isinstance(self.space, spaces.Dict) else {}
+        shown = shown or dict.fromkeys(self.kept, self.space)
+        return spaces.Dict(
+            {**shown, MISSION: spaces.Box(missions.low, missions.high, dtype=np.int32)}
+        )
+
+    def told_beside(self, arrays: Arrays, missions: Missions) -> Any:
+        """What users are handed, if `mission` is among the arrays."""
+        return arrays.copy()
+
     def one(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Any:
         """The observation of one world."""
         arrays = self.arrays()
-        self.write(grid, item, arrays)
+        self.write(arrays, grid, item)
         return self.told(arrays)
 
     def each(self, arrays: Arrays) -> NDArray[np.object_]:
@@ -128,7 +144,7 @@ class Numbers(Form):
         made["agent_id_grid"][...] = self._agent_id_grid
         return made
 
-    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         for cells, place in ((grid, out["grid"]), (item, out["item"])):
             if place is cells:
                 continue
@@ -174,7 +190,7 @@ class OneHot(Numbers):
             }
         )
 
-    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         held = item[..., None, None, :], out["item"][..., None, None]
         for cells, planes in ((grid, out["grid"]), held):
             numbers = self._representation.codes(cells)
@@ -236,7 +252,7 @@ class ViewPixels(Form):
     def arrays(self, *many: int) -> Arrays:
         return {"pixels": np.zeros((*many, *self.space.shape), np.uint8)}
 
-    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         (height, width), (_, planes, side, run) = grid.shape[-3:-1], self._cells.shape
         codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
         self._representation.codes(grid.reshape(-1, height, width, 3), codes[..., None])
@@ -273,6 +289,7 @@ class ViewText(Form):
 
     kept = ()
     lasting = False
+    space: spaces.Text
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(Representation.of_observation(scenario))
@@ -289,7 +306,7 @@ class ViewText(Form):
         shapes = {"grid": (*self._shape, 3), "item": (3,)}
         return {name: np.zeros((*many, *shape), np.uint8) for name, shape in shapes.items()}
 
-    def write(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], out: Arrays) -> None:
+    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         for cells, place in ((grid, out["grid"]), (item, out["item"])):
             if cells is not place:
                 np.copyto(place, cells)
@@ -302,6 +319,63 @@ class ViewText(Form):
         if item.ndim == 1:
             return view_text(grid, item, self._observer)
         return tuple(view_text(*shown, self._observer) for shown in zip(grid, item, strict=True))
+
+    def beside(self, missions: Missions) -> spaces.Text:
+        line = f"{mission_line('')}\n"
+        return spaces.Text(
+            max_length=self.space.max_length + len(line) + missions.longest,
+            charset=self.space.character_set.union(missions.characters, line),
+        )
+
+    def told_beside(self, arrays: Arrays, missions: Missions) -> str | tuple[str, ...]:
+        grid, item, asked = (arrays[name] for name in ("grid", "item", MISSION))
+        if item.ndim == 1:
+            return view_text(grid, item, self._observer, missions.text(asked))
+        return tuple(
+            view_text(cells, held, self._observer, missions.text(numbers))
+            for cells, held, numbers in zip(grid, item, asked, strict=True)
+        )
+
+
+class WithMission(Form):
+    """What the agent is asked to do beside what it sees: `mission` (k,) int32, and in a text a
+    line.
+
+    Args:
+        form: of what it sees.
+        missions: of the scenario.
+    """
+
+    def __init__(self, form: Form, missions: Missions) -> None:
+        self._form, self._missions = form, missions
+        self.space = form.beside(missions)
+        self.kept = (*form.kept, MISSION) if form.lasting else form.kept
+        self.lasting = form.lasting
+
+    def belongs_to(self, worlds: Worlds) -> None:
+        self._form.belongs_to(worlds)
+
+    def arrays(self, *many: int) -> Arrays:
+        asked = np.zeros((*many, len(self._missions.names)), np.int32)
+        return {**self._form.arrays(*many), MISSION: asked}
+
+    def sharing(self, *observed: NDArray[Any]) -> Arrays:
+        *seen, mission = observed
+        return {**self._form.sharing(*seen), MISSION: mission}
+
+    def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+        *seen, mission = observed
+        self._form.write(out, *seen)
+        if out[MISSION] is not mission:
+            np.copyto(out[MISSION], mission)
+
+    def told(self, arrays: Arrays) -> Any:
+        return self._form.told_beside(arrays, self._missions)
+
+    def one(self, *observed: NDArray[Any]) -> Any:
+        arrays = self.arrays()
+        self.write(arrays, *observed)
+        return self.told(arrays)
 
 
 def compiled(function: Any) -> Any:
@@ -337,4 +411,5 @@ def form_of(scenario: Scenario, asked: FormName) -> Form:
         if option not in known:
             allowed = nearest(option, known) if known else "allowed are none here"
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
-    return made(scenario, **options)
+    form = made(scenario, **options)
+    return WithMission(form, scenario.missions) if scenario.missions else form

@@ -19,7 +19,7 @@ from gv_engine.batches.planning import AT_ONCE, Expansion, expand, state_keys
 from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
-from gv_engine.envs.forms import FormName, form_of
+from gv_engine.envs.forms import MISSION, FormName, form_of
 from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays
@@ -68,7 +68,6 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     """
 
     metadata = GridEnv.metadata
-    recorded = ("grid", "item")  # not the agent's place, which never changes
 
     def __init__(
         self,
@@ -97,6 +96,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self.single_observation_space = self._form.space
         self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
         self._form.belongs_to(self._batch)
+        # not the agent's place, which never changes
+        self.recorded = ("grid", "item", *((MISSION,) if self.scenario.missions else ()))
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
         self._ended = np.zeros(num_envs, np.bool_)
@@ -211,14 +212,14 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """The arrays of all observations, those of the batch where it has the same."""
         if self._arrays is None:
             out = self._batch.outputs
-            self._arrays = self._form.sharing(out.grid, out.item)
+            self._arrays = self._form.sharing(*out.observed)
         return self._arrays
 
     def _observation(self, given: Arrays | None = None) -> Any:
         out, form, arrays = self._batch.outputs, self._form, self._shown
         if given:
             arrays = {name: given.get(name, array) for name, array in arrays.items()}
-        form.write(out.grid, out.item, arrays)
+        form.write(arrays, *out.observed)
         if self._copy:
             arrays = self._handed(arrays, given or {})
         return form.told(arrays)
@@ -249,6 +250,13 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             info["member"] = member
         return masked(info, which)
 
+    def missions(self) -> tuple[str, ...]:
+        """What the agent of each world is asked to do, in words; empty where it is nothing."""
+        missions = self.scenario.missions
+        if missions is None:
+            return ("",) * self.num_envs
+        return tuple(map(missions.text, self._batch.outputs.mission))
+
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
         out, form, ended = self._batch.outputs, self._form, self._ended.copy()
@@ -256,16 +264,16 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         final = np.full(self.num_envs, None, object)
         if self._copy or not form.lasting:
             arrays = form.arrays(len(which))
-            form.write(out.final_grid[which], out.final_item[which], arrays)
+            form.write(arrays, *(array[which] for array in out.final_observed))
             final[which] = form.each(arrays)
         else:
             if self._last is None:
-                arrays = form.sharing(out.final_grid, out.final_item)
+                arrays = form.sharing(*out.final_observed)
                 self._last = arrays, form.each(arrays)
             arrays, shared = self._last
             if out.final_grid is not arrays.get("grid"):
                 some = form.arrays(len(which))
-                form.write(out.final_grid[which], out.final_item[which], some)
+                form.write(some, *(array[which] for array in out.final_observed))
                 for name in form.kept:
                     arrays[name][which] = some[name]
             final[which] = shared[which]

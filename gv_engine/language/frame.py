@@ -27,6 +27,8 @@ class Scene:
     """Of the episode so far."""
     max_steps: int | None = None
     """After which the episode is cut off."""
+    mission: str = ""
+    """What the agent is asked to do; empty if it is nothing."""
     outcome: str = ""
     """Empty, `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
     success: bool = False
@@ -91,5 +93,6 @@ class Canvas:
     """(h, w, 3) what the agent was shown last."""
     terms: Mapping[str, float]
     max_steps: int | None
+    mission: str
     ending: str
     message: str

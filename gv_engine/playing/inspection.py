@@ -28,6 +28,7 @@ from gv_engine.language.errors import Stopped
 from gv_engine.language.geometry import ORIENTATIONS
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
 from gv_engine.language.system import REGISTRIES, VISIBILITY
+from gv_engine.reading.missions import is_about
 from gv_engine.reading.text import object_words
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row
@@ -145,9 +146,12 @@ class Inspection:
     def _in_words(self, e: int, column: str, field: str, value: float) -> str:
         """A value with its name, where it has one."""
         kind = OBJECT_TYPES[self._simulation.world.kind.value[e]]
+        types, colors = {kind.index: kind.name for kind in OBJECT_TYPES}, dict(enumerate(COLORS))
+        asked = types if is_about(field, "kind") else colors if is_about(field, "color") else {}
         names = {
-            ("kind", "value"): {kind.index: kind.name for kind in OBJECT_TYPES},
-            ("color", "value"): dict(enumerate(COLORS)),
+            ("kind", "value"): types,
+            ("color", "value"): colors,
+            ("mission", field): asked,
             ("agent", "facing"): dict(enumerate(ORIENTATIONS)),
             kind.state: dict(enumerate(kind.states)),
         }.get((column, field), {})
@@ -174,7 +178,10 @@ class Inspection:
             ValueError: no such representation, or it has no number for something that is shown.
         """
         found = Representation.of_observation(self.scenario, representation)
-        return found.encode(grid, np.array(item, np.uint8), observer(self.scenario))
+        arrays = found.encode(grid, np.array(item, np.uint8), observer(self.scenario))
+        if missions := self.scenario.missions:
+            arrays["mission"] = missions.numbers(self._simulation.world)
+        return arrays
 
     def _visibility(self, name: str) -> Call | str:
         """A function with its parameters, or why there are none for this scenario.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import components.objects  # noqa: F401  # declares the built-in types
+from components.mission import Mission
 from components.objects import built_in_components, built_in_types
 from gv_engine.language.component import column_name, fields_of
 from gv_engine.language.geometry import Action
@@ -29,6 +30,7 @@ from gv_engine.reading.document import FILE_KEYS
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.forms import Key, KeyTable
 from gv_engine.reading.map import LEGEND
+from gv_engine.reading.missions import asks_for_mission
 from gv_engine.reading.resources import HOME
 from gv_engine.reading.schema import formats
 from systems import building, queries
@@ -79,7 +81,7 @@ def chapters() -> list[Chapter]:
         for phase in _KEYS
     ]
     found.append(("Objects", [_object(kind.name) for kind in built_in_types() if kind.in_grid]))
-    found.append(("Components", [_component(cls) for cls in built_in_components()]))
+    found.append(("Components", [_component(cls) for cls in (*built_in_components(), Mission)]))
     found.append(("Map characters", list(_characters())))
     found.append(("The world: what rules call on `w`", list(_methods(World))))
     found.append(("The view: what a visibility fills in", list(_view())))
@@ -112,6 +114,8 @@ def _system(system: System) -> Topic:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     named = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(named)
+    if asks_for_mission(system):
+        example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
     return _entry(system.name, system.function, parts, example)
 
 

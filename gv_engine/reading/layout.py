@@ -14,7 +14,9 @@ from zlib import crc32
 
 import numpy as np
 
+from components.agent import Agent
 from components.appearance import Kind
+from components.mission import Mission
 from components.space import Position
 from gv_engine.language.component import (
     AGENT,
@@ -24,7 +26,7 @@ from gv_engine.language.component import (
     fields_of,
     is_read_often,
 )
-from gv_engine.language.geometry import ORIENTATIONS
+from gv_engine.language.geometry import FORWARD, ORIENTATIONS
 from gv_engine.language.objects import ObjectType, Parts
 
 RNG = np.dtype(
@@ -109,6 +111,19 @@ class Layout:
         return tuple(table)
 
     @cached_property
+    def mission(self) -> type | None:
+        """The component that says what the agent is asked to do, None if it is asked nothing."""
+        return next((cls for cls in self.components if issubclass(cls, Mission)), None)
+
+    @cached_property
+    def agent(self) -> Prefab:
+        """What the agent is made of."""
+        parts: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))
+        if self.mission:
+            parts += ((self.mission, tuple(field.default for field in fields_of(self.mission))),)
+        return parts
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Of the columns of every component, in their order."""
         return tuple(map(column_name, self.components))
@@ -158,6 +173,8 @@ class Layout:
             meaning.append([[_written(parts) for parts in kind.brings] for kind in self.types])
         if any(left >= 0 for left in self.leaves):
             meaning.append(self.leaves)
+        if self.mission:
+            meaning.append(_written(self.agent))
         return repr(tuple(meaning))
 
     @cached_property

@@ -110,6 +110,7 @@ class _Reader(TopLevel):
         described = self.described(name)
         self.problems.raise_if_any()
         self.compare(read, own_actions="actions" in changes)
+        self.problems.raise_if_any()
         changes["layout"] = self.layout([scenario for _, scenario, _ in read])
         self.problems.raise_if_any()
         mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
@@ -185,6 +186,15 @@ class _Reader(TopLevel):
                     f"action_space beside `mixture`, for all of them",
                 )
 
+        asking = [(node, member) for node, member, _ in read if member.layout.mission]
+        for node, scenario in asking[1:]:
+            if scenario.layout.mission is not asking[0][1].layout.mission:
+                self.problems.add(
+                    node,
+                    f"{scenario.name} has another class Mission than {asking[0][1].name}; all "
+                    f"scenarios of a mixture that have missions need the same",
+                )
+
     def warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
         """That nobody hears of successes, because some members say what one is and some do not."""
         saying, silent = (
@@ -244,5 +254,6 @@ def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
         ),
         "warnings": tuple(dict.fromkeys(line for member in members for line in member.warnings)),
         "schedule": {},
+        "mission_texts": tuple(text for member in members for text in member.mission_texts),
         "mixture": members,
     }

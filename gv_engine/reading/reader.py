@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
 from components.appearance import NONE
+from components.mission import Mission
 from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
@@ -51,6 +52,13 @@ from gv_engine.reading.forms import (
 )
 from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.map import LEGEND_KEYS, Legend, outside, read_legend, read_map
+from gv_engine.reading.missions import (
+    MISSION_FORM,
+    MISSION_KEYS,
+    AskedMission,
+    asks_for_mission,
+    read_mission,
+)
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import sources
 from gv_engine.reading.things import THING_KEYS, read_things
@@ -137,6 +145,12 @@ GRID_KEYS: KeyTable = {
         below=LEGEND_KEYS,
     ),
     **CHANCE_KEYS,
+    "mission": Key(
+        "What the agent is asked to do, in words and numbers: "
+        '`{text: "fetch the {color} {object}", object: Key, color: RED}`.',
+        MISSION_FORM,
+        below=MISSION_KEYS,
+    ),
     "reset_function": Key(
         "What builds the level, in place of a `map`: a rule that draws one by chance.",
         function(RESET),
@@ -246,6 +260,7 @@ class _Reader(TopLevel):
         self.read = Calls(self.problems, self.names)
         self.draws = DrawnValues(self.problems, self.names)
         self.depth = 1  # of objects in each other
+        self.mission: AskedMission | None = None
 
     def fields(self) -> dict[str, Any]:
         if self.document.family != "grid":
@@ -275,8 +290,14 @@ class _Reader(TopLevel):
         # what is seen besides: by pictures, when a function of states makes the observation
         all_seen = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
         visibility = (all_seen,) if own else sight
+        levels = self.reset(objects, colors)
+        self.mission = self.key(
+            "mission",
+            lambda node: read_mission(self.problems, self.names, self.draws, node, objects, colors),
+            None,
+        )
         calls: dict[Phase, tuple[Call, ...]] = {
-            RESET: self.reset(objects, colors),
+            RESET: tuple(map(self.mission.after, levels)) if self.mission else levels,
             TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
             REWARD: self.key("reward_functions", self.list_of(REWARD), ()),
             TERMINATING: self.key("terminating_function", self.terminating, ()),
@@ -285,6 +306,7 @@ class _Reader(TopLevel):
             OBSERVATION: own,
             RENDERING: (Call(REGISTRIES[RENDERING]["draw_state_and_observation"], {}),),
         }
+        self.ask_for_mission(calls)
         fields = {
             **self.described(self.document.default_name),
             "max_steps": self.key("max_steps", self.limit_or_none, None),
@@ -295,7 +317,8 @@ class _Reader(TopLevel):
             "actions": actions,
             "own_actions": own_actions,
             "area": self.read.area,
-            "layout": self.layout(calls[RESET], objects),
+            "layout": self.layout(levels, objects),
+            "mission_texts": self.mission.texts if self.mission else (),
             "reward_names": unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.warnings()),
             "code": tuple(sources(self.names.modules.values())),
@@ -303,6 +326,26 @@ class _Reader(TopLevel):
         }
         self.problems.raise_if_any()
         return fields
+
+    def ask_for_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
+        """Refuse rules about missions where there is none."""
+        layout_has_one = column_name(Mission) in map(column_name, self.components(()))
+        if "mission" in self.entries or layout_has_one:
+            return
+        asking = dict.fromkeys(
+            part.name
+            for phase, several in calls.items()
+            if phase is not RENDERING
+            for call in several
+            for part in call.parts()
+            if asks_for_mission(part.system)
+        )
+        if asking:
+            self.problems.add(
+                self.missing("mission"),
+                f"missing, and needed by {', '.join(asking)}; write one: "
+                f'mission: {{text: "fetch the {{color}} {{object}}", object: Key}}',
+            )
 
     def missing(self, key: str) -> YamlNode:
         """Where a message about a key that is not there points to."""
@@ -436,7 +479,8 @@ class _Reader(TopLevel):
         capacity = _FREE_ENTITIES + cells * max(self.depth, 2 if BOX in objects else 1)
         capacity = self.key("capacity", lambda node: integer(node, 2, _MOST_ENTITIES), capacity)
         types = self.types(objects)
-        drawn = self.draws.room if is_by_chance(reset) else 0
+        draws = is_by_chance(reset) or (self.mission is not None and self.mission.given)
+        drawn = self.draws.room if draws else 0
         return Layout(height, width, capacity, self.components(types), types, drawn)
 
     def types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
@@ -451,8 +495,9 @@ class _Reader(TopLevel):
             thing
             for module in self.names.modules.values()
             for thing in vars(module).values()
-            if is_component(thing)
+            if is_component(thing) and not issubclass(thing, Mission)
         ]
+        found += [self.mission.component] if self.mission else []
         found += [cls for kind in types for cls in kind.classes]
         columns = {column_name(cls): cls for cls in built_in}
         own = columns.copy()

@@ -34,6 +34,7 @@ from gv_engine.reading.families import Command, built_in_levels
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import find
+from gv_engine.reading.missions import Missions
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.reader import read_document
 from gv_engine.reading.rule_files import SourceFile
@@ -69,6 +70,8 @@ class Scenario:
         schedule: see `calls`.
         document: what was read, to be read again in another process.
         changes: attributes that differ from the document.
+        mission_texts: templates of what the agent is asked to do, in a mixture those of its
+            members; () if it is asked nothing.
         mixture: the scenarios of which each reset draws one; mostly ().
         weights: one for each of these.
     """
@@ -92,6 +95,7 @@ class Scenario:
     schedule: Mapping[Phase, tuple[Call, ...]] = field(repr=False)
     document: Document = field(repr=False)
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    mission_texts: tuple[str, ...] = ()
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
     code: tuple[SourceFile, ...] = ()
@@ -173,6 +177,21 @@ class Scenario:
         return all(member.success is not None for member in self.members)
 
     @cached_property
+    def missions(self) -> Missions | None:
+        """What the agent is asked to do, in numbers and words; None if it is asked nothing."""
+        if not self.mission_texts:
+            return None
+        return Missions(self.layout, [member.mission_texts for member in self.members])
+
+    def mission(self, w: Any) -> str:
+        """What the agent of a world is asked to do, in words; empty if it is nothing.
+
+        Args:
+            w: a `World` or a `RowWorld` of this scenario.
+        """
+        return "" if self.missions is None else self.missions.text(self.missions.numbers(w))
+
+    @cached_property
     def _ends(self) -> tuple[tuple[Call, ...], ...]:
         """The terminating function and all nested in it, as `ended_by` counts them, from 1 on."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
@@ -206,7 +225,7 @@ class Scenario:
         """
         member = self.members[w.member]
         named = dict(zip(self.reward_names, terms, strict=True))
-        told = member.max_steps, self.ending(w), message
+        told = member.max_steps, self.mission(w), self.ending(w), message
         return Canvas(show, member.name, self.area, observation, named, *told)
 
     @property

@@ -42,8 +42,13 @@ def _char(kind: int, state: int) -> str:
     return _OBJECT.get((kind, state), OBJECT_TYPES[kind].name[0].upper())
 
 
-def view_text(grid: NDArray[np.uint8], item: NDArray[np.uint8], observer: tuple[int, int]) -> str:
-    """A view as text: its characters, what is held, and where there is something.
+def view_text(
+    grid: NDArray[np.uint8],
+    item: NDArray[np.uint8],
+    observer: tuple[int, int],
+    mission: str = "",
+) -> str:
+    """A view as text: its characters, what to do, what is held, and where there is something.
 
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
@@ -55,13 +60,19 @@ def view_text(grid: NDArray[np.uint8], item: NDArray[np.uint8], observer: tuple[
     locked yellow door: 2 ahead, 1 right
     """
     held = object_words(*item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
-    lines = [board(grid, (*observer, FORWARD)), f"holding {held}"]
+    asked = [mission_line(mission)] if mission else []
+    lines = [board(grid, (*observer, FORWARD)), *asked, f"holding {held}"]
     for y, row in enumerate(grid.tolist()):
         for x, look in enumerate(row):
             if look not in _PLAIN:
                 where = _where(observer[0] - y, x - observer[1])
                 lines.append(f"{object_words(*look)}: {where}")
     return "\n".join(lines)
+
+
+def mission_line(mission: str) -> str:
+    """How a text says what the agent is asked to do."""
+    return f"mission: {mission}"
 
 
 def _where(ahead: int, right: int) -> str:
@@ -85,7 +96,8 @@ def grid_text(frame: Frame) -> str:
     line = f"{last}return {frame.total:+g}, step {frame.steps}, holding {held}"
     if frame.outcome:
         line += f", {frame.outcome}"
-    return "\n".join([*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line])
+    lines = [*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line]
+    return "\n".join([*lines, *([mission_line(frame.mission)] if frame.mission else [])])
 
 
 def object_words(kind: int, state: int, color: int) -> str:

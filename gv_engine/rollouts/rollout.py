@@ -232,11 +232,12 @@ def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[
         ValueError: observations are a picture or a text.
     """
     seen: Any = env.single_observation_space
-    if not isinstance(env.single_observation_space, spaces.Dict):
+    shown = seen.keys() if isinstance(seen, spaces.Dict) else ()
+    if not set(env.recorded) <= set(shown):
         raise ValueError(
-            f"rollouts keep {', '.join(env.recorded)}, and here observations are a "
-            f"{type(seen).__name__} alone: leave observation_representation to its default, and "
-            f"draw or write what is kept"
+            f"rollouts keep {', '.join(env.recorded)}, and here observations are "
+            f"{' and '.join(shown) or f'a {type(seen).__name__}'} alone: leave "
+            f"observation_representation to its default, and draw or write what is kept"
         )
     return {
         **{name: (seen[name].dtype, seen[name].shape) for name in env.recorded},

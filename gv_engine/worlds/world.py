@@ -17,9 +17,7 @@ import esper
 import numpy as np
 from numpy.typing import NDArray
 
-from components.agent import Agent
 from components.appearance import FLOOR, HIDDEN
-from components.space import Position
 from gv_engine.language.area import Area
 from gv_engine.language.component import AGENT, NOTHING, OUTSIDE, column_name, fields_of
 from gv_engine.language.errors import (
@@ -29,7 +27,6 @@ from gv_engine.language.errors import (
     RuleError,
     nearest,
 )
-from gv_engine.language.geometry import FORWARD
 from gv_engine.language.verbs import Verbs
 from gv_engine.language.world import Columns, World
 from gv_engine.reading.layout import FIGURES, Layout, Prefab
@@ -83,6 +80,7 @@ class ObjectWorld(Verbs, World):
             self.position.rows,
         )
         self._prefabs = tuple(map(self._prefab, layout.prefabs))
+        self._agent = self._prefab(layout.agent)
         self.clear()
 
     def _prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
@@ -123,7 +121,7 @@ class ObjectWorld(Verbs, World):
         self.context.clear(self.capacity - 1)
         for columns in self._columns:
             columns.rows[:] = columns.nowhere
-        self._make(self._prefab(AGENT_PREFAB))
+        self._make(self._agent)
 
     def attach(self, e: int, component: Any) -> None:
         """Give an entity a component; from now on the columns read this very instance."""
@@ -460,4 +458,3 @@ TO_NOTHING = (
 )
 UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
 _HIDDEN = bytearray((HIDDEN, 0, 0))
-AGENT_PREFAB: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))

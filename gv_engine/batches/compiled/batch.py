@@ -117,7 +117,9 @@ class CompiledBatch(Worlds):
             views = view_record(member.area, sight.rows, asks_for(sight.function, "entity"))
             own = {"rows": whole, "parameters": records, "views": views}
             own |= {"actions": self._actions, "playing": self._playing, "turns": turns}
-            return {**own, **vars(self.outputs)}
+            shown = vars(self.outputs)
+            asked = () if scenario.missions else ("mission", "final_mission")
+            return {**own, **{name: shown[name] for name in shown if name not in asked}}
 
         # a world is played by one member's rules after the other's
         self.checked |= not all(

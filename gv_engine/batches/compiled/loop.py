@@ -25,7 +25,7 @@ from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
 from gv_engine.batches.compiled.sight import look, write_view
-from gv_engine.batches.compiled.step import bind, nobody
+from gv_engine.batches.compiled.step import asking, bind, nobody
 from gv_engine.batches.compiled.units import Unit
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.geometry import step_x, step_y
@@ -56,6 +56,7 @@ def link(
     large = scenario.layout.is_large
     prefetch = fetching(_read(scenario, elements["rows"], not large))
     checked = "running" in (elements["parameters"].names or ())
+    asks, ask = "mission" in elements, asking(scenario.layout)
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
         b = batch(address)
@@ -117,6 +118,8 @@ def link(
                     b.item[i].row if shown else b.final_item[i].row,
                     b.mask[i].row if shown else b.final_mask[i].row,
                 )
+                if asks:
+                    ask(w, p, b.mission[i].row if shown else b.final_mission[i].row)
                 b.member[i] = w.member
                 if not shown:
                     _keep_apart(b, i)

@@ -94,9 +94,10 @@ def parameters(
     """(members,) records of everything about a scenario that is data.
 
     That of the given member has the arguments of its systems, each call's in a record of its own,
-    its actions and its step limit; in the others all is 0 but their share of a mixture. Each of the
-    `asked_actions` has its place in the mask there, -1 for none, as all have without masks. What is
-    checked says there which call runs, and in the call's record which of its parts.
+    its actions, its step limit and its first text; in the others all is 0 but their share of a
+    mixture. Each of the `asked_actions` has its place in the mask there, -1 for none, as all have
+    without masks. What is checked says there which call runs, and in the call's record which of its
+    parts.
     """
     member = scenario.members[number]
     asked = asked_actions(member)
@@ -110,6 +111,8 @@ def parameters(
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
         "mine": np.asarray(1, np.uint8),
     }
+    if scenario.missions:
+        values["first_text"] = np.asarray(scenario.missions.firsts[number])
     if len(scenario.members) > 1:
         values["share"] = np.asarray(0.0)
     running = {"running": np.asarray(0, np.uint32)} if checked else {}

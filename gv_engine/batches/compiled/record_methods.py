@@ -52,7 +52,7 @@ from gv_engine.language.lines import in_line
 from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
 from gv_engine.reading.layout import Layout
-from gv_engine.worlds.world import AGENT_PREFAB, CAPACITY, TO_NOTHING, UNKNOWN_TYPE
+from gv_engine.worlds.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 
 def message_code(message: str) -> int:
@@ -572,7 +572,7 @@ def _having(w: Any, columns: Any) -> Any:
         for cls in (*dict(_LAYOUTS[w].prefabs[kind.index]), *kind.changes(0))
         if column_name(cls) == columns.column
     }
-    if any(column_name(cls) == columns.column for cls, _ in AGENT_PREFAB):
+    if any(column_name(cls) == columns.column for cls, _ in _LAYOUTS[w].agent):
         own.add(0)
     kinds = np.uint64(sum({1 << (kind & 63) for kind in own}))
     stride = w.fields["at"].type.shape[1]
@@ -712,7 +712,7 @@ def _writer(layout: Layout) -> Callable[[Any, int, int], None]:
 def _prefabs(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
     """Of each column (name, field) the numbers of all prefabs: those of types by their indices,
     behind them the empty one and the agent's."""
-    given = [dict(parts) for parts in (*layout.prefabs, (), AGENT_PREFAB)]
+    given = [dict(parts) for parts in (*layout.prefabs, (), layout.agent)]
     columns = []
     for cls in layout.components:
         columns.append((column_name(cls), "has", np.array([cls in parts for parts in given])))

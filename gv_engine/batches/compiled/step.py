@@ -27,6 +27,8 @@ from gv_engine.language.system import (
     Phase,
 )
 from gv_engine.language.world import stands_somewhere
+from gv_engine.reading.layout import Layout
+from gv_engine.reading.missions import shown_fields
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -239,6 +241,31 @@ def _showing(looks: Any, answer: Any) -> Any:
         answer(w, p, mask)
 
     return reveal
+
+
+def asking(layout: Layout) -> Any:
+    """`(w, p, out)`: write what the agent is asked to do, as `Missions.numbers` tells it."""
+    write: Any = _no_numbers
+    for number, field in enumerate(shown_fields(layout.mission) if layout.mission else ()):
+        write = _number(write, field.name, number)
+
+    def ask(w: Any, p: Any, out: Any) -> None:
+        write(w, out)
+        out[0] += p.first_text
+
+    return ask
+
+
+def _no_numbers(w: Any, out: Any) -> None:
+    """Write nothing."""
+
+
+def _number(before: Any, name: str, number: int) -> Any:
+    def write(w: Any, out: Any) -> None:
+        before(w, out)
+        out[number] = w["mission"][name][AGENT]
+
+    return write
 
 
 nobody: Any = fields([], rule="")

@@ -20,7 +20,7 @@ from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.language.frame import Frame
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
-from gv_engine.reading.text import board, object_words
+from gv_engine.reading.text import board, mission_line, object_words
 
 CELL_WIDTH = 2
 """Characters of a cell."""
@@ -59,8 +59,9 @@ class GridPicture:
         ]
 
     def facts(self, frame: Frame) -> list[str]:
-        """What the agent holds."""
-        return [f"holding {object_words(*frame.item) if frame.item[0] else 'nothing'}"]
+        """What the agent is asked to do, and what it holds."""
+        asked = [mission_line(frame.mission)] if frame.mission else []
+        return [*asked, f"holding {object_words(*frame.item) if frame.item[0] else 'nothing'}"]
 
     def legend(self, frame: Frame) -> list[Text]:
         """What the letters stand for, but for walls and floor."""

@@ -13,6 +13,8 @@ from gv_engine.language.frame import Scene
 from gv_engine.reading.text import signed
 
 Rect = pygame.Rect
+_ROOMY = 6  # lines of a panel that has room for a mission above all else
+_MOST_OF_MISSION = 3  # lines
 WIDE_WINDOW = 1.45  # times as wide as high: then the panel stands beside the stage, else below it
 
 
@@ -91,15 +93,20 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
     """
     line = pen.line
     facts = (*stage.facts(), *facts)
+    asked = [scene.mission] if scene.mission else []
     pen.card(rect)
     inner = rect.inflate(-line, -line * 3 // 4)
     if inner.w < 4 * line or inner.h < line:
         return not scene.message
     if rect.h < 5 * line:
-        rows = wrapped([*map(" ".join, _numbers(scene)), *facts], line, inner.w)
+        rows = wrapped([*asked, *map(" ".join, _numbers(scene)), *facts], line, inner.w)
         for number, row in enumerate(rows[: inner.h // line]):
             pen.text(Rect(inner.x, inner.y + number * line, inner.w, line), row)
         return not scene.message
+    if inner.h < _ROOMY * line:
+        facts = (*asked, *facts)
+    elif asked:
+        inner = _draw_mission(pen, inner, scene.mission)
     if rect.w > 2 * rect.h:
         left = Rect(inner.x, inner.y, inner.w * 9 // 20, inner.h)
         right = Rect(left.right + line, inner.y, inner.right - left.right - line, inner.h)
@@ -114,6 +121,14 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
     rest.h -= said + line // 2 * bool(said)
     _draw_story(pen, rest, scene, stage)
     return _draw_message(pen, message, scene.message)
+
+
+def _draw_mission(pen: Pen, rect: Rect, mission: str) -> Rect:
+    """Write what the agent is asked to do; returns the room below."""
+    used = len(wrap(mission, pen.line, rect.w)[:_MOST_OF_MISSION]) * pen.line
+    pen.lines(Rect(rect.x, rect.y, rect.w, used), mission, "accent")
+    used += pen.line // 2
+    return Rect(rect.x, rect.y + used, rect.w, rect.h - used)
 
 
 def _numbers(scene: Scene) -> list[tuple[str, str]]:
