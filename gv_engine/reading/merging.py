@@ -21,6 +21,8 @@ _OF_MAPS = {"legend", "symmetries"}
 
 _NAMED_BY = "name", "object", "scenario"
 """Keys by which an entry says what it is."""
+_ABOUT_OBJECTS = {"mission"}
+"""Those whose `object` does not say what they are."""
 
 
 def over(below: YamlNode, above: YamlNode) -> YamlNode:
@@ -61,7 +63,9 @@ def _over(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
         return replace(below, value=_changed(below.value, above.value))
     if key.endswith("_function"):
         below = _entry(below, "name")
-    if not isinstance(below.value, dict) or _names_another(below.value, above.value):
+    if not isinstance(below.value, dict):
+        return above
+    if key not in _ABOUT_OBJECTS and _names_another(below.value, above.value):
         return above
     return replace(below, value=_merged(below.value, above.value))
 
