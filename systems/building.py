@@ -60,6 +60,15 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
     return e
 
 
+def put_cells(w: World, cells: NDArray[np.int64]) -> None:
+    """New objects by the type, state and colour of every cell; none for Floor."""
+    for y in range(w.height):
+        for x in range(w.width):
+            if cells[y, x, 0] != FLOOR:
+                e = put(w, cells[y, x, 0], y, x, cells[y, x, 2])
+                w.set_state(e, cells[y, x, 1])
+
+
 def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
     """The agent into a cell, on top of whatever is there."""
     w.position.y[agent] = y

@@ -17,8 +17,8 @@ from gv_engine.language.errors import NoRoomError
 from gv_engine.language.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
 from gv_engine.language.system import RESET, system
 from gv_engine.language.world import World
-from systems.building import ask_for_one_of, build_room, cell_of, put_agent
-from systems.queries import can_enter, neighbours
+from systems.building import ask_for_one_of, build_room, cell_of, put_agent, put_cells
+from systems.queries import blocks_movement, is_at, neighbours
 
 ANY = len(ORIENTATIONS)
 """An agent that looks in any direction."""
@@ -170,11 +170,51 @@ def from_maps(
             put_thing(w, y, x, thing, looks, weights, facings, holds, lies, oriented)
 
 
+@system(RESET)
+def ground_of_map(w: World, cells: Table) -> None:
+    """What lies beneath the things of the level that a scenario file draws.
+
+    Args:
+        cells: (at least height, at least width, 3) type, state and colour of every cell.
+    """
+    put_cells(w, cells)
+
+
+@system(RESET)
+def ground_of_maps(
+    w: World,
+    which: int,
+    way: int,
+    cells: Table,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    oriented: Table,
+) -> None:
+    """What lies beneath the things of one of several maps, row by row as it lies.
+
+    Args:
+        which, way, looks, weights, facings, holds, oriented: as for `from_maps`.
+        cells: (maps, at least height, at least width) what lies there; -1 for nothing.
+    """
+    number, lies = value_of(w, which), value_of(w, way)
+    for y in range(w.height):
+        for x in range(w.width):
+            map_y, map_x = cell_on_map(w, lies, y, x)
+            thing = cells[number, map_y, map_x]
+            if thing >= 0:
+                put_thing(w, y, x, thing, looks, weights, facings, holds, lies, oriented)
+
+
 def is_near(w: World, y: int, x: int, kinds: Table) -> bool:
     """Whether one of these types, or the agent, is in a cell beside this one."""
     for beside_y, beside_x in neighbours(y, x):
         agent = w.position.y[AGENT] == beside_y and w.position.x[AGENT] == beside_x
         if (agent and THE_AGENT in kinds) or w.kind.value[w.at[beside_y, beside_x]] in kinds:
+            return True
+        below = w.ground[beside_y, beside_x]
+        if below != NOTHING and w.kind.value[below] in kinds:
             return True
     return False
 
@@ -190,7 +230,8 @@ def is_in_region(y: int, x: int, boxes: Table, marks: Table, rooms: Table) -> bo
 def free_cells(
     w: World, lies: int, boxes: Table, marks: Table, rooms: Table, apart: Table, agent: bool
 ) -> Table:
-    """Numbers y * width + x of the free cells of a region that are apart from things, row by row.
+    """Numbers y * width + x of the cells of a region that are free, the ground included, and apart
+    from things, row by row.
 
     Args:
         boxes, marks: of the region, and numbers of rooms that belong to it.
@@ -202,7 +243,7 @@ def free_cells(
     count = 0
     for y in range(w.height):
         for x in range(w.width):
-            if w.at[y, x] != NOTHING:
+            if w.at[y, x] != NOTHING or w.ground[y, x] != NOTHING:
                 continue
             if not agent and w.position.y[AGENT] == y and w.position.x[AGENT] == x:
                 continue
@@ -267,14 +308,21 @@ def place_things(
 
 def is_passable(w: World, y: int, x: int, through: Table) -> bool:
     """Whether a way may lead through a cell: nothing blocks there but maybe one of some types."""
-    return can_enter(w, y, x) or (w.inside(y, x) and w.kind.value[w.at[y, x]] in through)
+    if not w.inside(y, x):
+        return False
+    return lets_through(w, w.at[y, x], through) and lets_through(w, w.ground[y, x], through)
+
+
+def lets_through(w: World, e: int, through: Table) -> bool:
+    """Whether an object, or NOTHING, does not block or is of one of some types."""
+    return e == NOTHING or not blocks_movement(w, e) or w.kind.value[e] in through
 
 
 def is_there(w: World, y: int, x: int, kind: int) -> bool:
     """Whether an object of a type, or the agent, is in a cell."""
     if kind == THE_AGENT:
         return w.position.y[AGENT] == y and w.position.x[AGENT] == x
-    return w.at[y, x] != NOTHING and w.kind.value[w.at[y, x]] == kind
+    return is_at(w, y, x, kind)
 
 
 def all_reached(w: World, things: Table, through: Table) -> bool:

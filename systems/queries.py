@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from components.appearance import NONE, NONE_GRID_OBJECT
 from components.doors import OPEN
 from components.objects import WALL
-from gv_engine.language.component import NOTHING
+from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.geometry import (
     BACKWARD,
     FORWARD,
@@ -19,13 +19,30 @@ from gv_engine.language.geometry import (
     step_y,
     turned,
 )
+from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.verbs import verb
 from gv_engine.language.world import Columns, World
 
 
 def here(w: World, agent: int) -> int:
-    """The object that the agent stands on, or NOTHING."""
-    return w.at[w.position.y[agent], w.position.x[agent]]
+    """The object that the agent stands on, the thing there or else what is on the ground; or
+    NOTHING."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    thing = w.at[y, x]
+    return thing if thing != NOTHING else w.ground[y, x]
+
+
+def here_with(w: World, agent: int, columns: Columns) -> int:
+    """The object in the agent's cell, on whichever layer, that has a component, or NOTHING."""
+    return with_at(w, w.position.y[agent], w.position.x[agent], columns)
+
+
+def with_at(w: World, y: int, x: int, columns: Columns) -> int:
+    """The object in a cell, on whichever layer, that has a component, or NOTHING."""
+    thing, below = w.at[y, x], w.ground[y, x]
+    if columns.has[thing]:
+        return thing
+    return below if below != NOTHING and columns.has[below] else NOTHING
 
 
 def beside(y: int, x: int, way: int) -> tuple[int, int]:
@@ -50,7 +67,7 @@ def towards(w: World, agent: int, direction: int) -> tuple[int, int]:
 
 
 def is_free(w: World, y: int, x: int) -> bool:
-    """Whether there is such a cell, and no object in it."""
+    """Whether there is such a cell, and no object in it but maybe on the ground."""
     return w.inside(y, x) and w.at[y, x] == NOTHING
 
 
@@ -65,7 +82,7 @@ def all_of(w: World, object_type: int) -> NDArray[np.int64]:
     count = 0
     for y in range(w.height if len(found) > 0 else 0):
         for x in range(w.width):
-            e = w.at[y, x]
+            e = w.on_layer_of(object_type, y, x)
             if e != NOTHING and w.kind.value[e] == object_type and count < len(found):
                 found[count] = e
                 count += 1
@@ -85,7 +102,40 @@ def same_color(w: World, e: int, other: int) -> bool:
 
 def can_enter(w: World, y: int, x: int) -> bool:
     """Whether there is such a cell, and nothing in it that blocks."""
-    return w.inside(y, x) and not blocks_movement(w, w.at[y, x])
+    if not w.inside(y, x) or blocks_movement(w, w.at[y, x]):
+        return False
+    below = w.ground[y, x]
+    return below == NOTHING or not blocks_movement(w, below)
+
+
+def has_room(w: World, y: int, x: int) -> bool:
+    """Whether a thing can come into a cell: none is there, nothing blocks, and no agent stands
+    there."""
+    agent_is_there = w.position.y[AGENT] == y and w.position.x[AGENT] == x
+    return is_free(w, y, x) and can_enter(w, y, x) and not agent_is_there
+
+
+def is_at(w: World, y: int, x: int, object_type: int) -> bool:
+    """Whether an object of a type is in a cell, on its layer."""
+    e = w.on_layer_of(object_type, y, x)
+    return e != NOTHING and w.kind.value[e] == object_type
+
+
+def count_covered(w: World, agent: int, object_type: int, other_type: int) -> int:
+    """How many objects of a type share their cell with one of another type, on another layer."""
+    count = 0
+    for e in all_of(w, object_type):
+        count += is_at(w, w.position.y[e], w.position.x[e], other_type)
+    return count
+
+
+def on_one_layer(object_type: int, other_type: int) -> str:
+    """What is wrong if objects of two types never share a cell."""
+    kinds = OBJECT_TYPES[object_type], OBJECT_TYPES[other_type]
+    if kinds[0].layer != kinds[1].layer:
+        return ""
+    names = " and ".join(kind.name for kind in kinds)
+    return f"{names} have the same layer, {kinds[0].layer}, and a cell holds one of each"
 
 
 @verb
@@ -125,8 +175,10 @@ def walk_from(w: World, y: int, x: int, steps: NDArray[np.int64]) -> None:
 
 
 def stands_on(w: World, agent: int, object_type: int) -> bool:
-    """Whether the agent's cell holds an object of a type; Floor if it is free."""
-    return w.kind.value[here(w, agent)] == object_type
+    """Whether the agent's cell holds an object of a type, on the layer of that; Floor if there is
+    no thing in it."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    return w.kind.value[w.on_layer_of(object_type, y, x)] == object_type
 
 
 def is_asked_for(w: World, agent: int, e: int) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, NONE, RED, YELLOW
+from components.appearance import NONE, RED, YELLOW
 from components.doors import LOCKED
 from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.language.component import AGENT, NOTHING
@@ -24,6 +24,7 @@ from systems.building import (
     floor_cells,
     put,
     put_agent,
+    put_cells,
     random_floor_cell,
     wall_line,
 )
@@ -267,9 +268,5 @@ def from_map(
         start: (y, x, orientation) of the agent.
     """
     w.set_shape(shape[0], shape[1])
-    for y in range(w.height):
-        for x in range(w.width):
-            if cells[y, x, 0] != FLOOR:
-                e = put(w, cells[y, x, 0], y, x, cells[y, x, 2])
-                w.set_state(e, cells[y, x, 1])
+    put_cells(w, cells)
     put_agent(w, AGENT, start[0], start[1], start[2])

@@ -13,11 +13,14 @@ from gv_engine.language.world import World
 from systems.queries import (
     ahead,
     bumps,
+    count_covered,
     distance_to,
     here,
+    here_with,
     holds_asked,
     holds_other,
     matches_beacon,
+    on_one_layer,
     reaches_asked,
     stands_on,
 )
@@ -52,7 +55,7 @@ def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> fl
 @system(REWARD)
 def reach_exit(w: World, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
     """Pays reward_on on an exit, reward_off elsewhere."""
-    return reward_on if w.exit.has[here(w, agent)] else reward_off
+    return reward_on if here_with(w, agent, w.exit) != NOTHING else reward_off
 
 
 @system(REWARD)
@@ -171,8 +174,8 @@ def reach_exit_memory(
     if w.placed[BEACON] == 0:
         w.fail("reach_exit_memory: there is no Beacon on the grid to tell the good exit")
         return 0.0
-    e = here(w, agent)
-    if not w.exit.has[e]:
+    e = here_with(w, agent, w.exit)
+    if e == NOTHING:
         return 0.0
     return reward_good if matches_beacon(w, e) else reward_bad
 
@@ -186,6 +189,15 @@ def count_of(w: World, agent: int, object_type: int) -> int:
 def use_up(w: World, agent: int, was: float, object_type: int, reward: float = 1.0) -> float:
     """Pays reward for every object of a type by which there are fewer on the grid."""
     return reward * max(0.0, was - w.placed[object_type])
+
+
+@system(REWARD, remember=count_covered, check=on_one_layer)
+def cover(
+    w: World, agent: int, was: float, object_type: int, other_type: int, reward: float = 1.0
+) -> float:
+    """Pays reward for every object of a type that comes to share its cell with one of another type,
+    and takes it back for every one that does no longer."""
+    return reward * (count_covered(w, agent, object_type, other_type) - was)
 
 
 @system(REWARD)

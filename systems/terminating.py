@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Sequence
 
+from gv_engine.language.component import NOTHING
 from gv_engine.language.system import TERMINATING, system
 from gv_engine.language.world import World
 from systems.queries import (
     bumps,
+    count_covered,
     here,
+    here_with,
     holds_asked,
     holds_other,
     matches_beacon,
+    on_one_layer,
     reaches_asked,
     stands_on,
 )
@@ -24,14 +28,14 @@ def overlap(w: World, agent: int, object_type: int) -> bool:
 @system(TERMINATING, says="You reached the exit")
 def reach_exit(w: World, agent: int) -> bool:
     """The agent stands on an exit."""
-    return w.exit.has[here(w, agent)]
+    return here_with(w, agent, w.exit) != NOTHING
 
 
 @system(TERMINATING)
 def reach_exit_memory(w: World, agent: int) -> bool:
     """The agent stands on the exit of the beacon's colour."""
-    e = here(w, agent)
-    return w.exit.has[e] and matches_beacon(w, e)
+    e = here_with(w, agent, w.exit)
+    return e != NOTHING and matches_beacon(w, e)
 
 
 @system(TERMINATING, says="You bumped into an obstacle")
@@ -68,6 +72,12 @@ def fetch_other(w: World, agent: int) -> bool:
 def reach_mission(w: World, agent: int) -> bool:
     """The agent stands on what its mission is about, or in front of it."""
     return reaches_asked(w, agent)
+@system(TERMINATING, check=on_one_layer)
+def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool:
+    """There are objects of a type, and each shares its cell with one of another type: every target
+    has a crate on it."""
+    count = w.placed[object_type]
+    return count > 0 and count_covered(w, agent, object_type, other_type) == count
 
 
 @system(TERMINATING)

@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from components.appearance import FLOOR
 from components.doors import CLOSED, LOCKED, OPEN
-from gv_engine.language.component import NOTHING
+from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.geometry import (
     FORWARD,
     LEFT,
     MOVE_RIGHT,
+    ORIENTATIONS,
     RIGHT,
     TURN_LEFT,
     TURN_RIGHT,
@@ -23,8 +26,11 @@ from systems.queries import (
     ahead,
     all_of,
     all_with,
+    beside,
     can_enter,
-    here,
+    has_room,
+    here_with,
+    is_at,
     is_free,
     neighbours,
     same_color,
@@ -171,21 +177,21 @@ def toggle(w: World, agent: int, on_action: Action = Action.TOGGLE) -> None:
 def move_obstacles(w: World) -> None:
     """Every moving obstacle wanders to a free floor cell beside it."""
     for obstacle in all_with(w, w.moving_obstacle):
-        beside = neighbours(w.position.y[obstacle], w.position.x[obstacle])
-        y, x = random_free_of(w, beside)
+        cells = neighbours(w.position.y[obstacle], w.position.x[obstacle])
+        y, x = random_free_of(w, cells)
         if w.inside(y, x):
             w.place(obstacle, y, x)
 
 
 def on_a_telepod(w: World, agent: int) -> bool:
     """Whether the agent stands on a telepod."""
-    return w.telepod.has[here(w, agent)]
+    return here_with(w, agent, w.telepod) != NOTHING
 
 
 @system(TRANSITION, when=on_a_telepod)
 def teleport(w: World, agent: int) -> None:
     """An agent on a telepod goes to another one of its colour; with no other it stays."""
-    telepod = here(w, agent)
+    telepod = here_with(w, agent, w.telepod)
     others = [
         other
         for other in all_with(w, w.telepod)
@@ -245,11 +251,15 @@ def are_there(w: World, agent: int, object_type: int) -> bool:
 
 @system(TRANSITION, when=are_there, check=lambda object_type: _one_state(object_type))
 def hold_down(w: World, agent: int, object_type: int) -> None:
-    """An object of a type is in its second state while the agent stands on it, else in its first;
-    further states stay."""
+    """An object of a type is in its second state while the agent stands on it, or if it lies on the
+    ground a thing does, else in its first; further states stay."""
     for thing in all_of(w, object_type):
         if w.state_of(thing) < 2:
-            w.set_state(thing, 1 if thing == here(w, agent) else 0)
+            y, x = w.position.y[thing], w.position.x[thing]
+            is_held = y == w.position.y[agent] and x == w.position.x[agent]
+            if w.on_ground(object_type):
+                is_held |= w.at[y, x] != NOTHING
+            w.set_state(thing, 1 if is_held else 0)
 
 
 def behind(w: World, agent: int, action: int) -> tuple[int, int]:
@@ -266,12 +276,16 @@ def can_push(w: World, agent: int, action: int, object_type: int, other_type: in
     if not w.inside(y, x) or w.kind.value[w.at[y, x]] != object_type:
         return False
     y, x = behind(w, agent, action)
-    if not w.inside(y, x):
-        return False
-    other = w.at[y, x]
-    if other == NOTHING or w.kind.value[other] != other_type:
-        return other == NOTHING
-    return w.state_of(other) < w.num_states(other_type) - 1
+    return w.inside(y, x) and (taking_in(w, y, x, other_type) != NOTHING or has_room(w, y, x))
+
+
+def taking_in(w: World, y: int, x: int, object_type: int) -> int:
+    """The object of a type in a cell, not yet in its last state, that takes in what is pushed
+    there; or NOTHING."""
+    other, thing = w.on_layer_of(object_type, y, x), w.at[y, x]
+    if not is_at(w, y, x, object_type) or (thing != NOTHING and thing != other):
+        return NOTHING
+    return other if w.state_of(other) < w.num_states(object_type) - 1 else NOTHING
 
 
 @system(
@@ -279,23 +293,76 @@ def can_push(w: World, agent: int, action: int, object_type: int, other_type: in
     when=can_push,
     check=lambda other_type: _one_state(other_type),
 )
-def push(w: World, agent: int, object_type: int, other_type: int = FLOOR) -> None:
+def push(
+    w: World, agent: int, object_type: int, other_type: int = FLOOR, ground_type: int = FLOOR
+) -> None:
     """Push an object of a type out of the way of a move, into a free cell, or into an object of
-    another type: there it is used up, and that is in its last state for good."""
+    another type: there it is used up, and that is in its last state for good. It goes on as long as
+    it comes over objects of a third type, such as ice."""
     thing = w.at[towards(w, agent, w.action)]
     y, x = behind(w, agent, w.action)
-    other = w.at[y, x]
-    if other == NOTHING:
+    while taking_in(w, y, x, other_type) == NOTHING and has_room(w, y, x):
         w.place(thing, y, x)
-    else:
-        w.use_up(thing)
-        w.set_state(other, w.num_states(other_type) - 1)
+        if not is_at(w, y, x, ground_type):
+            return
+        y, x = beside(y, x, turned(w.agent.facing[agent], w.action))
+    if w.inside(y, x):
+        other = taking_in(w, y, x, other_type)
+        if other != NOTHING:
+            w.use_up(thing)
+            w.set_state(other, w.num_states(other_type) - 1)
+
+
+def can_slide(w: World, agent: int, action: int, object_type: int) -> bool:
+    """Whether a MOVE action goes on from an object of the type."""
+    return stands_on(w, agent, object_type) and can_move(w, agent, action)
+
+
+@system(TRANSITION, when=can_slide)
+def slide(w: World, agent: int, object_type: int) -> None:
+    """An agent that moves onto an object of a type, such as ice, goes on that way until something
+    stops it or there is no more of it."""
+    while can_slide(w, agent, w.action, object_type):
+        y, x = towards(w, agent, w.action)
+        w.position.y[agent] = y
+        w.position.x[agent] = x
+
+
+def _no_ways(object_type: int) -> str:
+    kind = OBJECT_TYPES[object_type]
+    if kind.states == ORIENTATIONS:
+        return ""
+    return f"{kind.name} has no directions; give it the states {', '.join(ORIENTATIONS)}"
+
+
+@system(TRANSITION, check=_no_ways)
+def convey(w: World, object_type: int) -> None:
+    """Objects of a type, whose states are directions, move what stands on them by one cell that
+    way: the agent and things, each once, where there is room."""
+    belts = all_of(w, object_type)
+    is_moved = np.zeros(w.capacity, np.bool_)
+    is_moved[NOTHING] = True
+    changes = True
+    while changes:  # what is in the way of another may have to go first
+        changes = False
+        for belt in belts:
+            y, x = w.position.y[belt], w.position.x[belt]
+            to_y, to_x = beside(y, x, w.state_of(belt))
+            thing = w.at[y, x]
+            if thing != belt and not is_moved[thing] and has_room(w, to_y, to_x):
+                w.place(thing, to_y, to_x)
+                is_moved[thing] = changes = True
+            agent_is_here = w.position.y[AGENT] == y and w.position.x[AGENT] == x
+            if agent_is_here and not is_moved[AGENT] and can_enter(w, to_y, to_x):
+                w.position.y[AGENT] = to_y
+                w.position.x[AGENT] = to_x
+                is_moved[AGENT] = changes = True
 
 
 @system(TRANSITION, when=stands_on)
 def use_up(w: World, agent: int, object_type: int) -> None:
     """An object of a type is used up by the agent that stands on it."""
-    w.use_up(here(w, agent))
+    w.use_up(w.on_layer_of(object_type, w.position.y[agent], w.position.x[agent]))
 
 
 @system(TRANSITION)

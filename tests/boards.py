@@ -146,8 +146,11 @@ def look_of(row: NDArray[Any], layout: Layout, entities: Any) -> NDArray[np.int6
 
 
 def cells_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
-    """(H, W, 3) the grid of a row."""
-    return look_of(row, layout, row["at"][: row["height"], : row["width"]])
+    """(H, W, 3) what shows in the grid of a row."""
+    at = row["at"]
+    if "ground" in layout.layers:
+        at = np.where(at == NOTHING, row["ground"], at)
+    return look_of(row, layout, at[: row["height"], : row["width"]])
 
 
 def content_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.envs.representations import Arrays
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, GROUND, OBJECT_TYPES
 from gv_engine.reading.scenario import Scenario
 
 
@@ -26,20 +26,24 @@ def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
     y, x = row["position"]["y"], row["position"]["x"]  # (E,)
     if not (0 <= y[AGENT] < height and 0 <= x[AGENT] < width):
         return f"the agent is outside the grid, at ({y[AGENT]}, {x[AGENT]})"
-    at = row["at"][:height, :width]
+    layers = {name: row[name][:height, :width] for name in scenario.layout.layers}
     alive = row["alive"].astype(bool)
     placed = alive & (y >= 0)
     placed[[NOTHING, AGENT]] = False
     for e in np.flatnonzero(placed).tolist():
         inside = y[e] < height and 0 <= x[e] < width
-        if not inside or at[y[e], x[e]] != e:
-            return f"{_called(row, e)} has the position ({y[e]}, {x[e]}), where w.at has it not"
-    in_cells = at[at != NOTHING]
-    for e in in_cells.tolist():
-        if not placed[e]:
-            return f"w.at holds {_called(row, e)}, which has no position"
-    if len(np.unique(in_cells)) != len(in_cells):
-        return "w.at holds an entity in two cells"
+        name = _layer(row, e)
+        if not inside or layers[name][y[e], x[e]] != e:
+            return f"{_called(row, e)} has the position ({y[e]}, {x[e]}), where w.{name} has it not"
+    for name, cells in layers.items():
+        in_cells = cells[cells != NOTHING]
+        for e in in_cells.tolist():
+            if not placed[e]:
+                return f"w.{name} holds {_called(row, e)}, which has no position"
+            if _layer(row, e) != name:
+                return f"w.{name} holds {_called(row, e)}, which lives in w.{_layer(row, e)}"
+        if len(np.unique(in_cells)) != len(in_cells):
+            return f"w.{name} holds an entity in two cells"
     for cls in scenario.layout.components:
         for field in fields_of(cls):
             if field.is_entity:
@@ -54,7 +58,8 @@ def fault_of_row(scenario: Scenario, row: NDArray[Any]) -> str:
         return f"the agent holds {_called(row, held)}, which also stands on the grid"
     if fault := _contradiction(scenario, row, alive):
         return fault
-    kinds = row["kind"]["value"][at]  # Floor, where there is nothing
+    # Floor, where there is nothing
+    kinds = np.concatenate([row["kind"]["value"][cells].ravel() for cells in layers.values()])
     return _unlisted(kinds, scenario.objects, "stands on the grid", "state_space")
 
 
@@ -74,6 +79,12 @@ def _contradiction(scenario: Scenario, row: NDArray[Any], alive: NDArray[np.bool
                         f"change states by w.set_state alone"
                     )
     return ""
+
+
+def _layer(row: NDArray[Any], e: int) -> str:
+    """The name of the cells that an entity lives in, by its type."""
+    kind = OBJECT_TYPES[int(row["kind"]["value"][e])]
+    return "ground" if kind.layer == GROUND else "at"
 
 
 def _called(row: NDArray[Any], e: int) -> str:

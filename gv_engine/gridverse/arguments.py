@@ -10,7 +10,7 @@ from gv_engine.gridverse.grid_object import Color, class_of, index_of
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.errors import nearest
 from gv_engine.language.system import Phase
-from gv_engine.reading.calls import NESTED
+from gv_engine.reading.calls import NESTED, TYPES
 from gv_engine.reading.names import DISTANCES
 
 _METRICS: dict[Any, Any] = {
@@ -40,7 +40,7 @@ _RESERVED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "shape": (_pair, lambda shape: Shape(*shape)),
     "layout": (_pair, _as_it_is),
     "area": (as_area, as_area),
-    "object_type": (index_of, class_of),
+    **dict.fromkeys(TYPES, (index_of, class_of)),
     "color": (lambda color: int(Color(color)), Color),
     "colors": (
         lambda colors: tuple(sorted({int(Color(color)) for color in colors})),

@@ -41,7 +41,8 @@ class GridObject(Value):
     - `colored = True`, or `color = Color.RED` for a colour to start with: else it is always NONE;
     - `blocks_movement`, `blocks_vision`, `holdable`, False if left out; an object can change its
       own later on, `self.blocks_movement = False`;
-    - `sprite`: base name of its drawing.
+    - `sprite`: base name of its drawing;
+    - `layer = "ground"` for what lies beneath other things.
 
     Objects are equal when type, state and colour are.
 

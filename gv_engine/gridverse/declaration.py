@@ -9,7 +9,7 @@ from typing import Any, ClassVar, get_type_hints, overload
 import components
 from components.appearance import NONE
 from gv_engine.language.component import Int8, column_name, component, fields_of
-from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType, object_type
+from gv_engine.language.objects import ABOVE, OBJECT_TYPES, Color, ObjectType, object_type
 
 CLASSES: dict[int, Any] = {}
 """The class of each type that has one, by its index."""
@@ -146,6 +146,7 @@ def declare(cls: Any) -> None:
         states=states,
         state=None if state is None else (state.part, state.name),
         sprite=cls.__dict__.get("sprite"),
+        layer=cls.__dict__.get("layer", base.layer if base else ABOVE),
         module=cls.__module__,
     )
     adopt_type(cls, OBJECT_TYPES[index])

@@ -27,7 +27,7 @@ from gv_engine.gridverse.protocols import Rng, call, further_parameters, leading
 from gv_engine.gridverse.state import State, become, state_of
 from gv_engine.language.area import Area
 from gv_engine.language.call import Call
-from gv_engine.language.component import OUTSIDE
+from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
     OBSERVATION,
@@ -224,9 +224,10 @@ def _run_visibility(
     height, width = grid.shape
     y, x = position
     view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))
-    view.entity[...] = grid.world.at[:height, :width]
-    for cell, e in np.ndenumerate(view.entity):
-        view.opaque[cell] = blocks_vision(grid.world, e)
+    above, below = (cells[:height, :width] for cells in (grid.world.at, grid.world.ground))
+    view.entity[...] = np.where(above == NOTHING, below, above)
+    for cell, e in np.ndenumerate(above):
+        view.opaque[cell] = blocks_vision(grid.world, e) | blocks_vision(grid.world, below[cell])
     _see(call_, grid.world, view, rng)
     return view.seen.astype(np.bool_)
 

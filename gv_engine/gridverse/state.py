@@ -72,7 +72,12 @@ class State(Value):
 
     @classmethod
     def from_arrays(
-        cls, grid: ArrayLike, agent: ArrayLike, item: ArrayLike, content: ArrayLike | None = None
+        cls,
+        grid: ArrayLike,
+        agent: ArrayLike,
+        item: ArrayLike,
+        content: ArrayLike | None = None,
+        ground: ArrayLike | None = None,
     ) -> State:
         """The state that arrays describe.
 
@@ -81,15 +86,18 @@ class State(Value):
             agent: (3,) y, x, orientation.
             item: (3,) the held object; type 0 for nothing.
             content: (H, W, 3) what is in each Box, zeros elsewhere; without it boxes hold Floor.
+            ground: (H, W, 3) what lies on the ground, Floor elsewhere; without it, what shows.
 
         Raises:
             ValueError: wrong shapes, numbers that mean nothing, or content outside of boxes.
         """
         things = rows_from(grid, content)
-        return cls(Grid(things), agent_from(agent, item_from(item)))
+        below = () if ground is None else rows_from(ground)
+        return cls(Grid(things, below), agent_from(agent, item_from(item)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """What `from_arrays` takes: uint8 but for `agent`, which is int64.
+        """What `from_arrays` takes: uint8 but for `agent`, which is int64; `ground` only if
+        anything lies there.
 
         What is in a box within a box is not shown.
         """
@@ -98,7 +106,8 @@ class State(Value):
         for position in self.grid.positions(Box):
             box: Any = self.grid[position]
             content[position] = box.content.appearance
-        return {"grid": cells, **self.agent.to_arrays(), "content": content}
+        ground = {"ground": self.world.beneath()} if self.grid.has_ground else {}
+        return {"grid": cells, **self.agent.to_arrays(), "content": content, **ground}
 
     def _key(self) -> tuple[Any, ...]:
         return State, self.grid, self.agent
@@ -135,6 +144,8 @@ def become(world: ObjectWorld, state: State) -> None:
     for position in state.grid.area.positions():
         if state.world.at[position] != NOTHING:
             grid[position] = state.grid[position]
+        if state.world.ground[position] != NOTHING:
+            grid.ground[position] = state.grid.ground[position]
     agent = state_of(world).agent
     agent.position = Position(*state.agent.position)
     agent.orientation = state.agent.orientation

@@ -45,6 +45,9 @@ COLORS = tuple(color.name for color in Color)
 USUAL_COLORS = tuple(range(Color.YELLOW + 1))
 """Those of a scenario that does not list its own: the specification's."""
 
+ABOVE, GROUND = LAYERS = "above", "ground"
+"""Where objects of a type live. A cell holds one of each."""
+
 MOST_TYPES = 128
 """Object types that there may be at a time: their indices are bytes."""
 
@@ -75,6 +78,7 @@ class ObjectType:
         module: where it was declared.
         brings: components that an object has in each of the states; () if states change none.
         leaves: index of the type of what is in its cell when it is used up, None for nothing.
+        layer: where its objects live, one of `LAYERS`.
     """
 
     name: str
@@ -88,6 +92,7 @@ class ObjectType:
     module: str
     brings: tuple[Parts, ...] = ()
     leaves: int | None = None
+    layer: str = ABOVE
 
     @property
     def num_states(self) -> int:
@@ -191,6 +196,7 @@ def object_type(
     sprite: str | None = None,
     in_grid: bool = True,
     module: str = "",
+    layer: str = ABOVE,
 ) -> int:
     """Declare a type of grid object and return its index, to be kept as a module constant.
 
@@ -206,10 +212,12 @@ def object_type(
         sprite: base name of its drawing; the name in snake_case if None.
         in_grid: False only for types that stand for "nothing" and "not seen".
         module: where it is declared; the caller's if left out.
+        layer: "ground" for what lies beneath other things, such as plates, ice and targets.
 
     Raises:
         TypeError: something among `components` is no component, or `state` names no field.
-        ValueError: the name is taken by another module, or states and state do not fit.
+        ValueError: the name is taken by another module, there is no such layer, or states and
+            state do not fit.
     """
     module = module or sys._getframe(1).f_globals["__name__"]
     return declared(
@@ -220,6 +228,7 @@ def object_type(
         sprite=sprite,
         in_grid=in_grid,
         module=module,
+        layer=layer,
     ).index
 
 
@@ -231,8 +240,11 @@ def declared(
     sprite: str | None = None,
     in_grid: bool = True,
     module: str,
+    layer: str = ABOVE,
 ) -> ObjectType:
     """The type that `object_type` declares."""
+    if layer not in LAYERS:
+        raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
     brings: tuple[Parts, ...] = ()
     if states and isinstance(states, Mapping):
         brings = tuple(_parts(name, brought) for brought in states.values())
@@ -267,6 +279,7 @@ def declared(
         in_grid=in_grid,
         module=module,
         brings=brings,
+        layer=layer,
     )
     OBJECT_TYPES.add(made)
     return made

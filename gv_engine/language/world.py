@@ -95,6 +95,11 @@ class World(Protocol):
         that neighbours of a cell can be read without asking."""
 
     @property
+    def ground(self) -> Cells:
+        """(y, x) → what lies on the ground of a cell, beneath what `at` has there, or NOTHING; of
+        types whose layer is the ground."""
+
+    @property
     def capacity(self) -> int:
         """Entities are numbered from 1 up to this, which is no entity."""
 
@@ -180,11 +185,15 @@ class World(Protocol):
     def left_by(self, kind: int) -> int:
         """The type of what an object of a type leaves when it is used up, -1 for nothing."""
 
+    def on_ground(self, kind: int) -> bool:
+        """Whether objects of a type live on the ground."""
+
     def fail(self, message: str) -> None:
         """Give up: a rule is not defined on this world."""
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
-        """The objects on the grid that have a component, row by row: `w.having(w.telepod)`."""
+        """The objects on the grid that have a component, row by row, in a cell the one on the
+        ground first: `w.having(w.telepod)`."""
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """(H, W) or more: steps from a cell to each around what blocks; -1 where no way leads.
@@ -193,7 +202,11 @@ class World(Protocol):
         """
 
     def cells(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour of every cell; for rendering alone."""
+        """(H, W, 3) uint8: type, state and colour of what shows in every cell, the thing or else
+        the ground; for rendering alone."""
+
+    def beneath(self) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: the same of the ground alone; Floor where nothing lies on it."""
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """(type, state, colour) of an entity as an observer sees it; for rendering alone."""
@@ -213,19 +226,28 @@ class World(Protocol):
         self.width = width
 
     @verb
+    def on_layer_of(self, kind: int, y: int, x: int) -> int:
+        """What is in a cell where objects of a type live, or NOTHING."""
+        return self.ground[y, x] if self.on_ground(kind) else self.at[y, x]
+
+    @verb
     def place(self, e: int, y: int, x: int) -> None:
-        """Put an entity into a free cell, out of the cell where it stood."""
+        """Put an entity into a cell that is free on the layer of its type, out of the cell where it
+        stood."""
         if not self.inside(y, x):
             self.fail("w.place: the cell is outside the grid; ask w.inside(y, x) first")
             return
-        if self.at[y, x] != NOTHING:
+        kind = self.kind.value[e]
+        if self.on_layer_of(kind, y, x) != NOTHING:
             self.fail("w.place: the cell holds another object; w.lift or w.remove that first")
             return
         self.lift(e)
-        self.at[y, x] = e
+        if self.on_ground(kind):
+            self.ground[y, x] = e
+        else:
+            self.at[y, x] = e
         self.position.y[e] = y
         self.position.x[e] = x
-        kind = self.kind.value[e]
         self.placed[kind] += 1
         self.recent[kind] = e
 
@@ -243,10 +265,14 @@ class World(Protocol):
         y = self.position.y[e]
         if e == NOTHING or y < 0:
             return
-        self.at[y, self.position.x[e]] = NOTHING
+        kind = self.kind.value[e]
+        if self.on_ground(kind):
+            self.ground[y, self.position.x[e]] = NOTHING
+        else:
+            self.at[y, self.position.x[e]] = NOTHING
         self.position.y[e] = -1
         self.position.x[e] = -1
-        self.placed[self.kind.value[e]] -= 1
+        self.placed[kind] -= 1
 
     @verb
     def use_up(self, e: int) -> None:

@@ -106,7 +106,7 @@ class Inspection:
         self._row = row
 
     def cell(self, y: int, x: int) -> tuple[Entity, ...]:
-        """The entities in a cell, the agent first; none on free floor.
+        """The entities in a cell, the agent first and the ground last; none on free floor.
 
         Raises:
             IndexError: the grid has no such cell.
@@ -118,7 +118,7 @@ class Inspection:
                 f"{world.width - 1}"
             )
         here = (world.position.y[AGENT], world.position.x[AGENT]) == (y, x)
-        found = (AGENT,) * here + (world.at[y, x],)
+        found = (AGENT,) * here + (world.at[y, x], world.ground[y, x])
         return tuple(self._entity(e) for e in found if e != NOTHING)
 
     def agent(self) -> Entity:

@@ -51,7 +51,9 @@ def row_digest(row: NDArray[Any]) -> str:
         say(name, row["rng"][name].view(np.int64))
     for name in _PLAIN:
         say(name, _WAITED if name == "action" and row[name] == WAIT else row[name])
-    say("at", row["at"][: row["height"], : row["width"]])
+    for name in ("at", "ground"):
+        if name in (row.dtype.names or ()):
+            say(name, row[name][: row["height"], : row["width"]])
     say("alive", np.flatnonzero(row["alive"]))
     for name in row.dtype.names or ():
         fields = row[name].dtype.names

@@ -74,6 +74,9 @@ NESTED = {
 """Names of parameters that take a function, and what kind; with an s, a list of them."""
 
 
+TYPES = "object_type", "other_type", "ground_type"
+"""Names of parameters that take a type of objects."""
+
 ENDING_KEYS: KeyTable = {
     "says": Key("What the player is told, if this is why the episode is over.", TEXT)
 }
@@ -104,11 +107,9 @@ _BY_NAME: dict[str, Kind] = {
     "area": Kind(
         "[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", AREA, lambda calls: read_area
     ),
-    "object_type": Kind(
-        "the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type
-    ),
-    "other_type": Kind(
-        "the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type
+    **dict.fromkeys(
+        TYPES,
+        Kind("the name of an object", "Door", OBJECT, lambda calls: calls.names.object_type),
     ),
     "color": Kind("the name of a colour", "RED", COLOR, lambda calls: read_color),
     "colors": Kind("a list of colours", "[RED, BLUE]", several(COLOR), lambda calls: calls.colors),

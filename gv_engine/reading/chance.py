@@ -63,6 +63,7 @@ from systems.chance import (
     THE_AGENT,
     draw_level,
     from_maps,
+    ground_of_maps,
     place_things,
     walled_room,
 )
@@ -225,7 +226,7 @@ class ChanceReader:
         Args:
             reset: what builds the level, None for a room or maps.
         """
-        level = reset or self._level()
+        levels = (reset,) if reset else self._level()
         marked_rooms = [symbol.room for symbol in self._legend.values() if symbol and symbol.room]
         self._rooms = {room: Region((), (room,)) for room in marked_rooms}
         with self._problems.collect():
@@ -238,7 +239,7 @@ class ChanceReader:
                 self._check_room(place, reset)
         shown = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
         self.depth = max([1, *(symbol.depth for symbol in shown)])
-        resets = (level, *([self._placing(places)] if places else []))
+        resets = (*levels, *([self._placing(places)] if places else []))
         if len(self._draws):
             resets = (self._draws.call(), *resets)
         things, through = self._reachable()
@@ -255,10 +256,10 @@ class ChanceReader:
 
     # ---- maps --------------------------------------------------------------------------------
 
-    def _level(self) -> Call:
+    def _level(self) -> tuple[Call, ...]:
         if "room" in self._entries:
             self._shape = read_pair(self._entries["room"])
-            return Call(marked(walled_room).system, {"shape": self._shape})
+            return (Call(marked(walled_room).system, {"shape": self._shape}),)
         node = self._entries.get("maps", self._entries.get("map"))
         assert node
         drawn = items(node) if "maps" in self._entries else [node]
@@ -277,16 +278,23 @@ class ChanceReader:
         symbols = {c: s for level in self._maps for c, s in level.legend.items() if s}
         characters = list(symbols)
         cells = self._over_maps(lambda character: characters.index(character), node)
-        return Call(
+        lies = {"which": self._which, "way": self._way}
+        level = Call(
             marked(from_maps).system,
             {
-                "which": self._which,
-                "way": self._way,
+                **lies,
                 "shapes": shapes,
                 "cells": cells,
                 **Tables(list(symbols.values())).arguments,
             },
         )
+        below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
+        if not below:
+            return (level,)
+        numbers = {c: number for number, c in enumerate(below)}
+        cells = self._over_maps(lambda character: numbers.get(character, -1), node)
+        tables = Tables(list(below.values())).arguments
+        return level, Call(marked(ground_of_maps).system, {**lies, "cells": cells, **tables})
 
     def _ways(self) -> tuple[int, ...]:
         """How maps may lie."""
@@ -443,7 +451,7 @@ class ChanceReader:
             free = np.zeros(level.shape, np.bool_)
             for y, x, symbol in level.symbols():
                 kinds = [kind for o in symbol.options for kind in self._draws.options(o.kind)]
-                free[y, x] = FLOOR in kinds
+                free[y, x] = FLOOR in kinds and symbol.ground is None
             found.append(free)
         match reset and reset.arguments.get("shape"):
             case [int(height), int(width)]:

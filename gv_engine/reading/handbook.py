@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import components.objects  # noqa: F401  # declares the built-in types
 from components.mission import Mission
-from components.objects import built_in_components, built_in_types
+from components.objects import DOOR, built_in_components, built_in_types
 from gv_engine.language.component import column_name, fields_of
 from gv_engine.language.geometry import Action
 from gv_engine.language.objects import COLORS, OBJECT_TYPES
@@ -25,7 +25,7 @@ from gv_engine.language.system import (
     source_place,
 )
 from gv_engine.language.world import View, World
-from gv_engine.reading.calls import built_in, kind_of
+from gv_engine.reading.calls import TYPES, built_in, kind_of
 from gv_engine.reading.document import FILE_KEYS
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.forms import Key, KeyTable
@@ -116,7 +116,18 @@ def _system(system: System) -> Topic:
     example = _KEYS[system.phase].format(named)
     if asks_for_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
+    doors = {p.name: DOOR for p in given if p.required and p.name in TYPES}
+    if (
+        system.check
+        and doors.keys() >= {*inspect.signature(system.check).parameters}
+        and system.check(**doors)
+    ):
+        example = _BELT + example.replace("object_type: Door", "object_type: Belt")
     return _entry(system.name, system.function, parts, example)
+
+
+_BELT = "objects:\n  Belt: {layer: ground, states: [FORWARD, BACKWARD, LEFT, RIGHT]}\n"
+"""For examples of rules that want other types than doors."""
 
 
 def default_of(parameter: Parameter) -> str:
@@ -127,7 +138,7 @@ def default_of(parameter: Parameter) -> str:
 
 
 def _written(name: str, value: Any) -> str:
-    if name in ("object_type", "other_type"):
+    if name in TYPES:
         return OBJECT_TYPES[value].name
     if name == "color":
         return str(COLORS[value])

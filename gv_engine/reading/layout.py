@@ -27,7 +27,7 @@ from gv_engine.language.component import (
     is_read_often,
 )
 from gv_engine.language.geometry import FORWARD, ORIENTATIONS
-from gv_engine.language.objects import ObjectType, Parts
+from gv_engine.language.objects import GROUND, ObjectType, Parts
 
 RNG = np.dtype(
     [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
@@ -151,6 +151,22 @@ class Layout:
         return tuple(left.get(index, -1) for index in range(self.kinds))
 
     @cached_property
+    def grounds(self) -> tuple[bool, ...]:
+        """By type index: whether objects of the type live on the ground."""
+        below = {kind.index for kind in self.types if kind.layer == GROUND}
+        return tuple(index in below for index in range(self.kinds))
+
+    @cached_property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the columns of cells: `ground` only where there are objects for it."""
+        return ("at", "ground") if any(self.grounds) else ("at",)
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """The names of the arrays that say how cells look, see `looks_dtype`."""
+        return ("looks", "beneath")[: len(self.layers)]
+
+    @cached_property
     def shown(self) -> frozenset[tuple[str, str]]:
         """(column, field) of all that decides how an object looks; whether it is opaque, too."""
         return frozenset({("kind", "value"), ("color", "value"), ("door", "status"), *self.states})
@@ -175,6 +191,8 @@ class Layout:
             meaning.append(self.leaves)
         if self.mission:
             meaning.append(_written(self.agent))
+        if any(self.grounds):
+            meaning.append(self.grounds)
         return repr(tuple(meaning))
 
     @cached_property
@@ -214,7 +232,7 @@ class Layout:
                 ("rng", RNG),
                 *FIGURES.items(),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
-                ("at", self.entity, (self.height + 1, self.width + 1)),
+                *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
                 ("placed", self.entity, (self.kinds,)),
                 ("recent", self.entity, (self.kinds,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
@@ -238,7 +256,8 @@ class Layout:
         been put there since. Cells are counted row by row; bit c % 64 of word c // 64 is cell c.
 
         `looks` has one for each cell of `at`, as four bytes: type, state and colour, and in the
-        topmost bit whether it blocks vision. Large rows have what takes long to find cell by cell:
+        topmost bit whether it blocks vision. `beneath` has those of what is on the ground alone, if
+        there is a `ground`. Large rows have what takes long to find cell by cell:
 
         - `listed` has the cells with objects of a type, for each type, and `filled` those of its
           words that are not 0; bit k of `strange` says that objects of type k may have components
@@ -262,7 +281,7 @@ class Layout:
         ]
         more = np.dtype(
             [
-                ("looks", np.uint32, cells),
+                *((name, np.uint32, cells) for name in self.looked_at),
                 ("stale", np.uint8),
                 *(large if self.is_large else ()),
             ],
@@ -304,7 +323,8 @@ class Layout:
                 "types; restore it into an environment of the same scenario"
             )
         last = self.capacity - 1
-        bounds = {"height": (0, self.height), "width": (0, self.width), "at": (0, last)}
+        bounds = {"height": (0, self.height), "width": (0, self.width)}
+        bounds |= dict.fromkeys(self.layers, (0, last))
         bounds |= {"recent": (0, last), "free": (1, self.capacity), "steps": (0, 2**31 - 1)}
         bounds |= {"capacity": (self.capacity, self.capacity)}
         values: dict[str, tuple[Any, Any, Any]] = {

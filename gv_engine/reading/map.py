@@ -23,7 +23,7 @@ from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import ABOVE, COLORS, GROUND, OBJECT_TYPES
 from gv_engine.language.system import marked
 from gv_engine.reading.draws import COLOR as A_COLOR
 from gv_engine.reading.draws import HEAVIEST, WAY, DrawnValues, read_weights
@@ -54,7 +54,7 @@ from gv_engine.reading.values import (
     read_color,
     word,
 )
-from systems.chance import ANY
+from systems.chance import ANY, ground_of_map
 from systems.reset import from_map
 
 
@@ -70,6 +70,7 @@ class Symbol:
         room: the name of the room that the cell belongs to.
         content: what is in the object.
         holds: what the agent holds.
+        ground: what lies beneath it.
     """
 
     kind: int = FLOOR
@@ -81,6 +82,7 @@ class Symbol:
     room: str = ""
     content: Symbol | None = None
     holds: Symbol | None = None
+    ground: Symbol | None = None
 
     @property
     def options(self) -> tuple[Symbol, ...]:
@@ -103,7 +105,8 @@ class Symbol:
         """Whether it stands for the same in every level, and for no more than a cell holds."""
         told = self.kind, self.state, self.color, self.facing or 0
         certain = min(told) >= 0 and self.facing != ANY
-        return certain and not (self.one_of or self.room or self.inner)
+        below = self.ground is None or self.ground.is_certain
+        return certain and below and not (self.one_of or self.room or self.inner)
 
 
 _INNER = either(OBJECT, {"type": "object"})
@@ -124,6 +127,10 @@ SYMBOL_KEYS: KeyTable = {
 LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
     "room": Key("The name of the room that the cell belongs to.", TEXT),
+    "ground": Key(
+        "What lies beneath it, of a type whose layer is the ground: a name, or as beside it.",
+        either(OBJECT, {"type": "object"}),
+    ),
 }
 
 Legend = dict[str, Symbol | None]
@@ -158,7 +165,7 @@ def read_legend(problems: Problems, names: Names, draws: DrawnValues, node: Yaml
             legend[character] = None
             if len(character) != 1 or not character.isprintable():
                 raise Wrong(entry, f"found the key {character!r}, expected a single character")
-            legend[character] = read_symbol(problems, names, draws, entry, ("room",))
+            legend[character] = read_symbol(problems, names, draws, entry, ("room", "ground"))
     return legend
 
 
@@ -177,9 +184,18 @@ def read_symbol(
     if not isinstance(node.value, dict):
         return Symbol(draws.value(node, (AN_OBJECT,), names.object_type))
     entries = check_keys(problems, node, (*SYMBOL_KEYS, *besides))
-    if not entries.keys() & {"object", "agent", "one_of", "room"}:
+    if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
         misspelled = len(entries) < len(node.value)
         raise Wrong(node, "" if misspelled else "found neither `object` nor `agent`")
+    if "ground" in entries:
+        above = {key: entry for key, entry in entries.items() if key != "ground"}
+        symbol = Symbol()
+        if above:
+            symbol = read_symbol(problems, names, draws, replace(node, value=above), besides)
+        below = read_symbol(problems, names, draws, entries["ground"])
+        _check_layers(draws, node, symbol, ABOVE)
+        _check_layers(draws, entries["ground"], below, GROUND)
+        return replace(symbol, ground=below)
     room = word(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
     if "agent" in entries:
@@ -224,6 +240,17 @@ def _inner(problems: Problems, names: Names, draws: DrawnValues, node: YamlNode)
     return symbol
 
 
+def _check_layers(draws: DrawnValues, node: YamlNode, symbol: Symbol, layer: str) -> None:
+    """Refuse what does not live on a layer of a cell."""
+    if layer == GROUND and symbol.facing is not None:
+        raise Wrong(node, "the agent stands on the ground: write `agent` beside `ground`")
+    for kind in (kind for option in symbol.options for kind in draws.options(option.kind)):
+        known = OBJECT_TYPES[kind]
+        if kind != FLOOR and known.layer != layer:
+            hint = f"only a type with `layer: {layer}` may stand here"
+            raise Wrong(node, f"{known.name} has the layer `{known.layer}`; {hint}")
+
+
 def _facing(node: YamlNode) -> int:
     return one_of(node, (*ORIENTATIONS, "any"), "orientation")
 
@@ -255,8 +282,8 @@ def read_map(
     node: YamlNode,
     legend: Legend,
     allowed: Callable[[Symbol], str],
-) -> Call:
-    """The reset that a map draws.
+) -> tuple[Call, ...]:
+    """The resets that a map draws.
 
     Args:
         legend: the scenario's own entries; `LEGEND` holds for all other characters.
@@ -273,7 +300,16 @@ def read_map(
         if symbol.facing is not None:
             start = (y, x, symbol.facing)
     cells.flags.writeable = False
-    return Call(marked(from_map).system, {"shape": level.shape, "cells": cells, "start": start})
+    reset = Call(marked(from_map).system, {"shape": level.shape, "cells": cells, "start": start})
+    if not any(symbol.ground for _, _, symbol in level.symbols()):
+        return (reset,)
+    ground = np.zeros((*cells.shape[:2], 3), np.uint8)
+    ground[..., 0] = FLOOR
+    for y, x, symbol in level.symbols():
+        if below := symbol.ground:
+            ground[y, x] = below.kind, below.state, below.color
+    ground.flags.writeable = False
+    return reset, Call(marked(ground_of_map).system, {"cells": ground})
 
 
 def outside(
@@ -286,7 +322,7 @@ def outside(
     """
 
     def fault(symbol: Symbol) -> str:
-        for option in symbol.options:
+        for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
             for number in draws.options(option.kind):
                 kind = OBJECT_TYPES[number].name
                 if number not in kinds:

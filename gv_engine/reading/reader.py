@@ -99,7 +99,7 @@ SHARED_KEYS: KeyTable = {
 }
 """Those of grids and of mixtures of them."""
 _SHOWN: tuple[JsonForm, ...] = tuple(
-    {"required": [key]} for key in ("object", "agent", "one_of", "room")
+    {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 _SPACE: KeyTable = {
     "objects": Key("Names of the objects that may occur; all, if left out.", several(OBJECT)),
@@ -444,7 +444,7 @@ class _Reader(TopLevel):
             built = self.key("reset_function", lambda node: (self.read.call(node, RESET),), built)
         elif not chance:
             return self.key(
-                "map", lambda node: (read_map(self.problems, node, legend, allowed),), built
+                "map", lambda node: read_map(self.problems, node, legend, allowed), built
             )
         if not chance or ("reset_function" in named and not built):
             return built

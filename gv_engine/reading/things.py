@@ -5,6 +5,7 @@ objects:
   Crate: {components: [Solid, Portable]}
   Coin: {components: {./rules.py:Worth: {value: 2}}, leaves: Hole}
   Hole: {sprite: pit}
+  Plate: {layer: ground, states: [UP, DOWN]}
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from components import Agent, Color, Kind, Position
 from components.appearance import FLOOR, NONE
 from gv_engine.language.component import Field, fields_of, snake_case
 from gv_engine.language.modules import TEXTS
-from gv_engine.language.objects import OBJECT_TYPES, ObjectType, declared
+from gv_engine.language.objects import ABOVE, LAYERS, OBJECT_TYPES, ObjectType, declared
 from gv_engine.reading.forms import (
     COLOR,
     OBJECT,
@@ -31,6 +32,7 @@ from gv_engine.reading.forms import (
     either,
     list_of,
     mapped,
+    named,
 )
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import text_digest
@@ -44,6 +46,7 @@ from gv_engine.reading.values import (
     items,
     mapping,
     number,
+    one_of,
     read_color,
     truth,
     word,
@@ -65,6 +68,10 @@ THING_KEYS: KeyTable = {
     "colored": Key("Whether it has a colour.", TRUTH),
     "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", TEXT),
     "leaves": Key("The type of what is in its cell once it is used up.", OBJECT),
+    "layer": Key(
+        "Where its objects live: `ground`, beneath other things, or `above`, which is the default.",
+        named(LAYERS),
+    ),
 }
 """What a type of objects may say."""
 _KEPT = {
@@ -134,8 +141,13 @@ def _declared(
     if "sprite" in entries:
         with problems.collect():
             sprite = _sprite(entries["sprite"])
+    layer = ABOVE
+    if "layer" in entries:
+        with problems.collect():
+            one_of(entries["layer"], LAYERS, "layer")
+            layer = entries["layer"].text
     try:
-        return declared(name, *parts, states=states, sprite=sprite, module=module)
+        return declared(name, *parts, states=states, sprite=sprite, module=module, layer=layer)
     except ValueError as error:
         raise Wrong(node, str(error)) from None
 

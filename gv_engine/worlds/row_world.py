@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.language.component import NOTHING
 from gv_engine.reading.layout import Layout
 
 
 class RowWorld:
-    """A row as rendering systems read a `World`: its values, columns, `cells` and `appearance`.
+    """A row as rendering systems read a `World`: its values, columns, `cells`, `beneath` and
+    `appearance`.
 
     Args:
         layout: of the row.
@@ -35,9 +37,24 @@ class RowWorld:
         value = self._row[name]
         return RowColumns(value) if value.dtype.names else value.item() if not value.ndim else value
 
+    @property
+    def ground(self) -> NDArray[Any]:
+        """(H + 1, W + 1) what lies on the ground of each cell."""
+        found: NDArray[Any] = (
+            self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
+        )
+        return found
+
     def cells(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of every cell."""
-        row, at = self._row, self.at[: self.height, : self.width]
+        """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
+        return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))
+
+    def beneath(self) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: the same of the ground alone."""
+        return self._shown_in(self.ground)
+
+    def _shown_in(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
+        row, at = self._row, cells[: self.height, : self.width]
         grid = np.zeros((*at.shape, 3), np.uint8)
         kinds = grid[..., 0]
         kinds[...] = row["kind"]["value"][at]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
-from operator import attrgetter
+from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,8 @@ class ObjectView:
     Attributes:
         height, width: of the area, in cells.
         y, x: the agent's cell in it.
-        entity: (h, w) the entity in each cell, NOTHING on free floor, OUTSIDE beyond the grid.
+        entity: (h, w) the entity that shows in each cell, the thing or else what is on the ground;
+            NOTHING on free floor, OUTSIDE beyond the grid.
         opaque: (h, w) whether the cell blocks vision.
         seen: (h, w) whether the agent sees the cell: what visibility functions fill in. Before
             them nothing is seen.
@@ -89,10 +90,16 @@ class ObjectView:
 
     def look(self, w: ObjectWorld, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
-        entities, blocks_vision = w.around(agent, self.area), w.blocks_vision
-        self._take(
-            entities, [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
-        )
+        blocks_vision = w.blocks_vision
+        layers = w.around(agent, self.area)
+        opaque = [
+            [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
+            for entities in layers
+        ]
+        if len(layers) == 1:
+            self._take(*layers, *opaque)
+        else:
+            self._take([e or below for e, below in zip(*layers)], list(map(or_, *opaque)))
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""

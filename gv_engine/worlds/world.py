@@ -48,6 +48,7 @@ class ObjectWorld(Verbs, World):
 
     # The engine writes here what `World` lets rules only read.
     at: Any = None
+    ground: Any = None
     rng: Any = None
     placed: Any = None
     recent: Any = None
@@ -69,6 +70,7 @@ class ObjectWorld(Verbs, World):
         for columns in self._columns:
             setattr(self, column_name(columns.cls), columns)
         self._state_columns: list[ObjectColumn | None] = [None] * layout.kinds
+        self._grounds = frozenset(k for k, below in enumerate(layout.grounds) if below)
         self._types = {kind.index: kind for kind in layout.types}
         for kind in layout.types:
             if kind.state:
@@ -81,6 +83,9 @@ class ObjectWorld(Verbs, World):
         )
         self._prefabs = tuple(map(self._prefab, layout.prefabs))
         self._agent = self._prefab(layout.agent)
+        if "ground" not in layout.layers:
+            self.ground = np.zeros((layout.height + 1, layout.width + 1), object)
+            self.ground.flags.writeable = False
         self.clear()
 
     def _prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
@@ -110,10 +115,14 @@ class ObjectWorld(Verbs, World):
         self._alive = [False] * self.capacity
         # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
         shape = self.layout.height + 1, self.layout.width + 1
-        # one more, so that a look finds OUTSIDE where it counts from the end
-        self._looked_at = np.zeros(shape[0] * shape[1] + 1, object)
-        self._looked_at[OUTSIDE] = OUTSIDE
-        self.at = self._looked_at[:OUTSIDE].reshape(shape)
+        self._looked_at: list[NDArray[Any]] = []
+        for name in self.layout.layers:
+            # one more, so that a look finds OUTSIDE where it counts from the end
+            cells = np.zeros(shape[0] * shape[1] + 1, object)
+            cells[OUTSIDE] = OUTSIDE
+            self._looked_at.append(cells)
+            setattr(self, name, cells[:OUTSIDE].reshape(shape))
+        self._cells_of = [self.ground if below else self.at for below in self.layout.grounds]
         self.placed = np.zeros(self.layout.kinds, object)
         self.recent = np.zeros(self.layout.kinds, object)
         self.drawn = np.zeros(self.layout.drawn, object)
@@ -170,17 +179,16 @@ class ObjectWorld(Verbs, World):
 
     def place(self, e: int, y: int, x: int) -> None:
         """Put an entity into a free cell, out of the cell where it stood."""
-        at, places = self.at, self._places
+        places = self._places
         # the same for a new entity, without a call for each column: resets do little else
         if (
             0 < e < len(places)
             and places[e].y < 0 <= y < self.height
             and 0 <= x < self.width
-            and at[y, x] == NOTHING
+            and (cells := self._cells_of[kind := self._kinds[e].value])[y, x] == NOTHING
         ):
-            at[y, x] = e
+            cells[y, x] = e
             places[e].y, places[e].x = int(y), int(x)
-            kind = self._kinds[e].value
             self.placed[kind] += 1
             self.recent[kind] = e
         else:
@@ -194,6 +202,7 @@ class ObjectWorld(Verbs, World):
         if (
             0 <= kind < len(prefabs)
             and prefabs[kind]
+            and kind not in self._grounds
             and new.stop <= self.capacity
             and not any(self._alive[new.start : new.stop])
             and not self.at.any()
@@ -249,6 +258,10 @@ class ObjectWorld(Verbs, World):
         """The type of what an object of a type leaves when it is used up, -1 for nothing."""
         return self.layout.leaves[kind]
 
+    def on_ground(self, kind: int) -> bool:
+        """Whether objects of a type live on the ground."""
+        return kind in self._grounds
+
     def add(self, e: int, column: str) -> None:
         """Give an entity a component, by the name of its columns, in place of one it may have."""
         columns = self._named(column)
@@ -276,7 +289,8 @@ class ObjectWorld(Verbs, World):
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
-        """The objects on the grid that have a component, row by row."""
+        """The objects on the grid that have a component, row by row, in a cell the one on the
+        ground first."""
         cls: Any = columns.cls  # ours are `ComponentColumns`
         with self.context:
             entities = [e for e, _ in esper.get_component(cls)]
@@ -284,9 +298,11 @@ class ObjectWorld(Verbs, World):
         cells = sorted((ys[e], xs[e], e) for e in entities)
         if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
             return np.array([e for *_, e in cells], np.int64)
-        # some are in hand, or in a box; or a rule has put them into cells without a word to them
-        at = self.at[: self.height, : self.width].ravel().tolist()
-        return np.array([e for e in at if columns.has[e]], np.int64)
+        # some are on the ground, in hand, or in a box; or a rule has put them into cells without a
+        # word to them
+        layers = (getattr(self, name) for name in reversed(self.layout.layers))
+        stacked = np.stack([cells[: self.height, : self.width] for cells in layers], axis=-1)
+        return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """(H, W) steps from a cell to each around what blocks; -1 where no way leads."""
@@ -323,16 +339,23 @@ class ObjectWorld(Verbs, World):
                             rows[e] = columns.absent
 
     def cells(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of every cell."""
-        entities = self.at[: self.height, : self.width].ravel().tolist()
+        """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
+        return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))
+
+    def beneath(self) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: the same of the ground alone."""
+        return self._shown_in(self.ground)
+
+    def _shown_in(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
+        entities = cells[: self.height, : self.width].ravel().tolist()
         flat = np.frombuffer(self.shown(entities, repeat(True)), np.uint8)
         return flat.reshape(self.height, self.width, 3)
 
-    def around(self, agent: int, area: Area) -> list[int]:
-        """(h * w) the entity in each cell of an area, row by row; OUTSIDE beyond the grid."""
+    def around(self, agent: int, area: Area) -> list[list[int]]:
+        """(layers, h * w) the entity in each cell of an area, row by row, on each of the layers;
+        OUTSIDE beyond the grid."""
         numbers = area.numbers(self, agent, self.at.shape[1])
-        found: list[int] = self._looked_at.take(numbers).tolist()
-        return found
+        return [cells.take(numbers).tolist() for cells in self._looked_at]
 
     def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
         """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
@@ -364,11 +387,14 @@ class ObjectWorld(Verbs, World):
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
         drawn = ("drawn",) if self.layout.drawn else ()
-        for name in (*FIGURES, "at", "alive", "placed", "recent", *drawn):
+        for name in (*FIGURES, *self.layout.layers, "alive", "placed", "recent", *drawn):
             with _told_as(f"w.{name}"):
                 row[name] = getattr(self, name)
-        if (last := row["at"].max()) >= self.capacity:
-            raise RuleError(f"w.at: {last} is no entity, the last one is {self.capacity - 1}")
+        for name in self.layout.layers:
+            if (last := row[name].max()) >= self.capacity:
+                raise RuleError(
+                    f"w.{name}: {last} is no entity, the last one is {self.capacity - 1}"
+                )
         with self.context:
             for columns in self._columns:
                 having: list[tuple[int, Any]] = esper.get_component(columns.cls)
@@ -395,7 +421,8 @@ class ObjectWorld(Verbs, World):
             setattr(self, name, row[name].item())
         for name in ("terminated", "truncated", "success"):
             setattr(self, name, bool(getattr(self, name)))
-        self.at[...] = row["at"]
+        for name in self.layout.layers:
+            getattr(self, name)[...] = row[name]
         self._alive = row["alive"].astype(bool).tolist()
         self.placed = row["placed"].astype(object)
         self.recent = row["recent"].astype(object)

@@ -104,7 +104,8 @@ class CompiledBatch(Worlds):
         )
         self.rows[:] = scenario.layout.defaults()
         self.beside, self.looks, self._stale = whole, whole["looks"], whole["stale"]
-        self.looks[...] = FLOOR
+        for name in scenario.layout.looked_at:
+            whole[name] = FLOOR
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
         self._actions = np.zeros(num_worlds, np.int64)

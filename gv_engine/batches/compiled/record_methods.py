@@ -40,6 +40,7 @@ from gv_engine.batches.compiled.parts import PARTS
 from gv_engine.batches.compiled.records import (
     GeneratorRecord,
     Kept,
+    NoCells,
     OurRecord,
     ViewRecord,
     WorldRecord,
@@ -48,6 +49,7 @@ from gv_engine.batches.compiled.records import (
 )
 from gv_engine.language.bits import ones
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
+from gv_engine.language.errors import RuleError
 from gv_engine.language.lines import in_line
 from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
@@ -347,7 +349,8 @@ def _become_empty(w: Any) -> Any:
     empty = np.zeros((), layout.looks_dtype)
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
         empty[name] = layout.defaults()[name]
-    empty["looks"] = FLOOR
+    for name in layout.looked_at:
+        empty[name] = FLOOR
     start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
     fill = filling(start, empty.tobytes()[start:])
     if not layout.is_large:
@@ -426,6 +429,8 @@ def _look_again(w: Any, e: Any) -> Any:
         y, x = w.position.y[e], w.position.x[e]
         if y >= 0 and w.at[y, x] == e:
             w.at[y, x] = e
+        elif y >= 0 and w.ground[y, x] == e != NOTHING:
+            w.ground[y, x] = e
         elif e != NOTHING and e != AGENT:  # in hand, say, or where it does not say
             w.look_everywhere(e)
 
@@ -437,6 +442,7 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
     """For the kernels: derive anew what is behind a row, or look again at the cells that hold an
     entity."""
     if _is_none(e):
+        layered = "ground" in _LAYOUTS[w].layers
 
         def everything(w: Any, e: Any = None) -> None:
             w.forget_cells(False)
@@ -444,13 +450,18 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
             w.highest = len(w.alive) - 1
             for y in range(w.at.shape[0]):
                 for x in range(w.at.shape[1]):
+                    if w.ground[y, x] != NOTHING:
+                        w.ground[y, x] = w.ground[y, x]
                     if w.at[y, x] != NOTHING:
                         w.at[y, x] = w.at[y, x]
 
         def each(w: Any, e: Any = None) -> None:
             for y in range(w.height):
                 for x in range(w.width):
-                    w.at[y, x] = w.at[y, x]
+                    if layered:
+                        w.ground[y, x] = w.ground[y, x]
+                    else:
+                        w.at[y, x] = w.at[y, x]
 
         return everything if _LAYOUTS[w].is_large else each
 
@@ -459,6 +470,8 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
             for x in range(w.width):
                 if w.at[y, x] == e:
                     w.at[y, x] = w.at[y, x]
+                if w.ground[y, x] == e:
+                    w.ground[y, x] = e
 
     return impl
 
@@ -522,6 +535,7 @@ def _forget_cells(w: Any, lift: Any) -> Any:
     """For the kernels: all cells look like free floor and are on no list; with `lift`, they are
     free."""
     stride = w.fields["at"].type.shape[1]
+    forget_ground = _forget_ground if "ground" in _LAYOUTS[w].layers else _leave_ground
 
     def impl(w: Any, lift: Any) -> None:
         at = w.in_line()
@@ -538,6 +552,7 @@ def _forget_cells(w: Any, lift: Any) -> Any:
                         cell = 64 * i + lowest_one(bits)
                         bits &= bits - np.uint64(1)
                         w.looks[cell // stride, cell % stride] = FLOOR
+                        forget_ground(w, cell // stride, cell % stride, lift)
                         if lift:
                             at[cell] = NOTHING
         for i in range(len(w.blocked)):
@@ -545,6 +560,18 @@ def _forget_cells(w: Any, lift: Any) -> Any:
         w.ways_from = 0
 
     return impl
+
+
+@register_jitable(**PARTS)
+def _forget_ground(w: Any, y: Any, x: Any, lift: Any) -> None:
+    w.beneath[y, x] = FLOOR
+    if lift:
+        to_write(w.ground)[y, x] = NOTHING
+
+
+@register_jitable(**PARTS)
+def _leave_ground(w: Any, y: Any, x: Any, lift: Any) -> None:
+    pass
 
 
 @_method("find_strange")
@@ -576,6 +603,7 @@ def _having(w: Any, columns: Any) -> Any:
         own.add(0)
     kinds = np.uint64(sum({1 << (kind & 63) for kind in own}))
     stride = w.fields["at"].type.shape[1]
+    layers = len(_LAYOUTS[w].layers)
 
     def impl(w: Any, columns: Any) -> Any:
         if w.strange == _NOT_KNOWN:
@@ -593,7 +621,7 @@ def _having(w: Any, columns: Any) -> Any:
                     bits &= bits - np.uint64(1)
                     for y in range(-1, 2):
                         prefetch_cell(w, y + cell // stride, cell % stride)
-        found = np.empty(count, np.int64)
+        found = np.empty(layers * count, np.int64)
         count = 0
         for j in range(w.filled.shape[1]):
             full = _of_types(w.filled, asked, j)
@@ -604,22 +632,31 @@ def _having(w: Any, columns: Any) -> Any:
                 while bits != 0:
                     cell = 64 * i + lowest_one(bits)
                     bits &= bits - np.uint64(1)
-                    e = at[cell]
-                    if columns.has[e] and cell // stride < w.height and cell % stride < w.width:
-                        found[count] = e
-                        count += 1
+                    y, x = cell // stride, cell % stride
+                    if y < w.height and x < w.width:
+                        count = _add_those(w, columns, w.ground[y, x], at[cell], found, count)
         return found[:count]
 
     def every(w: Any, columns: Any) -> Any:
-        found, count = np.empty(w.height * w.width, np.int64), 0
+        found, count = np.empty(layers * w.height * w.width, np.int64), 0
         for y in range(w.height):
             for x in range(w.width):
-                if columns.has[w.at[y, x]]:
-                    found[count] = w.at[y, x]
-                    count += 1
+                count = _add_those(w, columns, w.ground[y, x], w.at[y, x], found, count)
         return found[:count]
 
     return impl if _LAYOUTS[w].is_large else every
+
+
+@register_jitable(**PARTS)
+def _add_those(w: Any, columns: Any, below: Any, above: Any, found: Any, count: Any) -> Any:
+    """Of what is in a cell, those that have a component; how many are found now."""
+    if below != NOTHING and columns.has[below]:
+        found[count] = below
+        count += 1
+    if columns.has[above]:
+        found[count] = above
+        count += 1
+    return count
 
 
 @register_jitable(**PARTS)
@@ -650,6 +687,40 @@ def _steps_from(w: Any, y: Any, x: Any) -> Any:
     return impl if _LAYOUTS[w].is_large else anew
 
 
+@overload(operator.getitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+def _get_of_no_ground(cells: Any, index: Any) -> Any:
+    def nothing(cells: Any, index: Any) -> Any:
+        return NOTHING
+
+    return nothing if isinstance(cells, NoCells) else None
+
+
+@overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+def _set_in_no_ground(kept: Any, index: Any, value: Any) -> Any:
+    def refuse(kept: Any, index: Any, value: Any) -> None:
+        raise RuleError(_NO_GROUND)
+
+    return refuse if isinstance(kept, NoCells) else None
+
+
+_NO_GROUND = "w.ground: there are no object types that live on the ground"
+
+
+@_method("show_layers")
+def _show_layers(w: Any, y: Any, x: Any) -> Any:
+    """For the kernels: a cell looks like the thing in it, or else like its ground."""
+
+    def impl(w: Any, y: Any, x: Any) -> None:
+        above, below = w.at[y, x], w.beneath[y, x]
+        look = below if above == NOTHING else w.look_of(above) | below & _OPAQUE
+        w.looks[y, x] = look
+
+    return impl
+
+
+_OPAQUE = np.uint32(1 << 31)
+
+
 @overload(operator.setitem, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
 def _set_kept(kept: Any, index: Any, value: Any) -> Any:
     if not isinstance(kept, Kept):
@@ -668,7 +739,25 @@ def _set_kept(kept: Any, index: Any, value: Any) -> Any:
 
         return write
     if isinstance(index, types.BaseTuple) and len(index) == kept.ndim == 2:
-        rows, stride = cast(Any, world_of(kept)).fields["at"].type.shape
+        record: Any = world_of(kept)
+        rows, stride = record.fields["at"].type.shape
+        if "ground" in record.fields:
+            on_ground = kept.start == record.fields["ground"].offset
+            put_there = _put_on_ground if on_ground else _put_above
+            listed = "listed" in record.fields
+            note = _note_layers if listed else _note_nothing_of
+            forget = (_unlist_ground if on_ground else _unlist_above) if listed else note
+
+            def put_on_layer(kept: Any, index: Any, value: Any) -> None:
+                y, x = index
+                y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
+                w = around(kept)
+                forget(w, y, x, y * stride + x)
+                to_write(kept)[y, x] = value
+                put_there(w, y, x, value)
+                note(w, y, x, y * stride + x)
+
+            return put_on_layer
 
         def put_and_show(kept: Any, index: Any, value: Any) -> None:
             y, x = index
@@ -690,8 +779,49 @@ def _set_kept(kept: Any, index: Any, value: Any) -> Any:
                 w.enlist(cell, look & 255)
             w.block(cell, w.blocks_movement(value))
 
-        return put if "listed" in cast(Any, world_of(kept)).fields else put_and_show
+        return put if "listed" in record.fields else put_and_show
     return None
+
+
+# what is to be done about a cell that has two layers
+
+
+@register_jitable(**PARTS)
+def _put_on_ground(w: Any, y: Any, x: Any, value: Any) -> None:
+    w.beneath[y, x] = w.look_of(value)
+    w.show_layers(y, x)
+
+
+@register_jitable(**PARTS)
+def _put_above(w: Any, y: Any, x: Any, value: Any) -> None:
+    w.show_layers(y, x)
+
+
+@register_jitable(**PARTS)
+def _unlist_ground(w: Any, y: Any, x: Any, cell: Any) -> None:
+    if w.ground[y, x] != NOTHING:
+        w.unlist(cell, w.beneath[y, x] & 255)
+
+
+@register_jitable(**PARTS)
+def _unlist_above(w: Any, y: Any, x: Any, cell: Any) -> None:
+    if w.at[y, x] != NOTHING:
+        w.unlist(cell, w.looks[y, x] & 255)
+
+
+@register_jitable(**PARTS)
+def _note_layers(w: Any, y: Any, x: Any, cell: Any) -> None:
+    above, below = w.at[y, x], w.ground[y, x]
+    if below != NOTHING:
+        w.enlist(cell, w.beneath[y, x] & 255)
+    if above != NOTHING:
+        w.enlist(cell, w.looks[y, x] & 255)
+    w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))
+
+
+@register_jitable(**PARTS)
+def _note_nothing_of(w: Any, y: Any, x: Any, cell: Any) -> None:
+    pass
 
 
 @_method("become_agent")
@@ -749,10 +879,17 @@ def _left_by(w: Any, kind: Any) -> Any:
     return _by_type(_LAYOUTS[w].leaves, -1)
 
 
-def _by_type(values: tuple[int, ...], otherwise: int) -> Any:
+def _by_type(values: tuple[int | bool, ...], otherwise: int | bool) -> Any:
     """`(w, kind)`: the value of a type."""
     table = np.array(values)
     return lambda w, kind: table[kind] if 0 <= kind < len(table) else otherwise
+
+
+@_method("on_ground")
+def _on_ground(w: Any, kind: Any) -> Any:
+    layout = _LAYOUTS[w]
+    # a constant, so that nothing is left of what rules would do about it
+    return _by_type(layout.grounds, False) if any(layout.grounds) else lambda w, kind: False
 
 
 @_method("set_state")

@@ -73,6 +73,14 @@ _init: Any = types.Array.__init__
 _extending.register_model(Kept)(_extending.models.ArrayModel)
 
 
+class NoCells(types.Opaque):
+    """The ground in worlds that have none: nothing is in any cell, and nothing can be put there."""
+
+
+_extending.register_model(NoCells)(_extending.models.OpaqueModel)
+NO_GROUND = cast(Any, NoCells)("NoCells")
+
+
 class ComponentRecord(OurRecord):
     """Columns of a component of a world.
 
@@ -132,6 +140,8 @@ class _Fields(AttributeTemplate):
     key = OurRecord
 
     def generic_resolve(self, record: Any, name: str) -> Any:  # type: ignore[override]  # a constant
+        if isinstance(record, WorldRecord) and name == "ground" and name not in record.fields:
+            return NO_GROUND
         return record.typeof(name) if name in record.fields else None
 
 
@@ -142,6 +152,8 @@ def _read_first(name: str) -> None:
     def read(context: Any, builder: Any, record: Any, value: Any) -> Any:
         if isinstance(record, ViewRecord) and name in record.size_of:
             return context.get_constant(types.int64, record.size_of[name])
+        if name not in record.fields:
+            return context.get_dummy_value()
         return _read(context, builder, record.plain, value, name)
 
     _extending.lower_getattr(OurRecord, name)(read)
@@ -158,6 +170,7 @@ def _refuse(name: str) -> None:
 
 for _name in ("height", "width", "y", "x"):
     _refuse(_name)
+_read_first("ground")  # which worlds may not have
 
 
 def ours(record: Any) -> OurRecord:
@@ -182,7 +195,11 @@ def _as(kind: type[OurRecord], record: Any) -> OurRecord:
     made: Any = cast(Any, kind)(fields, record.size, record.aligned)
     made.plain = record
     if shown:
-        made.kept = {"at": Kept(record.fields["at"].type, record.fields["at"].offset, number)}
+        made.kept = {
+            name: Kept(field.type, field.offset, number)
+            for name, field in record.fields.items()
+            if name in ("at", "ground")
+        }
         _WORLDS[number] = made
     return made  # type: ignore[no-any-return]
 

@@ -100,6 +100,8 @@ def cut_entities(
             y, x = line + away * next_line, cell + along * next_cell
             on_grid = np.uint64(y) < np.uint64(w.height) and np.uint64(x) < np.uint64(w.width)
             e = at[np.uint32(y * w.at.shape[1] + x if on_grid else 0)]
+            if on_grid and e == NOTHING:
+                e = w.ground[y, x]
             view.entity[i, j] = e if on_grid else OUTSIDE
 
 

@@ -1,0 +1,438 @@
+"""Things above the ground and what lies on it: ice, plates, targets, belts and lava."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gv_engine import NOTHING, Scenario, ScenarioError
+from gv_engine.batches.autoreset import NEXT_STEP, RESTART
+from gv_engine.batches.worlds import make_batch
+from gv_engine.checking.invariants import fault_of_row
+from gv_engine.gridverse.grid_object import Floor
+from gv_engine.gridverse.state import State, state_of
+from gv_engine.language.geometry import (
+    ACTUATE,
+    MOVE_BACKWARD,
+    MOVE_FORWARD,
+    MOVE_RIGHT,
+    PICK_N_DROP,
+    TURN_LEFT,
+)
+from gv_engine.worlds.simulation import Simulation
+from tests.boards import scenario
+from tests.worlds.test_worlds import assert_same_run
+
+WAYS = ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]
+RULES: dict[str, Any] = {
+    "objects": {
+        "Ice": {"layer": "ground"},
+        "Target": {"layer": "ground", "components": ["Exit"]},
+        "Plate": {"layer": "ground", "states": ["UP", "DOWN"], "colored": True},
+        "Water": {
+            "layer": "ground",
+            "states": {"DEEP": ["Solid"], "FULL": []},
+            "color": "BLUE",
+        },
+        "Mist": {"layer": "ground", "components": ["Opaque"]},
+        "Belt": {"layer": "ground", "states": WAYS},
+        "Lava": {"layer": "ground"},
+        "Gate": {"states": {"CLOSED": ["Solid"], "OPEN": []}, "colored": True},
+        "Crate": {"components": ["Solid", "Portable"]},
+    },
+    "legend": {
+        "i": "Ice",
+        "t": "Target",
+        "p": "Plate",
+        "w": "Water",
+        "m": "Mist",
+        "l": "Lava",
+        "G": "Gate",
+        "C": "Crate",
+        "X": {"ground": "Target", "object": "Crate"},
+        "P": {"ground": "Plate", "object": "Crate"},
+        "I": {"ground": "Ice", "object": "Crate"},
+        "1": {"ground": {"object": "Belt", "state": "RIGHT"}},
+        "2": {"ground": {"object": "Belt", "state": "RIGHT"}, "object": "Crate"},
+        "3": {"ground": {"object": "Belt", "state": "BACKWARD"}, "agent": "LEFT"},
+        "4": {"object": "Belt", "state": "FORWARD"},
+        "A": {"ground": "Ice", "agent": "RIGHT"},
+        "q": {"ground": {"object": "Plate", "color": "RED"}, "object": "Key", "color": "RED"},
+    },
+    "transition_functions": [
+        {"name": "push", "object_type": "Crate", "other_type": "Water", "ground_type": "Ice"},
+        "move_agent",
+        "turn_agent",
+        "pickndrop",
+        {"name": "slide", "object_type": "Ice"},
+        {"name": "convey", "object_type": "Belt"},
+        {"name": "hold_down", "object_type": "Plate"},
+        {"name": "follow", "object_type": "Gate", "other_type": "Plate"},
+    ],
+    "reward_functions": [{"name": "cover", "object_type": "Target", "other_type": "Crate"}],
+    "terminating_function": {
+        "name": "reduce_any",
+        "terminating_functions": [
+            {"name": "overlap", "object_type": "Lava"},
+            {"name": "all_covered", "object_type": "Target", "other_type": "Crate"},
+        ],
+    },
+}
+
+
+@pytest.fixture
+def yard(play):
+    """Plays actions on a map under `RULES`."""
+    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
+
+
+def names(game, layer: str) -> list[list[str]]:
+    """The types in the cells of a layer, "" for none."""
+    row = game.row
+    cells = row[layer][: row["height"], : row["width"]]
+    kinds = {kind.index: kind.name for kind in game.scenario.layout.types}
+    return [
+        [kinds[row["kind"]["value"][e]] if e != NOTHING else "" for e in line]
+        for line in cells.tolist()
+    ]
+
+
+def test_a_cell_holds_a_thing_and_what_lies_beneath(yard):
+    game = yard("X>i")
+    assert names(game, "at") == [["Crate", "", ""]]
+    assert names(game, "ground") == [["Target", "", "Ice"]]
+    assert game.board == "C>I"
+
+
+def test_who_moves_onto_ice_goes_on_until_something_stops_it(yard):
+    assert yard(">ii..", MOVE_FORWARD).board == ".II>."
+    assert yard(">iiC", MOVE_FORWARD).board == ".I>C"
+    assert yard("^i.", MOVE_RIGHT).board == ".I^"
+    assert yard("A.", TURN_LEFT).board == "^."
+    assert yard("A.", ACTUATE).board == ">."
+
+
+def test_what_is_pushed_onto_ice_goes_on_too(yard):
+    game = yard(">Cii..", MOVE_FORWARD)
+    assert game.board == ".>IIC."
+    assert yard(">CiiC.", MOVE_FORWARD).board == ".>ICC."
+    game = yard(">Iii.", MOVE_FORWARD)
+    assert game.board == ".II>C"
+
+
+def test_a_crate_fills_water_and_what_is_full_lets_pass(yard):
+    game = yard(">w.")
+    assert "MOVE_FORWARD" not in game.mask
+    game = yard(">Ciw.", MOVE_FORWARD)
+    assert names(game, "at") == [["", "", "", "", ""]]
+    assert names(game, "ground")[0][3] == "Water"
+    assert game.act(MOVE_FORWARD, MOVE_FORWARD, MOVE_FORWARD).board == "..IW>"
+
+
+def test_a_second_crate_goes_over_water_that_is_full(yard):
+    game = yard(">Cw..\n.C...", MOVE_FORWARD, MOVE_BACKWARD, MOVE_RIGHT)
+    assert game.board == "..W..\n>C..."
+    game = yard("....\n>Cw.\n.C..", MOVE_FORWARD, MOVE_RIGHT, MOVE_BACKWARD)
+    assert game.row["solid"]["has"][game.row["ground"][1, 2]] == 0
+
+
+def test_targets_end_and_pay_when_each_has_a_crate(yard):
+    game = yard("^CtC.\n....t", MOVE_RIGHT)
+    assert (game.reward, game.terminated) == (1.0, False)
+    game.act(MOVE_RIGHT)
+    assert game.reward == 0.0
+    game = yard("X>Ct", MOVE_FORWARD)
+    assert (game.reward, game.terminated) == (1.0, True)
+    assert yard("^Xt", MOVE_RIGHT).reward == 0.0
+    assert yard("^X..", MOVE_RIGHT).reward == -1.0
+
+
+@pytest.mark.parametrize(("picture", "held"), [(">Cp", True), (">Pi", False), (">p.", True)])
+def test_a_plate_is_held_down_by_a_thing_or_the_agent(yard, picture, held):
+    game = yard(picture + "\n..G", MOVE_FORWARD)
+    row = game.row
+    plate = next(e for e in row["ground"].ravel().tolist() if row["condition"]["has"][e])
+    # the crate of the second has slid off, and the agent stands there
+    assert row["condition"]["value"][plate] == 1
+    gate = row["at"][1, 2]
+    assert not row["solid"]["has"][gate]
+    assert held or names(game, "at")[0][2] == "Crate"
+
+
+def test_what_is_on_a_plate_can_be_picked_up_and_comes_off(yard):
+    game = yard(">P.\n..G")
+    assert game.act(ACTUATE).row["solid"]["has"][game.row["at"][1, 2]] == 0
+    game.act(PICK_N_DROP)
+    assert names(game, "at")[0] == ["", "", ""]
+    assert names(game, "ground")[0] == ["", "Plate", ""]
+    assert game.row["solid"]["has"][game.row["at"][1, 2]] == 1
+
+
+def test_lava_ends_under_the_agent_also_beneath_an_open_gate(yard):
+    assert yard(">l", MOVE_FORWARD).terminated
+    assert not yard(">l", TURN_LEFT).terminated
+
+
+def test_a_belt_moves_what_stands_on_it_by_one(yard):
+    assert yard("11.3\n....", ACTUATE).board == "BB.B\n...<"
+    game = yard("^....\n2211.")
+    assert game.act(ACTUATE).board == "^....\nBCCB."
+    assert game.act(ACTUATE).board == "^....\nBBCC."
+    assert game.act(ACTUATE).board == "^....\nBBBCC"
+    assert game.act(ACTUATE).board == "^....\nBBBCC"
+
+
+def test_a_belt_does_not_put_a_crate_on_the_agent(yard):
+    assert yard("2^.", ACTUATE).board == "C^."
+
+
+def test_an_exit_may_lie_on_the_ground(yard):
+    ends = {"terminating_function": "reach_exit", "reward_functions": ["reach_exit"]}
+    game = yard(">t", MOVE_FORWARD, **ends)
+    assert (game.terminated, game.reward) == (True, 1.0)
+
+
+def test_opaque_ground_hides_what_is_behind(yard):
+    sees = {"observation_function": {"name": "raytracing", "area": [[-3, 0], [0, 0]]}}
+    assert yard("C\n.\n^", **sees).view == "?\nC\n.\n."
+    assert yard("C\nm\n^", **sees).view == "?\n?\nM\n."
+    assert yard("C\nP\n^", **sees).view.split("\n")[1] == "C"
+
+
+def test_the_agent_sees_the_thing_or_else_the_ground(yard):
+    sees = {"observation_function": {"name": "fully_transparent", "area": [[-1, 0], [-1, 1]]}}
+    assert yard("Xi.\n.^q", **sees).view == "CI.\n..K"
+
+
+def test_both_layers_come_back_and_forks_go_their_own_way(yard):
+    game = yard("X>Ci1..\nqwp4.C.", MOVE_FORWARD)
+    simulation = Simulation(game.scenario)
+    simulation.world.restore(game.row)
+    for other in (
+        simulation.world.fork(),
+        copy.deepcopy(simulation.world),
+        pickle.loads(pickle.dumps(simulation.world)),
+    ):
+        assert other.snapshot().tobytes() == game.row.tobytes()
+    other.remove(other.ground[0, 0])
+    assert simulation.world.ground[0, 0] != NOTHING
+
+
+@pytest.mark.parametrize("side", [7, 40], ids=["small", "with lists"])
+@pytest.mark.compiled
+def test_both_worlds_agree_on_all_of_it(side):
+    rows = ["X.iiI.p", ">C.iwq.", "..C11t.", ".C2.4.l"]
+    picture = "\n".join([*(row.ljust(side, ".") for row in rows), *["i" * side] * (side - 4)])
+    played = scenario(picture, **RULES)
+    for seed in range(4):
+        actions = np.random.default_rng(seed).integers(0, 8, 60).tolist()
+        assert_same_run(played, seed, actions)
+
+
+GROUND = ". itpwm14l"
+THINGS = ". CGK"
+
+
+@st.composite
+def levels(draw: st.DrawFn) -> dict[str, Any]:
+    """Maps of any two layers, the agent on top."""
+    height, width = draw(st.integers(1, 6)), draw(st.integers(2, 6))
+    cells, legend = [], dict(RULES["legend"])
+    start = draw(st.integers(0, height * width - 1))
+    for number in range(height * width):
+        below = draw(st.sampled_from(GROUND.replace(" ", "")))
+        thing = draw(st.sampled_from(THINGS.replace(" ", "")))
+        entry: dict[str, Any] = {}
+        if below != ".":
+            entry["ground"] = (
+                legend[below].get("ground", legend[below])
+                if isinstance(legend[below], dict)
+                else legend[below]
+            )
+        if number == start:
+            entry["agent"] = draw(st.sampled_from(WAYS))
+        elif thing != ".":
+            entry["object"] = {"C": "Crate", "G": "Gate", "K": "Key"}[thing]
+        cells.append(chr(0x4E00 + number))
+        legend[cells[-1]] = entry or {"object": "Floor"}
+    rows = ["".join(cells[y * width : (y + 1) * width]) for y in range(height)]
+    return {**RULES, "map": "\n".join(rows), "legend": legend}
+
+
+@pytest.mark.compiled
+@settings(max_examples=60)
+@given(levels(), st.integers(0, 2**32), st.lists(st.integers(0, 7), max_size=20))
+def test_any_level_of_two_layers_is_played_alike(level, seed, actions):
+    picture = level.pop("map")
+    played = scenario(picture, **level)
+    assert_same_run(played, seed, actions)
+    batch = make_batch(played, 1, "compiled")
+    batch.step(np.array([RESTART]), NEXT_STEP)
+    for action in actions:
+        batch.step(np.array([action]), NEXT_STEP)
+        row = batch.snapshot(0)
+        assert fault_of_row(played, row) == ""
+        world = Simulation(played).world
+        world.restore(row)
+        assert world.snapshot().tobytes() == row.tobytes()
+
+
+# ---- without ground, with Python, and as objects ----------------------------------------------
+
+
+def test_who_has_no_ground_has_none_in_its_row(play):
+    played = play(">.").scenario
+    assert "ground" not in (played.layout.dtype.names or ())
+    assert "beneath" not in (played.layout.looks_dtype.names or ())
+
+
+def test_a_world_without_ground_has_nothing_there_and_takes_nothing(play):
+    world = Simulation(play(">.").scenario).world
+    assert world.ground[0, 0] == NOTHING
+    assert not world.on_ground(2)
+    with pytest.raises(ValueError, match="read-only"):
+        world.ground[0, 0] = 1
+
+
+def test_objects_reach_both_layers(yard):
+    state = State.of(Simulation(yard("X>i").scenario).world)
+    simulation = Simulation(yard("X>i").scenario)
+    simulation.reset(np.random.default_rng(0))
+    state = state_of(simulation.world)
+    grid = state.grid
+    assert [type(grid[0, x]).__name__ for x in range(3)] == ["Crate", "Floor", "Ice"]
+    assert type(grid.ground[0, 0]).__name__ == "Target"
+    target, ice = type(grid.ground[0, 0]), type(grid.ground[0, 2])
+    grid[0, 0] = Floor()
+    assert type(grid[0, 0]) is target
+    grid[0, 0] = ice()
+    assert type(grid.ground[0, 0]) is ice
+    with pytest.raises(ValueError, match="its layer is 'above'"):
+        grid.ground[0, 1] = type(simulation_crate(yard))()
+    grid.ground[0, 2] = Floor()
+    assert isinstance(grid[0, 2], Floor)
+    assert fault_of_row(yard("X>i").scenario, simulation.world.snapshot()) == ""
+
+
+def simulation_crate(yard: Any) -> Any:
+    simulation = Simulation(yard("X>i").scenario)
+    simulation.reset(np.random.default_rng(0))
+    return state_of(simulation.world).grid[0, 0]
+
+
+def test_states_copy_both_layers(yard):
+    simulation = Simulation(yard("X>i").scenario)
+    simulation.reset(np.random.default_rng(0))
+    state = state_of(simulation.world)
+    arrays = state.to_arrays()
+    assert arrays["ground"][0, 0].tolist() != arrays["grid"][0, 0].tolist()
+    for other in (state.copy(), State.from_arrays(**arrays), State(state.grid, state.agent.copy())):
+        assert other == state
+        assert type(other.grid.ground[0, 0]).__name__ == "Target"
+    part = state.grid.subgrid([[0, 0], [-1, 1]])
+    assert [type(part[0, x]).__name__ for x in range(3)] == ["Hidden", "Crate", "Floor"]
+    assert type(part.ground[0, 1]).__name__ == "Target"
+    other = state.copy()
+    other.grid.ground[0, 0] = Floor()
+    assert other != state
+
+
+def test_a_rule_that_puts_things_on_the_wrong_layer_is_told(yard):
+    game = yard("X>i")
+    row = game.row
+    row["at"][0, 1], row["ground"][0, 0] = row["ground"][0, 0], NOTHING
+    assert "w.ground has it not" in fault_of_row(game.scenario, row)
+
+
+# ---- in text ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("legend", "message"),
+    [
+        (
+            {"x": {"ground": "Crate"}},
+            "Crate has the layer `above`; only a type",
+        ),
+        ({"x": {"ground": "Ice", "object": "Plate"}}, "Plate has the layer `ground`"),
+        ({"x": {"ground": {"agent": "LEFT"}}}, "the agent stands on the ground"),
+        ({"x": {"ground": "Ise"}}, "no object type 'Ise'"),
+    ],
+)
+def test_a_wrong_layer_is_told_where_it_stands(legend, message):
+    with pytest.raises(ScenarioError, match=message):
+        scenario(">.", **{**RULES, "legend": {**RULES["legend"], **legend}})
+
+
+def test_a_layer_that_there_is_not_is_told():
+    with pytest.raises(ScenarioError, match="no layer 'floor'"):
+        scenario(">.", **{**RULES, "objects": {**RULES["objects"], "Slab": {"layer": "floor"}}})
+
+
+def test_covering_takes_types_of_two_layers():
+    ends = {"name": "all_covered", "object_type": "Crate", "other_type": "Key"}
+    with pytest.raises(ScenarioError, match="Crate and Key have the same layer, above"):
+        scenario(">.", **{**RULES, "terminating_function": ends})
+
+
+def test_a_belt_needs_directions():
+    rule = {"name": "convey", "object_type": "Plate"}
+    with pytest.raises(ScenarioError, match="Plate has no directions; give it the states FORWARD"):
+        scenario(">.", **{**RULES, "transition_functions": [rule]})
+
+
+CHANCE: dict[str, Any] = {
+    **{key: RULES[key] for key in ("objects", "transition_functions", "reward_functions")},
+    "terminating_function": RULES["terminating_function"],
+    "observation_function": {"name": "fully_transparent", "area": [[-3, 0], [-2, 2]]},
+    "maps": ["##...\n#X?4.\n.....", "X....\n..?.X\n....."],
+    "symmetries": ["turn", "mirror"],
+    "legend": {
+        "X": {"ground": {"one_of": ["Target", "Ice"]}, "object": "Crate"},
+        "?": {"one_of": ["Ice", "Floor", "Crate"]},
+        "4": {"ground": {"object": "Belt", "state": "FORWARD"}, "object": "Key"},
+    },
+    "place": [{"object": "Lava", "count": 2, "not_next_to": "Crate"}, {"agent": "any"}],
+    "reachable": ["agent", "Lava"],
+}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_chance_knows_both_layers(seed):
+    simulation = Simulation(Scenario.load(CHANCE))
+    simulation.reset(np.random.default_rng(seed))
+    row = simulation.world.snapshot()
+    assert fault_of_row(simulation.scenario, row) == ""
+    world = simulation.world
+    lava = next(k.index for k in simulation.scenario.layout.types if k.name == "Lava")
+    assert world.placed[lava] == 2
+    y, x = world.position.y[1], world.position.x[1]
+    assert world.at[y, x] == world.ground[y, x] == NOTHING
+
+
+def test_a_belt_lies_as_its_map_is_turned():
+    ways = set()
+    for seed in range(40):
+        simulation = Simulation(Scenario.load({**CHANCE, "maps": CHANCE["maps"][:1]}))
+        simulation.reset(np.random.default_rng(seed))
+        belt = simulation.world.ground[tuple(np.argwhere(_belts(simulation))[0])]
+        ways.add(simulation.world.state_of(belt))
+    assert ways == {0, 1, 2, 3}
+
+
+def _belts(simulation: Simulation) -> Any:
+    belt = next(k.index for k in simulation.scenario.layout.types if k.name == "Belt")
+    return simulation.world.beneath()[..., 0] == belt
+
+
+@pytest.mark.compiled
+def test_chance_is_alike_in_both_worlds():
+    played = Scenario.load(CHANCE)
+    for seed in range(10):
+        assert_same_run(played, seed, np.random.default_rng(seed).integers(0, 8, 20).tolist())
