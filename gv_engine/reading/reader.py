@@ -13,7 +13,7 @@ from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
 from gv_engine.language.geometry import USUAL_ACTIONS
-from gv_engine.language.objects import OBJECT_TYPES, USUAL_COLORS, ObjectType
+from gv_engine.language.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectType
 from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
@@ -476,9 +476,11 @@ class _Reader(TopLevel):
                 )
         height, width = rounded(size[0]), rounded(size[1])
         cells = height * width
-        capacity = _FREE_ENTITIES + cells * max(self.depth, 2 if BOX in objects else 1)
-        capacity = self.key("capacity", lambda node: integer(node, 2, _MOST_ENTITIES), capacity)
         types = self.types(objects)
+        in_cell = max(self.depth, 2 if BOX in objects else 1)
+        in_cell += any(kind.layer == GROUND for kind in types)
+        capacity = _FREE_ENTITIES + cells * in_cell
+        capacity = self.key("capacity", lambda node: integer(node, 2, _MOST_ENTITIES), capacity)
         draws = is_by_chance(reset) or (self.mission is not None and self.mission.given)
         drawn = self.draws.room if draws else 0
         return Layout(height, width, capacity, self.components(types), types, drawn)
