@@ -270,7 +270,7 @@ class _Reader:
             numbers, types = table(0, len(values) or 1), table(-1, len(among) or 1)
             numbers[: len(values)], types[: len(among)] = [*values.values()], among
             given = {
-                "write": writing(values),
+                "write": writer_of(values),
                 "values": numbers,
                 "among": types,
                 "wordings": wordings,
@@ -388,7 +388,7 @@ def _template(node: YamlNode, known: Sequence[str]) -> str:
     return text
 
 
-def writing(names: Sequence[str] | Mapping[str, Any]) -> Callable[[Any, Any], None]:
+def writer_of(names: Sequence[str] | Mapping[str, Any]) -> Callable[[Any, Any], None]:
     """`(w, values)`: write (k,) values into fields of the agent's mission."""
     write: Callable[[Any, Any], None] = _nothing
     for number, name in enumerate(names):

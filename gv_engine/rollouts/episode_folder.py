@@ -2,7 +2,8 @@
 
 Over the T steps of all episodes, one after the other:
 
-- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8: the observation before each action; in
+- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8, and `mission.npy` (T, k) int32 if the
+  agent is asked something: the observation before each action; in
   algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8,
   `time.npy` (T, 1) float32;
 - `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;

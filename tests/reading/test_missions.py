@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pygame
 import pytest
 from gymnasium.spaces.utils import flatdim
 from hypothesis import given, settings
@@ -18,10 +20,18 @@ from components.objects import BEACON, KEY
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.envs.forms import FORMS
+from gv_engine.families.grid.terminal import GridPicture
+from gv_engine.frontend.controls.theme import DARK
+from gv_engine.frontend.drawing.onlooker import Onlooker
 from gv_engine.gridverse import Action
 from gv_engine.language.component import AGENT
 from gv_engine.playing.game import Game
 from gv_engine.playing.inspection import Inspection
+from gv_engine.playing.replay import Replay
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.episode_folder import EpisodeFolder
+from gv_engine.rollouts.policy import load_policy
+from gv_engine.rollouts.rollout import rollout, rows_of_steps
 from gv_engine.worlds.simulation import Simulation
 from tests import DATA
 from tests.worlds.test_worlds import assert_same_run
@@ -155,6 +165,7 @@ def test_own_fields_stand_in_files_and_texts():
     }
     scenario = asking(mission)
     # entities, rows and columns are for rules alone
+    assert scenario.missions
     assert scenario.missions.names == (
         *("wording", "kind", "color", "target_kind", "target_color", "count"),
     )
@@ -241,10 +252,10 @@ def test_rules_about_missions_want_one():
 
 def test_without_a_mission_nothing_is_different():
     scenario = Scenario.load(PLAIN)
-    assert "mission" not in scenario.layout.dtype.names
+    assert "mission" not in (scenario.layout.dtype.names or ())
     assert scenario.layout.mission is None
     assert scenario.missions is None
-    env = GridEnv(scenario, world="object")
+    env: Any = GridEnv(scenario, world="object")
     observation, info = env.reset(seed=0)
     assert {*observation} == {*env.observation_space} == {"grid", "agent_id_grid", "item"}
     assert "mission" not in info
@@ -262,7 +273,7 @@ def test_without_a_mission_nothing_is_different():
 @pytest.mark.parametrize("form", FORMS)
 def test_every_representation_tells_it(kind, form):
     scenario = Scenario.load(FETCH)
-    env = GridEnv(scenario, world=kind, observation_representation=form)
+    env: Any = GridEnv(scenario, world=kind, observation_representation=form)
     envs = GridVectorEnv(scenario, 3, world=kind, observation_representation=form)
     many, _ = envs.reset(seed=5)
     assert envs.observation_space.contains(many)
@@ -282,7 +293,8 @@ def test_every_representation_tells_it(kind, form):
 
 
 def test_the_space_ends_where_the_numbers_do():
-    space: Any = GridEnv(Scenario.load(PUT, FOLDER), world="object").observation_space["mission"]
+    env: Any = GridEnv(Scenario.load(PUT, FOLDER), world="object")
+    space = env.observation_space["mission"]
     assert space.high.tolist() == [2, 15, 8, 15, 8, 127]
     assert space.low.tolist() == [0, 0, 0, 0, 0, -128]
 
@@ -369,7 +381,7 @@ MIXED = {"mixture": [{"scenario": each} for each in (PLAIN, {**FETCH, "mission":
 
 @KINDS
 def test_a_mixture_counts_the_texts_of_all_and_shows_nothing_where_nothing_is_asked(kind):
-    envs = GridVectorEnv(Scenario.load(MIXED), 12, world=kind)
+    envs: Any = GridVectorEnv(Scenario.load(MIXED), 12, world=kind)
     observation, info = envs.reset(seed=0)
     wording = observation["mission"][:, 0]
     for member, numbers in enumerate([{0}, {1, 2}, {3}]):
@@ -395,7 +407,7 @@ def test_members_have_the_same_kind_of_mission():
 
 def test_texts_pictures_and_inspection_say_it():
     scenario = Scenario.load(PUT, FOLDER)
-    env = GridEnv(scenario, world="object", render_mode="ansi")
+    env: Any = GridEnv(scenario, world="object", render_mode="ansi")
     env.reset(seed=0)
     assert env.render().endswith(f"\nmission: {env.mission}")
     game = Game(scenario, 0)
@@ -420,3 +432,58 @@ def test_states_keep_the_mission():
     inner.step(Action.TURN_LEFT)
     world = inner.state.world
     assert (world.mission.kind[AGENT], world.mission.color[AGENT]) == before
+
+
+def test_terminal_and_panel_show_it():
+    game = Game(Scenario.load(FETCH), 0)
+    frame = game.frame()
+    picture = GridPicture(game, DARK)
+    assert picture.facts(frame) == [f"mission: {frame.mission}", "holding nothing"]
+    assert picture.facts(replace(frame, mission="")) == ["holding nothing"]
+    for size in ((1000, 640), (640, 1000), (400, 400), (120, 90)):
+        drawn = []
+        for mission in ("", frame.mission, "go and " * 40):
+            surface = pygame.Surface(size, 0, 32)
+            Onlooker("fetch").draw(surface, replace(frame, mission=mission))
+            drawn.append(pygame.image.tobytes(surface, "RGB"))
+        assert drawn[0] != drawn[1] != drawn[2]
+
+
+# ---- what is kept ------------------------------------------------------------------------------
+
+
+def test_rollouts_keep_it(tmp_path):
+    env = GridVectorEnv(Scenario.load(FETCH), 2, world="object", autoreset_mode="Disabled")
+    written = EpisodeFolder(tmp_path / "out", env, {})
+    for episode in rollout(env, load_policy("random", 2, 8), 3, 0, keep=True):
+        written.append(episode)
+    written.close(complete=True)
+    arrays, about = episode_folder.read(tmp_path / "out")
+    assert about["arrays"]["mission"]["shape"] == [3]
+    alone = GridEnv(Scenario.load(FETCH), world="object")
+    for k, start in enumerate(arrays["episode_start"].tolist()):
+        mission = alone.reset(seed=int(arrays["episode_seed"][k]))[0]["mission"].tolist()
+        assert arrays["mission"][start].tolist() == mission == arrays["last_mission"][k].tolist()
+
+
+def test_rollouts_of_pictures_are_refused():
+    env = GridVectorEnv(
+        Scenario.load(FETCH),
+        world="object",
+        autoreset_mode="Disabled",
+        observation_representation="pixels",
+    )
+    said = "rollouts keep grid, item, mission, and here observations are mission and pixels alone"
+    with pytest.raises(ValueError, match=said):
+        rows_of_steps(env)
+
+
+def test_replays_play_it_again():
+    game = Game(Scenario.load(PUT, FOLDER), 3)
+    for action in ("TURN_RIGHT", "TURN_LEFT", "PICK_N_DROP"):
+        game.step(action)
+    again = Game.of(Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER))
+    assert again.difference is None
+    again.seek(again.length)
+    assert again.frame().mission == game.frame().mission
+    assert again.state() == game.state()

@@ -1,0 +1,62 @@
+"""Rules about missions, on small boards in both worlds."""
+
+from typing import Any
+
+import pytest
+
+from gv_engine.language.geometry import MOVE_FORWARD, PICK_N_DROP, TURN_LEFT, TURN_RIGHT
+
+RULES: dict[str, Any] = {
+    "legend": {
+        "r": {"object": "Key", "color": "RED"},
+        "g": {"object": "Key", "color": "GREEN"},
+        "B": {"object": "Beacon", "color": "RED"},
+    },
+    "transition_functions": ["move_agent", "turn_agent", "pickndrop"],
+    "reward_functions": [
+        {"name": "fetch_mission", "reward_good": 2.0, "reward_bad": -3.0},
+        {"name": "reach_mission", "reward_on": 0.5, "reward_off": -0.25},
+    ],
+    "terminating_function": {
+        "name": "reduce_any",
+        "terminating_functions": ["fetch_mission", "fetch_other"],
+    },
+}
+
+
+@pytest.fixture
+def errand(play):
+    """Plays actions on a map with a mission: an object and a colour."""
+
+    def start(picture: str, what: str, color: str, *actions: int) -> Any:
+        mission = {"text": "fetch", "object": what, "color": color}
+        return play(picture, *actions, mission=mission, **RULES)
+
+    return start
+
+
+@pytest.mark.parametrize(
+    ("what", "color", "fetched"),
+    [("Key", "RED", 2.0), ("Key", "NONE", 2.0), ("Key", "GREEN", -3.0), ("Beacon", "RED", -3.0)],
+)
+def test_what_is_held_ends_it_and_pays_by_what_was_asked_for(errand, what, color, fetched):
+    game = errand(">rB", what, color, TURN_LEFT)
+    assert (game.terms["fetch_mission"], game.terminated) == (0.0, False)
+    game = errand(">rB", what, color, PICK_N_DROP)
+    assert (game.terms["fetch_mission"], game.terminated) == (fetched, True)
+
+
+@pytest.mark.parametrize(
+    ("picture", "action", "reached"),
+    [
+        (">.r", TURN_LEFT, -0.25),
+        (">.r", MOVE_FORWARD, 0.5),  # in front of it
+        (">.g", MOVE_FORWARD, -0.25),
+        (">r.", MOVE_FORWARD, 0.5),  # on it
+        ("^r.", TURN_RIGHT, 0.5),
+        (">B.", MOVE_FORWARD, -0.25),
+        (">..", MOVE_FORWARD, -0.25),
+    ],
+)
+def test_what_is_asked_for_is_reached_on_it_or_in_front(errand, picture, action, reached):
+    assert errand(picture, "Key", "RED", action).terms["reach_mission"] == reached
