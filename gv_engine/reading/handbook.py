@@ -30,7 +30,7 @@ from gv_engine.reading.document import FILE_KEYS
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.forms import Key, KeyTable
 from gv_engine.reading.map import LEGEND
-from gv_engine.reading.missions import asks_for_mission
+from gv_engine.reading.mission_reader import asks_for_mission
 from gv_engine.reading.resources import HOME
 from gv_engine.reading.schema import formats
 from systems import building, queries

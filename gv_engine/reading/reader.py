@@ -52,7 +52,7 @@ from gv_engine.reading.forms import (
 )
 from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.map import LEGEND_KEYS, Legend, outside, read_legend, read_map
-from gv_engine.reading.missions import (
+from gv_engine.reading.mission_reader import (
     MISSION_FORM,
     MISSION_KEYS,
     AskedMission,
@@ -329,8 +329,7 @@ class _Reader(TopLevel):
 
     def ask_for_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Refuse rules about missions where there is none."""
-        layout_has_one = column_name(Mission) in map(column_name, self.components(()))
-        if "mission" in self.entries or layout_has_one:
+        if "mission" in self.entries:
             return
         asking = dict.fromkeys(
             part.name
@@ -340,7 +339,8 @@ class _Reader(TopLevel):
             for part in call.parts()
             if asks_for_mission(part.system)
         )
-        if asking:
+        # an author's own component of that name is no mission, and none of our business
+        if asking and column_name(Mission) not in map(column_name, self.components(())):
             self.problems.add(
                 self.missing("mission"),
                 f"missing, and needed by {', '.join(asking)}; write one: "
