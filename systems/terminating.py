@@ -72,6 +72,8 @@ def fetch_other(w: World, agent: int) -> bool:
 def reach_mission(w: World, agent: int) -> bool:
     """The agent stands on what its mission is about, or in front of it."""
     return reaches_asked(w, agent)
+
+
 @system(TERMINATING, check=on_one_layer)
 def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool:
     """There are objects of a type, and each shares its cell with one of another type: every target

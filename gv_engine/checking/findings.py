@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
+from gv_engine.checking.answers import unanswered
 from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, column_name
 from gv_engine.language.geometry import ACTIONS
@@ -56,7 +57,8 @@ class Finding(NamedTuple):
 
 def findings(scenario: Scenario) -> list[Finding]:
     """What is found in a scenario, or in each that it mixes."""
-    return [finding for member in scenario.members for finding in _Examiner(member).findings()]
+    found = [finding for member in scenario.members for finding in _Examiner(member).findings()]
+    return [*found, *(Finding("action", says) for says in unanswered(scenario))]
 
 
 class _Examiner:
@@ -127,14 +129,14 @@ class _Examiner:
         columns = {column_name(cls) for kind in kinds for cls in OBJECT_TYPES[kind].classes}
         for node, call in self._rules(TRANSITION, REWARD, TERMINATING, SUCCESS):
             wanted = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
-            absent = [OBJECT_TYPES[kind].name for kind in wanted if kind not in kinds]
+            absent = [f"a {OBJECT_TYPES[kind].name}" for kind in wanted if kind not in kinds]
             asked = _columns_of(call) - _COMMON
             if not absent and asked and not asked & columns:
-                absent = [f"object with the component {' or '.join(sorted(asked))}"]
+                absent = [f"an object with the component {' or '.join(sorted(asked))}"]
             if absent:
                 yield (
                     node,
-                    f"{call.name} never acts: no map, place or rule ever makes a {absent[0]}; put "
+                    f"{call.name} never acts: no map, place or rule ever makes {absent[0]}; put "
                     f"one into the level, or take the rule out",
                 )
 
@@ -162,24 +164,24 @@ class _Examiner:
     def actions(self) -> Iterator[tuple[YamlNode, str]]:
         """Rules whose condition holds for actions alone that the scenario has not."""
         own = self._scenario.actions
+        tried = sorted({*range(len(ACTIONS)), *own})
         rules = [(node, call, call.condition()) for node, call in self._rules(TRANSITION)]
         asked = [(node, call, when) for node, call, when in rules if when]
-        counts = np.zeros((len(asked), len(ACTIONS)), np.int64)
-        if not asked or len(own) == len(ACTIONS):
-            return
-        for world in self._played():
+        counts = np.zeros((len(asked), len(tried)), np.int64)
+        for world in self._played(tried):
             for number, (_, _, when) in enumerate(asked):
-                counts[number] += [bool(when(world, AGENT, a)) for a in range(len(ACTIONS))]
+                counts[number] += [bool(when(world, AGENT, action)) for action in tried]
         for (node, call, _), count in zip(asked, counts, strict=True):
-            needs = [name for a, name in enumerate(ACTIONS) if count[a] and a not in own]
-            if count.sum() >= _OFTEN and not count[list(own)].any():
+            answered = {action for action, times in zip(tried, count, strict=True) if times}
+            needs = [ACTIONS[action] for action in sorted(answered.difference(own))]
+            if count.sum() >= _OFTEN and answered.isdisjoint(own):
                 yield (
                     node,
                     f"{call.name} never acts: it waits for {' or '.join(needs)}, which "
                     f"`action_space` has not; add it there, or take the rule out",
                 )
 
-    def _played(self) -> Iterator[ObjectWorld]:
+    def _played(self, actions: list[int]) -> Iterator[ObjectWorld]:
         """Worlds in which random actions were taken, even those that the scenario has not."""
         simulation = Simulation(self._scenario)
         for seed in range(2):
@@ -188,7 +190,7 @@ class _Examiner:
                 simulation.reset(np.random.default_rng(seed))
                 for _ in range(_STEPS):
                     yield simulation.world
-                    simulation.step(int(chance.integers(len(ACTIONS))))
+                    simulation.step(int(chance.choice(actions)))
             except Exception:
                 continue  # a rule that is not defined here, as others report
 

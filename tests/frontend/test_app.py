@@ -511,6 +511,34 @@ def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
     assert isinstance(desk.app.top, PlayScreen)
 
 
+KICKS = """
+map: ">..E"
+action_space: [MOVE_FORWARD, NOOP, {name: KICK, key: k, says: kick the ball}]
+transition_functions: [move_agent]
+reward_functions: [reach_exit]
+observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
+terminating_function: reach_exit
+"""
+
+
+def test_actions_of_a_level_are_played_told_and_gone_with_it(desk: Desk, tmp_path: Path):
+    (tmp_path / "kicks.yaml").write_text(KICKS)
+    screen = playing(desk, str(tmp_path / "kicks.yaml"))
+    assert "K kick the ball" in screen.hints()
+    desk.press("K", "Period", "P")
+    assert [step.action for step in screen.game.replay().steps] == ["KICK", "NOOP"]
+    assert screen.game.message == "Pick n drop: not in this level"
+    desk.press("H")
+    help_screen = desk.app.top
+    assert isinstance(help_screen, HelpScreen)
+    told = dict(desk.app.bindings.help(help_screen._about, help_screen._knows))
+    assert told["K"] == "kick the ball"
+    assert "pick up what is ahead" not in told.values()
+    assert "undo a step" in told.values()
+    desk.back_to_start()
+    assert "K" not in dict(desk.app.bindings.help(("grid",)))
+
+
 def test_menus_go_round(desk: Desk):
     playing(desk)
     desk.press("Escape")

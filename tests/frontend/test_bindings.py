@@ -15,6 +15,7 @@ from gv_engine.frontend.controls.bindings import (
 )
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.geometry import ACTIONS
+from gv_engine.reading.families import Command
 
 PLAY = SCREENS["grid"]
 
@@ -99,6 +100,32 @@ def test_the_help_tells_what_the_bindings_are():
         "Shift++",
         "Keypad +",
     )
+
+
+KICK, SING = Command("KICK", "kick the ball", ("K",)), Command("SING", "sing", ())
+
+
+def test_actions_of_a_level_come_with_it():
+    keys = Bindings()
+    level = keys.of_level("grid", (KICK, SING))
+    assert keys.command("K", PLAY) == ""
+    assert level.command("K", PLAY) == "KICK"
+    assert level.command("Shift+K", PLAY) == "KICK"
+    assert level.label("grid", "KICK") == "K"
+    assert level.label("grid", "SING") == ""
+    assert ("K", "kick the ball") in list(level.help(("grid", "play")))
+    assert 'KICK = ["K"]  # kick the ball' in as_toml(level)
+    assert keys.of_level("grid", (KICK, SING)) is level
+    assert keys.of_level("grid", ()) is keys
+
+
+def test_a_key_of_a_level_goes_before_a_usual_one_and_after_ones_own():
+    takes_p = Command("KICK", "kick the ball", ("P",))
+    assert Bindings().of_level("grid", (takes_p,)).command("P", PLAY) == "KICK"
+    own = Bindings({"grid": {"ACTUATE": ["K"], "SING": ["J"]}}).of_level("grid", (KICK, SING))
+    assert own.command("K", PLAY) == "ACTUATE"
+    assert own.label("grid", "KICK") == ""
+    assert own.command("J", PLAY) == "SING"
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,21 @@ def test_the_help_has_every_key_that_does_something():
     }
 
 
+def test_actions_of_a_level_have_their_keys_and_words():
+    kick = {"name": "KICK", "key": "k", "says": "kick the ball"}
+    level = {**LINE, "action_space": ["MOVE_FORWARD", "NOOP", kick]}
+    terminal = TerminalGame(Game(Scenario.load(level), 0), Settings(), Bindings())
+    terminal.press("K")
+    assert terminal.game.frame().action == "KICK"
+    assert "kick 0" in said(terminal)
+    terminal.press("Period")
+    assert terminal.game.frame().action == "NOOP"
+    terminal.press("H")
+    text = said(terminal)
+    assert re.search(r"K +kick the ball", text)
+    assert "pick up what is ahead" not in text
+
+
 def test_time_runs_if_it_is_asked_to():
     terminal = screen("dynamic-obstacles-7x7", 1, speed=4)
     terminal.tick(100.0)

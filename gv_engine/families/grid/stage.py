@@ -51,6 +51,9 @@ class GridStage(Stage):
         self._mouse: tuple[int, int] | None = None
         self._places: Mapping[str, Place] = {}
 
+    def knows(self, name: str) -> bool:
+        return name not in ACTIONS or name in self.taught
+
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
         self._motion = None if previous is None else motion(previous, frame)
         self._frame = frame
@@ -207,7 +210,7 @@ class GridStage(Stage):
             self._camera.cell = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
-        return name if name in ACTIONS else ""
+        return name if name in ACTIONS or name in self.taught else ""
 
     def click(self, position: tuple[int, int], button: int) -> str:
         """A left click chooses the cell that the inspector shows, and opens it."""

@@ -320,9 +320,9 @@ def as_toml(bindings: Bindings) -> str:
         "# is left out keeps its usual keys. Also Shift+, Ctrl+ and Alt+ before a key.",
         f"# Gamepad: {', '.join(PAD)}.",
     ]
-    for group, commands in GROUPS.items():
+    for group in GROUPS:
         lines += ["", f"[{group}]"]
-        for command in commands:
+        for command in bindings.commands(group):
             keys = ", ".join(f'"{key}"' for key in bindings.keys(group, command.name))
             lines.append(f"{command.name} = [{keys}]  # {command.says}")
     return "\n".join(lines) + "\n"

@@ -59,6 +59,10 @@ class Stage(Protocol):
     glide: float
     taught: Sequence[str]
 
+    def knows(self, name: str) -> bool:
+        """Whether the game has a command of its family, to be told in the help."""
+        return True
+
     @property
     def busy(self) -> bool:
         """Whether something is worked out meanwhile that will be drawn."""

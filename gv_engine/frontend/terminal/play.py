@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from rich.text import Text
 
-from gv_engine.frontend.controls.bindings import GROUPS, PAD, Bindings, key_label
+from gv_engine.frontend.controls.bindings import PAD, Bindings, key_label
 from gv_engine.frontend.controls.folders import new_file, replay_folder
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import THEMES
@@ -86,7 +86,7 @@ class TerminalGame:
         self.game = game
         self.stale = True
         self.left = False
-        self._bindings = bindings
+        self._usual = bindings
         self._speed = settings.speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
         self._picture = terminal_picture(game, self._theme)
@@ -105,6 +105,11 @@ class TerminalGame:
     def ground(self) -> str:
         """Style of all that nothing stands on."""
         return f"{self._theme.text} on {self._theme.background}"
+
+    @property
+    def _bindings(self) -> Bindings:
+        """The keys, with those of the level's own actions."""
+        return self._usual.of_level(self._family.title, self.game.scenario.own_actions)
 
     # ---- keys and time -------------------------------------------------------------------
 
@@ -277,7 +282,7 @@ class TerminalGame:
         labels = (
             self._bindings.label(group, name)
             for group in self._groups
-            if any(command.name == name for command in GROUPS[group])
+            if any(command.name == name for command in self._bindings.commands(group))
         )
         return next(filter(None, labels), "")
 
@@ -285,7 +290,7 @@ class TerminalGame:
         """All keys, in as many columns as they need and have room."""
         found: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
-            for command in GROUPS[group]:
+            for command in self._bindings.commands(group):
                 own = group == self._family.title and self._picture.knows(command.name)
                 does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
                 bound = self._bindings.keys(group, command.name)

@@ -69,7 +69,7 @@ class App(Host):
     """
 
     def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
-        self.settings, self.bindings, self.consent = settings, bindings, consent
+        self.settings, self._bindings, self.consent = settings, bindings, consent
         self._opened: dict[str, Playable] = {}
         self.screens: list[Screen] = []
         self.stale = True
@@ -99,6 +99,11 @@ class App(Host):
     @property
     def theme(self) -> Theme:
         return THEMES[self.settings.theme]._replace(palette=self.settings.palette)
+
+    @property
+    def bindings(self) -> Bindings:
+        levels = (screen.level for screen in reversed(self.screens) if screen.level[1])
+        return self._bindings.of_level(*next(levels, Screen.level))
 
     @property
     def scale(self) -> float:
@@ -148,7 +153,7 @@ class App(Host):
     # ---- what is opened --------------------------------------------------------------
 
     def tell_keys(self, groups: tuple[str, ...]) -> None:
-        self.push(HelpScreen(self, groups))
+        self.push(HelpScreen(self, groups, self.top.knows))
 
     def choose_settings(self) -> None:
         self.push(SettingsScreen(self))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gv_engine.frontend.controls.bindings import as_toml, keys_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
@@ -14,13 +16,16 @@ class HelpScreen(Screen):
     Args:
         app: that it belongs to.
         about: the groups of bindings that it tells about.
+        knows: which of their commands.
     """
 
     over = True
 
-    def __init__(self, app: Host, about: tuple[str, ...]) -> None:
+    def __init__(
+        self, app: Host, about: tuple[str, ...], knows: Callable[[str], bool] = bool
+    ) -> None:
         super().__init__(app)
-        self._about = about
+        self._about, self._knows = about, knows
         self._scroll = 0
         self._page = 0
 
@@ -46,7 +51,7 @@ class HelpScreen(Screen):
 
     def draw(self, pen: Pen, now: float) -> None:
         line = pen.line
-        pairs = list(self.app.bindings.help(self._about))
+        pairs = list(self.app.bindings.help(self._about, self._knows))
         card = pen.area.inflate(-line, -line)
         inner = card.inflate(-2 * line, -line)
         columns = max(1, min(2, inner.w // (30 * line)))

@@ -28,6 +28,7 @@ from gv_engine.language.errors import reason
 from gv_engine.playing.catalogue import next_of_kin
 from gv_engine.playing.game import GAME_COMMANDS, Game
 from gv_engine.playing.replay import SUFFIX, ReplayError
+from gv_engine.reading.families import Command
 
 END_HEIGHT = 7  # lines that the end is told in
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
@@ -60,8 +61,15 @@ class PlayScreen(GameScreen):
             due = min(due, self._beat - now)
         return due
 
+    @property
+    def level(self) -> tuple[str, tuple[Command, ...]]:  # type: ignore[override]  # the game's
+        return self.family.title, self.game.scenario.own_actions
+
+    def knows(self, name: str) -> bool:
+        return self.stage.knows(name)
+
     def command(self, name: str) -> None:
-        if any(command.name == name for command in GROUPS[self.family.title]):
+        if any(command.name == name for command in self.app.bindings.commands(self.family.title)):
             self.take(self.stage.command(name))
         elif name in GAME_COMMANDS:
             GAME_COMMANDS[name](self.game)
@@ -200,7 +208,8 @@ class PlayScreen(GameScreen):
         return (*super().facts(), *([runs] if self._runs else []), *([records] if records else []))
 
     def hints(self) -> Sequence[str]:
-        says = {command.name: command.says for command in GROUPS[self.family.title]}
+        commands = self.app.bindings.commands(self.family.title)
+        says = {command.name: command.says for command in commands}
         moves = [self.hint(self.family.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
         return (*moves[:5], undo, *moves[5:], self.hint("view", "help", "all keys"))

@@ -13,6 +13,7 @@ from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
+from gv_engine.reading.families import Command
 
 NOTE_STAYS = 6.0  # s
 
@@ -22,13 +23,15 @@ class Host(Protocol):
 
     Attributes:
         settings: the player's; `remember` writes them.
-        bindings: which key does what.
         stale: whether the picture has to be drawn anew.
     """
 
     settings: Settings
-    bindings: Bindings
     stale: bool
+
+    @property
+    def bindings(self) -> Bindings:
+        """Which key does what, in the level that is played too."""
 
     @property
     def theme(self) -> Theme:
@@ -111,10 +114,12 @@ class Screen:
         app: that it belongs to.
         groups: of the bindings that are active while it is on top.
         over: whether the screen below is seen behind it.
+        level: a group of bindings, and commands that the level which is played adds to it.
     """
 
     groups: tuple[str, ...] = ("menu", "window")
     over: ClassVar[bool] = False
+    level: tuple[str, tuple[Command, ...]] = ("", ())
 
     def __init__(self, app: Host) -> None:
         self.app = app
@@ -139,6 +144,10 @@ class Screen:
             self.app.tell_keys(self.groups)
         elif name == "settings":
             self.app.choose_settings()
+
+    def knows(self, name: str) -> bool:
+        """Whether a command of its groups means something here, to be told in the help."""
+        return True
 
     def typed(self, text: str) -> None:
         """Text was typed."""
