@@ -116,7 +116,7 @@ class _Reader(TopLevel):
         mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
         whole = {**described, **_union(mixed), "weights": tuple(w for _, _, w in read)}
         whole["warnings"] += self.warnings(mixed)
-        whole["own_actions"] = own_actions or whole["own_actions"]
+        whole["own_actions"] = own_actions if actions else whole["own_actions"]
         return whole
 
     def members(

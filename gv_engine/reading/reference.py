@@ -107,7 +107,9 @@ def _is_limit(value: Any) -> bool:
 
 
 def _are_actions(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 0 and all(type(each) is int for each in value)
+    if not (isinstance(value, list) and value and all(type(each) is int for each in value)):
+        return False
+    return len(set(value)) == len(value)
 
 
 _KNOWN = {

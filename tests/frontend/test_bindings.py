@@ -133,6 +133,8 @@ def test_a_key_of_a_level_goes_before_a_usual_one_and_after_ones_own():
     [
         ("[gird]\n", ":1: there is no group [gird]; did you mean 'grid'?"),
         ("[grid]\n\nACTUAT = ['E']\n", ":3: [grid] has no command ACTUAT; did you mean 'ACTUATE'?"),
+        ("[play]\nUNDO = ['E']\n", ":2: [play] has no command UNDO"),
+        ("[grid]\nkick = ['E']\n", ":2: [grid] has no command kick"),
         ("[grid]\nACTUATE = ['Spce']\n", ":2: ACTUATE: there is no key 'Spce'; did you mean"),
         ("[grid]\nACTUATE = ['Hyper+E']\n", ":2: ACTUATE: 'Hyper' is none of Ctrl, Alt, Shift"),
         ("[grid]\nACTUATE = 'E'\n", ":2: ACTUATE wants a list of keys"),

@@ -156,7 +156,9 @@ def test_an_action_goes_on_in_copies_replays_and_references():
     assert Game.of(replay, again).difference is None
     fewer = scenario.with_(actions=(0, int(named_action("KICK"))))
     known = json.loads(json.dumps(reference_to(fewer)))
-    assert found_again(known).action_names == ("MOVE_FORWARD", "KICK")
+    found = found_again(known)
+    assert isinstance(found, Scenario)
+    assert found.action_names == ("MOVE_FORWARD", "KICK")
     unknown = {**known, "changes": {"actions": [0, 99]}}
     with pytest.raises(ScenarioError, match="has no action of number 99"):
         found_again(unknown)
@@ -209,6 +211,11 @@ def test_a_mixture_has_an_action_that_only_some_of_its_members_answer(world):
     envs.step(np.ones(16, np.int64))
     changed = envs.snapshot()["condition"]["value"].sum(1) - rows["condition"]["value"].sum(1)
     assert changed.tolist() == [int(m == 0) for m in infos["member"]]
+
+
+def test_a_mixture_leaves_actions_of_its_members_out():
+    mixed = mixture(LEVEL, action_space=["TURN_LEFT"])
+    assert (mixed.action_names, mixed.own_actions) == (("TURN_LEFT",), ())
 
 
 def test_what_extends_a_scenario_changes_its_actions(tmp_path: Path):

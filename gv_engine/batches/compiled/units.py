@@ -234,9 +234,10 @@ def masking(units: Sequence[Unit], actions: Sequence[int]) -> Any:
             unit.code(unit.kinds(*asked))
         return _types.none(w, p, mask), generate
 
+    masks = intrinsic(every)
     # so that programs can be told apart
-    every.__name__ = f"every {actions}"
-    return intrinsic(every)
+    masks.__name__ = f"masks {actions}"
+    return masks
 
 
 def _unless(builder: Any, found: Any) -> Any:

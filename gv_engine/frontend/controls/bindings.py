@@ -350,14 +350,19 @@ def _checked(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
         names = [command.name for command in GROUPS[group]]
         checked[group] = {}
         for name, keys in commands.items():
-            # one in capitals may be an action of some level's own, if it is no slip
-            if name not in names and (not name.isupper() or get_close_matches(name, names, 1, 0.8)):
+            if name not in names and not _may_be_own(group, name):
                 raise BindingsError(f"[{group}] has no command {name}{_maybe(name, names)}", name)
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
                 why = f'{name} wants a list of keys such as ["W", "Up"], not {keys!r}'
                 raise BindingsError(why, name)
             checked[group][name] = [_key(name, key) for key in keys]
     return checked
+
+
+def _may_be_own(group: str, name: str) -> bool:
+    """Whether it may be an action of some level's own, and is no slip of another one."""
+    actions = [command.name for command in GROUPS[group] if command.name.isupper()]
+    return bool(actions) and name.isupper() and not get_close_matches(name, actions, 1, 0.8)
 
 
 def _key(name: str, key: str) -> str:

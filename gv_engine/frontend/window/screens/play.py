@@ -62,7 +62,7 @@ class PlayScreen(GameScreen):
         return due
 
     @property
-    def level(self) -> tuple[str, tuple[Command, ...]]:  # type: ignore[override]  # the game's
+    def level(self) -> tuple[str, tuple[Command, ...]]:  # type: ignore[override]  # it is the game's
         return self.family.title, self.game.scenario.own_actions
 
     def knows(self, name: str) -> bool:
