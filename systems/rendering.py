@@ -22,6 +22,7 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
             seen=canvas.area.on_grid(w, agent, observation[..., 0] != HIDDEN),
             observation=observation,
             observer=canvas.area.observer,
+            beneath=w.beneath(),
             action=action_name(w.action) if w.steps else "",
             reward=w.reward,
             terms=canvas.terms,

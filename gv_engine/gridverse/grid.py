@@ -229,7 +229,9 @@ class Grid(Value):
         return self._world.cells()
 
     def _key(self) -> tuple[Any, ...]:
-        return Grid, self.shape, self.to_array().tobytes(), self._world.beneath().tobytes()
+        below = self._world.beneath()
+        ground = b"" if below is None or not self.has_ground else below.tobytes()
+        return Grid, self.shape, self.to_array().tobytes(), ground
 
     def __repr__(self) -> str:
         ground = f", {self._rows(self.ground)!r}" if self.has_ground else ""

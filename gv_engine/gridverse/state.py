@@ -106,8 +106,9 @@ class State(Value):
         for position in self.grid.positions(Box):
             box: Any = self.grid[position]
             content[position] = box.content.appearance
-        ground = {"ground": self.world.beneath()} if self.grid.has_ground else {}
-        return {"grid": cells, **self.agent.to_arrays(), "content": content, **ground}
+        arrays = {"grid": cells, **self.agent.to_arrays(), "content": content}
+        below = self.world.beneath() if self.grid.has_ground else None
+        return arrays if below is None else {**arrays, "ground": below}
 
     def _key(self) -> tuple[Any, ...]:
         return State, self.grid, self.agent

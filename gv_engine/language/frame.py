@@ -58,6 +58,20 @@ class Frame(Scene):
     """(h, w, 3) like grid; type 1, Hidden, is not seen."""
     observer: tuple[int, int]
     """y, x of the agent in the observation, looking up; outside of it, no agent is drawn."""
+    beneath: NDArray[np.uint8] | None = None
+    """(H, W, 3) what lies on the ground of every cell; None where nothing ever does."""
+
+    @property
+    def beneath_seen(self) -> NDArray[np.uint8] | None:
+        """(h, w, 3) the same of the cells of the observation, of type 0 where they are not seen."""
+        if self.beneath is None:
+            return None
+        found = np.zeros_like(self.observation)
+        for i, j in np.ndindex(found.shape[:2]):
+            cell = self.on_grid(i, j)
+            if cell and self.seen[cell]:
+                found[i, j] = self.beneath[cell]
+        return found
 
     def in_view(self, y: int, x: int) -> tuple[int, int] | None:
         """The cell of the observation that shows a cell of the grid; None if none does."""

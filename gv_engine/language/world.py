@@ -205,8 +205,9 @@ class World(Protocol):
         """(H, W, 3) uint8: type, state and colour of what shows in every cell, the thing or else
         the ground; for rendering alone."""
 
-    def beneath(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: the same of the ground alone; Floor where nothing lies on it."""
+    def beneath(self) -> NDArray[np.uint8] | None:
+        """(H, W, 3) uint8: the same of the ground alone, Floor where nothing lies on it; None
+        where nothing ever does."""
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """(type, state, colour) of an entity as an observer sees it; for rendering alone."""
@@ -313,7 +314,8 @@ class View(Protocol):
     Attributes:
         height, width: of the area, in cells.
         y, x: the agent's cell in it.
-        entity: (h, w) the entity in each cell, NOTHING on free floor, OUTSIDE beyond the grid.
+        entity: (h, w) the entity that shows in each cell, the thing or else what is on the ground;
+            NOTHING on free floor, OUTSIDE beyond the grid.
         opaque: (h, w) whether the cell blocks vision.
         seen: (h, w) whether the agent sees the cell; before these functions nothing is seen.
         lit: (h * w,) room to count the light in the cells, row by row, with anything in it.

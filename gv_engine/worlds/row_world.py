@@ -49,9 +49,9 @@ class RowWorld:
         """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
         return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))
 
-    def beneath(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: the same of the ground alone."""
-        return self._shown_in(self.ground)
+    def beneath(self) -> NDArray[np.uint8] | None:
+        """(H, W, 3) uint8: the same of the ground alone; None where nothing ever lies on it."""
+        return self._shown_in(self.ground) if "ground" in self._layout.layers else None
 
     def _shown_in(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
         row, at = self._row, cells[: self.height, : self.width]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.families.grid.motion import Cell, Motion, Thing
 from gv_engine.frontend.drawing.camera import Point
-from gv_engine.frontend.drawing.mosaic import Codes, Mosaic, Tiles, codes
+from gv_engine.frontend.drawing.mosaic import SHOWN, Codes, Mosaic, Tiles, codes
 from gv_engine.frontend.drawing.sprites import ANGLES, SpriteSheet, pygame
 from gv_engine.playing.drawings import sprite_name
 
@@ -43,6 +43,7 @@ class Board:
         agent: tuple[int, int, int],
         motion: Motion | None = None,
         progress: float = 1.0,
+        beneath: NDArray[np.uint8] | None = None,
     ) -> None:
         """Draw a grid.
 
@@ -56,16 +57,16 @@ class Board:
             agent: y, x and facing; outside the grid it is not drawn.
             motion: how it came to this; None if at once.
             progress: of the motion, from 0 to 1.
+            beneath: (H, W, 3) what lies on the ground, if there is one.
         """
         top, left = round(corner[0]), round(corner[1])
         self._corner, self._shape = (rect.y - top, rect.x - left), grid.shape[:2]
         self._clip = rect.clip(surface.get_clip())
-        shown = codes(grid, lit)
+        shown = codes(grid, lit, beneath)
         if motion is not None and progress < 1:
-            for _, goal in motion.comes:
-                shown[goal] = FLOOR | shown[goal] & 0xFF000000
-            for _, _, goal in motion.glides:
-                shown[goal] = FLOOR | shown[goal] & 0xFF000000
+            bare = ~shown.dtype.type(SHOWN)
+            for *_, goal in (*motion.comes, *motion.glides):
+                shown[goal] = FLOOR | shown[goal] & bare
         self._update(shown, (max(0, top), max(0, left)), rect, cell)
         before = surface.get_clip()
         surface.set_clip(self._clip)
@@ -118,7 +119,7 @@ class Board:
         self, surface: pygame.Surface, thing: Thing, place: Point, alpha: float, shown: Codes
     ) -> None:
         rect = self.place(*place)
-        lit = bool(shown[round(place[0]), round(place[1])] >> 24)
+        lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
         sprite = self._sheet.get(sprite_name(*thing[:2]), thing[2], rect.w, lit=lit)
         if alpha < 1:
             sprite = sprite.copy()

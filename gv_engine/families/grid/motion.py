@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from gv_engine.language.frame import Frame
@@ -35,11 +36,12 @@ def motion(before: Frame, after: Frame) -> Motion | None:
     """What moves from one frame to the next; None if nothing does, or if too much is different."""
     if before.grid.shape != after.grid.shape:
         return None
-    ys, xs = np.nonzero((before.grid != after.grid).any(2))
+    grids = _things(before), _things(after)
+    ys, xs = np.nonzero((grids[0] != grids[1]).any(2))
     if len(ys) > TOO_MUCH or (not len(ys) and before.agent == after.agent):
         return None
     cells = list(zip(ys.tolist(), xs.tolist(), strict=True))
-    left, come = ({cell: _thing(frame, cell) for cell in cells} for frame in (before, after))
+    left, come = ({cell: _thing(grid, cell) for cell in cells} for grid in grids)
     glides = []
     for (y, x), thing in come.items():
         for start in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
@@ -58,6 +60,14 @@ def motion(before: Frame, after: Frame) -> Motion | None:
     )
 
 
-def _thing(frame: Frame, cell: Cell) -> Thing:
-    kind, state, color = frame.grid[cell].tolist()
+def _things(frame: Frame) -> NDArray[np.uint8]:
+    """(H, W, 3) the grid without its ground, which stays where it is."""
+    if frame.beneath is None:
+        return frame.grid
+    is_ground = (frame.grid == frame.beneath).all(-1, keepdims=True)
+    return np.where(is_ground, np.array([FLOOR, 0, 0], np.uint8), frame.grid)
+
+
+def _thing(grid: NDArray[np.uint8], cell: Cell) -> Thing:
+    kind, state, color = grid[cell].tolist()
     return kind, state, color

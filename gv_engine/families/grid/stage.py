@@ -98,7 +98,8 @@ class GridStage(Stage):
         start = corner((height, width), room, center, cell)
         lit = self._lens.lit if self.side_panel is self._lens else None
         lit = frame.seen if lit is None else lit
-        self._state.draw(surface, rect, start, cell, frame.grid, lit, frame.agent, moving, progress)
+        drawn = frame.grid, lit, frame.agent, moving, progress, frame.beneath
+        self._state.draw(surface, rect, start, cell, *drawn)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
             place, side = self._map_place(rect, self._state.place(*center))
@@ -125,7 +126,8 @@ class GridStage(Stage):
         cell = max(1, min(rect.h // height, rect.w // width))
         agent = (*frame.observer, 0)
         start = corner((height, width), room, frame.observer, cell)
-        self._seen.draw(surface, rect, start, cell, frame.observation, None, agent)
+        below = frame.beneath_seen
+        self._seen.draw(surface, rect, start, cell, frame.observation, None, agent, beneath=below)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline the cell that is pointed at, in both views, and the one that is inspected."""

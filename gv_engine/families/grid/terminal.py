@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from components.appearance import HIDDEN
+from components.appearance import FLOOR, HIDDEN
 from components.matter import Opaque
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import Theme
@@ -43,13 +43,21 @@ class GridPicture:
         """State and observation, cut to the surroundings of the agent where there is no room."""
         theme = self._theme
         seen = np.ones(frame.observation.shape[:2], np.bool_)
-        observation = _board(frame.observation, (*frame.observer, 0), seen, height, width, theme)
+        observation = _board(
+            frame.observation,
+            (*frame.observer, 0),
+            seen,
+            frame.beneath_seen,
+            height,
+            width,
+            theme,
+        )
         if view == "observation":
             return observation
         room = width - len(observation[0]) - GAP if view == "both" else width
         if view == "both" and room < _least(frame):
             return self.draw(frame, "state", width, height)
-        state = _board(frame.grid, frame.agent, frame.seen, height, room, theme)
+        state = _board(frame.grid, frame.agent, frame.seen, frame.beneath, height, room, theme)
         if view == "state":
             return state
         across = len(state[0]) + GAP
@@ -95,6 +103,7 @@ def _board(
     grid: NDArray[np.uint8],
     agent: tuple[int, int, int],
     seen: NDArray[np.bool_],
+    beneath: NDArray[np.uint8] | None,
     height: int,
     width: int,
     theme: Theme,
@@ -103,6 +112,7 @@ def _board(
     rows = _around(y, grid.shape[0], height)
     columns = _around(x, grid.shape[1], max(1, width // CELL_WIDTH))
     letters = board(grid, agent).split("\n")
+    below = None if beneath is None else board(beneath).lower().split("\n")
     lines = []
     for i in rows:
         cells = [
@@ -111,11 +121,23 @@ def _board(
             else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
             for j in columns
         ]
+        if below is not None and beneath is not None:
+            covered = (beneath[i] != grid[i]).any(-1) & (beneath[i, :, 0] > FLOOR)
+            cells = [
+                _upon(*cell, below[i][j]) if covered[j] else cell
+                for j, cell in zip(columns, cells, strict=True)
+            ]
         line = Text(no_wrap=True)
         for style, alike in groupby(cells, itemgetter(1)):
             line.append("".join(text for text, _ in alike), style)
         lines.append(line)
     return lines
+
+
+def _upon(text: str, style: str, ground: str) -> tuple[str, str]:
+    """Letters of a cell and their style, where a thing lies upon something: it is underlined, and
+    the ground has the place that no colour takes."""
+    return (text[0] + ground if text[1] == " " else text), f"{style} underline"
 
 
 def _cell(letter: str, kind: int, color: int, lit: bool, theme: Theme) -> tuple[str, str]:

@@ -39,9 +39,10 @@ class Views:
         """
         parts = []
         if self._view != "observation":
-            parts.append((codes(frame.grid, frame.seen), frame.agent))
+            parts.append((codes(frame.grid, frame.seen, frame.beneath), frame.agent))
         if self._view != "state":
-            parts.append((codes(frame.observation), (*frame.observer, 0)))
+            shown = codes(frame.observation, None, frame.beneath_seen)
+            parts.append((shown, (*frame.observer, 0)))
         shapes = [shown.shape for shown, _ in parts]
         if shapes != self._shapes:
             self._begin(shapes)

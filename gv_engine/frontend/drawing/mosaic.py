@@ -10,11 +10,16 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from components.appearance import FLOOR
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.playing.drawings import sprite_name
 
-Codes = NDArray[np.uint32]
-"""(H, W) what a cell shows: from the lowest byte on type, state, colour, and whether it is lit."""
+Codes = NDArray[np.uint32] | NDArray[np.uint64]
+"""(H, W) what a cell shows: from the lowest byte on type, state, colour, and whether it is lit; and
+on uint64 type, state and colour of the ground beneath, 0 for none."""
+
+SHOWN = 0xFFFFFF
+"""The bits for type, state and colour."""
 
 CellPixels = NDArray[np.uint8] | NDArray[np.uint32]
 """(H * cell, W * cell, 3) uint8 red, green, blue; or without that axis, the uint32 of a surface."""
@@ -23,12 +28,20 @@ NOT_DRAWN = 0xFFFFFFFF
 PIXELS_AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about so many
 
 
-def codes(grid: NDArray[np.uint8], lit: NDArray[np.bool_] | None = None) -> Codes:
-    """The codes of an (H, W, 3) grid, lit where (H, W) `lit` says so, or everywhere."""
-    parts = np.empty((*grid.shape[:2], 4), np.uint8)
+def codes(
+    grid: NDArray[np.uint8],
+    lit: NDArray[np.bool_] | None = None,
+    beneath: NDArray[np.uint8] | None = None,
+) -> Codes:
+    """The codes of an (H, W, 3) grid, lit where (H, W) `lit` says so, or everywhere; with what lies
+    beneath the things in its cells, (H, W, 3), if there is a ground."""
+    parts = np.zeros((*grid.shape[:2], 4 if beneath is None else 8), np.uint8)
     parts[..., :3] = grid
     parts[..., 3] = 1 if lit is None else lit
-    found: Codes = parts.view("<u4")[..., 0]
+    if beneath is not None:
+        covered = (beneath[..., 0] > FLOOR) & (beneath != grid).any(-1)
+        parts[..., 4:7] = np.where(covered[..., None], beneath, 0)
+    found: Codes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
     return found
 
 
@@ -48,7 +61,7 @@ class Tiles:
         self._pictures: list[CellPixels] = []
         self._stack: CellPixels = np.empty(0, np.uint8)
 
-    def __getitem__(self, codes: NDArray[np.uint32]) -> CellPixels:
+    def __getitem__(self, codes: Codes) -> CellPixels:
         """(n, cell, cell) or (n, cell, cell, 3) the pictures of (n,) codes."""
         places, wanted = self._places, codes.tolist()
         unknown = sorted(set(wanted).difference(places))
@@ -61,8 +74,9 @@ class Tiles:
         return found
 
     def _picture(self, code: int) -> CellPixels:
-        kind, state, color, lit = code.to_bytes(4, "little")
-        tile = self._sheet.tile(sprite_name(kind, state), color, self.cell, bool(lit))
+        kind, state, color, lit, under, its_state, its_color, _ = code.to_bytes(8, "little")
+        below = (sprite_name(under, its_state), its_color) if under else ()
+        tile = self._sheet.tile(sprite_name(kind, state), color, self.cell, bool(lit), below)
         take = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
         return np.ascontiguousarray(take(tile).swapaxes(0, 1))
 

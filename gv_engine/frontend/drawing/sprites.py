@@ -43,8 +43,11 @@ SVG_TAG = re.compile(r"<svg\b[^>]*>")
 PLACE = re.compile(r"{{(\w+)}}")
 SIGN = re.compile(r"{{(emblem|sign)}}")
 
-SpriteKey = tuple[str, int, int, bool, bool]
-"""Name, colour, turn, whether it is lit, and whether it is on the floor."""
+Below = tuple[str, int] | tuple[()]
+"""Name and colour of what lies between a thing and the floor; () for nothing."""
+
+SpriteKey = tuple[str, int, int, bool, Below | None]
+"""Name, colour, turn, whether it is lit, and what is below it, if it is on the floor."""
 
 
 class SpriteSheet:
@@ -78,7 +81,7 @@ class SpriteSheet:
             DrawingError: the file is not a drawing that SDL can read.
             OSError: it cannot be read.
         """
-        kept, key = self._kept(size), (name, color, turn, lit, False)
+        kept, key = self._kept(size), (name, color, turn, lit, None)
         if key not in kept:
             sprite = (
                 self.get(name, color, size) if turn or not lit else self._draw(name, color, size)
@@ -86,13 +89,21 @@ class SpriteSheet:
             kept[key] = _dimmed(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
         return kept[key]
 
-    def tile(self, name: str, color: int, size: int, lit: bool = True) -> pygame.Surface:
-        """Return a sprite on the floor, opaque; otherwise as `get`."""
-        kept, key = self._kept(size), (name, color, 0, lit, True)
+    def tile(
+        self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
+    ) -> pygame.Surface:
+        """Return a sprite on the floor, opaque, and on what lies there; otherwise as `get`."""
+        kept, key = self._kept(size), (name, color, 0, lit, below)
         if key not in kept:
             tile = pygame.Surface((size, size), 0, 32)
-            tile.blit(self.get("floor", 0, size), (0, 0))
-            tile.blit(self.get(name, color, size), (0, 0))
+            is_bare = bool(below) and name == "floor"
+            parts = [
+                ("floor", 0),
+                *([below] if below else ()),
+                *([] if is_bare else [(name, color)]),
+            ]
+            for part in parts:
+                tile.blit(self.get(*part, size), (0, 0))
             kept[key] = _dimmed(tile, lit)
         return kept[key]
 
