@@ -93,6 +93,8 @@ _WORLD_ATTRIBUTES = frozenset(
         "now_strange",
         "num_states",
         "objects",
+        "on_ground",
+        "on_layer_of",
         "place",
         "placed",
         "recent",

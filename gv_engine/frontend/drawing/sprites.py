@@ -96,14 +96,10 @@ class SpriteSheet:
         kept, key = self._kept(size), (name, color, 0, lit, below)
         if key not in kept:
             tile = pygame.Surface((size, size), 0, 32)
-            is_bare = bool(below) and name == "floor"
-            parts = [
-                ("floor", 0),
-                *([below] if below else ()),
-                *([] if is_bare else [(name, color)]),
-            ]
-            for part in parts:
-                tile.blit(self.get(*part, size), (0, 0))
+            # the floor does not hide what lies on it
+            things = () if below and name == "floor" else ((name, color),)
+            for part, its_color in (("floor", 0), *((below,) if below else ()), *things):
+                tile.blit(self.get(part, its_color, size), (0, 0))
             kept[key] = _dimmed(tile, lit)
         return kept[key]
 
