@@ -104,6 +104,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "rng",
         "set_shape",
         "set_state",
+        "show_layers",
         "shown",
         "snapshot",
         "spawn",
