@@ -174,7 +174,7 @@ def test_what_is_on_a_plate_can_be_picked_up_and_comes_off(yard):
     assert game.row["solid"]["has"][game.row["at"][1, 2]] == 1
 
 
-def test_lava_ends_under_the_agent_also_beneath_an_open_gate(yard):
+def test_lava_ends_under_the_agent(yard):
     assert yard(">l", MOVE_FORWARD).terminated
     assert not yard(">l", TURN_LEFT).terminated
 
@@ -301,7 +301,6 @@ def test_a_world_without_ground_has_nothing_there_and_takes_nothing(play):
 
 
 def test_objects_reach_both_layers(yard):
-    state = State.of(Simulation(yard("X>i").scenario).world)
     simulation = Simulation(yard("X>i").scenario)
     simulation.reset(np.random.default_rng(0))
     state = state_of(simulation.world)
@@ -428,7 +427,8 @@ def test_a_belt_lies_as_its_map_is_turned():
 
 def _belts(simulation: Simulation) -> Any:
     belt = next(k.index for k in simulation.scenario.layout.types if k.name == "Belt")
-    return simulation.world.beneath()[..., 0] == belt
+    beneath: Any = simulation.world.beneath()
+    return beneath[..., 0] == belt
 
 
 @pytest.mark.compiled
