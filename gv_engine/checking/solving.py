@@ -16,8 +16,10 @@ from gv_engine.batches.planning import AT_ONCE, expand, state_keys
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.language.call import Call
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT
 from gv_engine.language.system import OBSERVATION, REGISTRIES, VISIBILITY
 from gv_engine.reading.scenario import Scenario
+from gv_engine.worlds.simulation import Simulation
 
 _SURVEYED = 200_000
 """States of each level of many."""
@@ -173,6 +175,27 @@ class Survey:
         if any(solution.by_chance for solution in self.found.values()):
             parts.append("each with the draws of its seed")
         return "; ".join(parts)
+
+
+_STEPS = {"u": MOVE_FORWARD, "d": MOVE_BACKWARD, "l": MOVE_LEFT, "r": MOVE_RIGHT}
+"""The letters of a solution, for an agent that looks up."""
+
+
+def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[str]]:
+    """What came of the solution that a level of a pack brings: facts, and what is wrong."""
+    level = scenario.document.pack_level
+    if level is None or not level.solution:
+        return [], []
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(0))
+    for number, letter in enumerate(level.solution, 1):
+        if letter.lower() not in _STEPS:
+            return [], [f"{level.credit}: its solution has {letter!r}, expected one of udlrUDLR"]
+        simulation.step(_STEPS[letter.lower()])
+        won = simulation.world.success if scenario.tells_success else simulation.world.terminated
+        if won:
+            return [("solution", f"wins in {number} steps")], []
+    return [], [f"{level.credit}: its solution of {len(level.solution)} steps does not win"]
 
 
 def _named(seeds: list[int]) -> str:

@@ -22,7 +22,7 @@ from gv_engine.playing.runaway import Guard
 from gv_engine.reading.document import read_file
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.files import exists
-from gv_engine.reading.library import find
+from gv_engine.reading.library import built_in_grids, find
 from gv_engine.reading.loading import load_scenario
 
 _EXAMPLES = """\
@@ -80,9 +80,20 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def sources_of(source: str) -> list[str]:
-    """A scenario, or all variants of a file."""
-    names = read_file(find(source)).variants if exists(Path(source)) else ()
-    return [f"{source}#{name}" for name in names] or [source]
+    """A scenario, or all variants of a file; of a pack, it and all of its levels."""
+    if not (exists(Path(source)) or source in built_in_grids()):
+        return [source]
+    level = find(source)
+    document = read_file(level)
+    names = () if level.variant else document.variants
+    parts = [f"{source}#{name}" for name in names]
+    return [source, *parts] if document.levels else parts or [source]
+
+
+def levels_of(source: str) -> list[str]:
+    """A scenario, or all levels of a pack."""
+    sources = sources_of(source)
+    return sources[1:] if sources[0] == source and len(sources) > 1 else [source]
 
 
 def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:

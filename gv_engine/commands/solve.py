@@ -21,8 +21,10 @@ from gv_engine.commands.arguments import (
     say,
     scenario_options,
 )
+from gv_engine.commands.check import levels_of
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.playing.replay import SUFFIX
+from gv_engine.reading.families import AnyScenario
 from gv_engine.reading.loading import load_scenario
 from gv_engine.reading.scenario import Scenario
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """\
 gv-engine solve keydoor-9x9 --seed 3
 gv-engine solve keydoor-9x9 --seeds 20
+gv-engine solve "sokoban#3"
 gv-engine solve cave --out cave.gif"""
 
 
@@ -82,15 +85,28 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--out is for one level; leave --seeds out")
     if out and out.suffix != SUFFIX:
         check_name(out)
-    scenario = load_scenario(options.scenario, **scenario_options(options))
+    sources = levels_of(options.scenario)
+    if out and len(sources) > 1:
+        raise UsageError(f"--out is for one level; name it: {sources[0]}")
+    scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
+    return max([_solve(scenario, options) for scenario in scenarios])
+
+
+def _solve(scenario: AnyScenario, options: argparse.Namespace) -> int:
+    """Search the levels of a scenario, and print what has been found."""
     if not isinstance(scenario, Scenario):
         raise UsageError(f"{scenario.name} is of the family {scenario.family}; grids are solved")
+    out: Path | None = options.out
     rows, found = [], list(_solutions(scenario, options))
     for seed, solution, seconds in found:
         steps = len(solution.actions) or ""
         told = solution.verdict.value + " with the draws of this seed" * solution.by_chance
         rows.append((seed, told, steps, f"{solution.met:,}", f"{seconds:.2f}"))
-    tables.print_table(("seed>", "", "steps>", "states>", "seconds>"), rows, scenario.name)
+    level = scenario.document.pack_level
+    if level:
+        say(f"{scenario.name}: {level.credit}")
+    title = "" if level else scenario.name
+    tables.print_table(("seed>", "", "steps>", "states>", "seconds>"), rows, title)
     seed, solution, _ = found[-1]
     if len(found) == 1 and solution.actions:
         game = _played(scenario, seed, solution)

@@ -19,6 +19,7 @@ from gv_engine.reading.families import FAMILIES, built_in_names
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.loading import read_scenario
+from gv_engine.reading.packs import is_pack
 from gv_engine.reading.resources import SCENARIOS
 from gv_engine.reading.trust import Consent, Trust, parted
 from gv_engine.reading.values import mapping
@@ -26,6 +27,7 @@ from gv_engine.reading.variants import names_in
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|family):", re.MULTILINE)
+_PACK = re.compile(rb"^levels:", re.MULTILINE)
 _MOST = 200  # files of a folder that are looked into
 
 
@@ -36,16 +38,17 @@ class Entry:
         source: what `load_playable` takes.
         group: what it stands under.
         missing: how to get what it needs and is not installed; empty if nothing is.
+        says: what it is called besides.
 
     Attributes:
         title: what it is called.
     """
 
-    def __init__(self, source: str, group: str, missing: str = "") -> None:
+    def __init__(self, source: str, group: str, missing: str = "", says: str = "") -> None:
         self.source, self.group, self.missing = source, group, missing
         path, variant = Level.at(Path(source))
         name = path.parent.name if path.name == IN_FOLDER else path.stem
-        self.title = "-".join(filter(None, (name, variant)))
+        self.title = " ".join(filter(None, ("-".join(filter(None, (name, variant))), says)))
 
     @cached_property
     def scenario(self) -> Playable:
@@ -110,9 +113,11 @@ def says(source: str, text: str) -> bool:
 
 def source_of(scenario: Playable) -> str:
     """What `load_playable` takes to get a scenario again, wherever Python is started."""
-    file = scenario.source
+    file, document = scenario.source, scenario.document
     if file is None or file.is_relative_to(SCENARIOS):
-        return scenario.name
+        if not document.pack_level:
+            return scenario.name
+        return f"{scenario.name.removesuffix(f'-{document.variant}')}#{document.variant}"
     return str(scenario.document.level)
 
 
@@ -124,8 +129,25 @@ def built_in_entries() -> list[Entry]:
         kinds = {_SIZE.sub("", name) for name in found}
         missing = family.missing
         of_family = [Entry(name, _group(name, kinds), missing) for name in found]
-        entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
+        of_family.sort(key=lambda entry: (entry.group, found.index(entry.source)))
+        levels = family.built_in()
+        for entry in of_family:
+            entries += [entry, *_in_pack(levels[entry.source], entry.source, entry.group)]
     return entries
+
+
+def _in_pack(file: Level, source: str, group: str) -> list[Entry]:
+    """The levels of a pack; none of what is no pack, or cannot be read."""
+    try:
+        text = read_bytes(file.file, LARGEST_SCENARIO, "scenario files")
+        told = is_pack(file.file) or _PACK.search(text)
+        levels = read_file(file).levels if told and not file.variant else ()
+    except (ScenarioError, OSError):
+        return []
+    return [
+        Entry(f"{source}#{number}", group, says=level.title)
+        for number, level in enumerate(levels, 1)
+    ]
 
 
 def kin(name: str) -> list[str]:
@@ -161,10 +183,17 @@ def in_folder(folder: Path) -> list[Entry]:
     """Scenario files in a folder, and in the folders in it that hold a `scenario.yaml`."""
     try:
         files = [*sorted(folder.glob("*.y*ml")), *sorted(folder.glob(f"*/{IN_FOLDER}"))[:_MOST]]
+        files += sorted(file for file in folder.iterdir() if is_pack(file))
     except OSError:
         return []
-    found = [str(level) for file in files for level in _levels(file)]
-    return [Entry(source, "In this folder") for source in found[:_MOST]]
+    group = "In this folder"
+    found = [
+        entry
+        for file in files
+        for level in _levels(file)
+        for entry in (Entry(str(level), group), *_in_pack(level, str(level), group))
+    ]
+    return found[:_MOST]
 
 
 def _levels(file: Path) -> list[Level]:
@@ -173,7 +202,7 @@ def _levels(file: Path) -> list[Level]:
         text = read_bytes(file, LARGEST_SCENARIO, "scenario files").decode()
     except (OSError, UnicodeDecodeError):
         text = ""
-    told = file.suffix in (".yaml", ".yml") and _SCENARIO.search(text)
+    told = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
     if not told and file.name != IN_FOLDER:
         return []
     return [Level(file, variant) for variant in names_in(text) or [""]]

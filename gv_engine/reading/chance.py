@@ -70,7 +70,8 @@ from systems.chance import (
 
 _TRIES = 100
 _MOST_TRIES = 10_000
-_MOST_PLACES = _MOST_BOXES = _MOST_MAPS = 100
+_MOST_PLACES = _MOST_BOXES = 100
+_MOST_MAPS = 1000
 _MOST_CELLS = 2**22
 """Of all maps together, each as large as the largest."""
 _WAYS = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}

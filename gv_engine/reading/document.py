@@ -17,6 +17,15 @@ from gv_engine.reading.files import read_bytes
 from gv_engine.reading.forms import TEXT, Key, KeyTable
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.merging import differences, over
+from gv_engine.reading.packs import (
+    LEVELS,
+    LEVELS_KEY,
+    PackLevel,
+    is_pack,
+    no_level,
+    opened,
+    scenario_around,
+)
 from gv_engine.reading.parameters import PARAMETERS, ScenarioParameter, settled
 from gv_engine.reading.trust import NAMED, Trust, is_file
 from gv_engine.reading.values import Problems, Wrong, YamlNode, mapping, word
@@ -33,6 +42,7 @@ FILE_KEYS: KeyTable = {
     ),
     PARAMETERS: parameters.PARAMETERS_KEY,
     variants.VARIANTS: variants.VARIANTS_KEY,
+    LEVELS: LEVELS_KEY,
 }
 """Those of all files, whatever family they belong to."""
 _MOST_BASES = 20
@@ -54,6 +64,7 @@ class Document:
         settings: what was set of these.
         bases: the files that it extends, the nearest first.
         said: what it says otherwise than the nearest, a line each.
+        levels: of its pack, whose numbers are the names of the variants; () without one.
     """
 
     root: YamlNode
@@ -71,6 +82,12 @@ class Document:
     settings: Mapping[str, Any] = field(default_factory=dict)
     bases: tuple[Level, ...] = ()
     said: tuple[str, ...] = ()
+    levels: tuple[PackLevel, ...] = ()
+
+    @property
+    def pack_level(self) -> PackLevel | None:
+        """The level of its pack that this is, None for a whole pack or without one."""
+        return self.levels[int(self.variant) - 1] if self.levels and self.variant else None
 
     @property
     def default_name(self) -> str:
@@ -132,7 +149,8 @@ def read_file(
     raw = _bytes_of(level)
     document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
     try:
-        root = parsed(raw, problems)
+        pack = is_pack(level.file)
+        root = scenario_around(level.file, problems) if pack else parsed(raw, problems)
         document = replace(document, root=root, text=decoded(raw), trust=trust)
         return _whole(document, level.variant, settings or {}, problems)
     except Wrong as wrong:
@@ -178,8 +196,12 @@ def _whole(
 ) -> Document:
     """A document with what it extends, of one variant, and with values for its parameters."""
     extended = _extended(document, (), problems)
+    root, levels = opened(extended.root, document.folder)
+    if levels and variant and not (variant.isdecimal() and 1 <= int(variant) <= len(levels)):
+        raise Wrong(YamlNode(None, line=root.line), no_level(variant, levels))
     # a scenario whose parameters are set is none of the variants that have names
-    root, names, variant = variants.chosen(extended.root, variant, plain=bool(settings))
+    plain = bool(settings or levels)
+    root, names, variant = variants.chosen(root, variant, plain=plain)
     label = Level(document.source, variant) if document.source else document.label
     root, parameters = settled(root, settings, problems, str(label))
     return replace(
@@ -189,6 +211,7 @@ def _whole(
         variants=names,
         variant=variant,
         parameters=parameters,
+        levels=levels,
     )
 
 

@@ -49,3 +49,4 @@ class Extra(NamedTuple):
 
 
 MATH = Extra("Algebra", "mathy_core", "math")
+TILED = Extra("A map of Tiled", "pytmx", "tiled")

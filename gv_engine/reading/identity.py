@@ -61,4 +61,5 @@ def watched(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
     own = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
         own.update((source, *source.parent.glob("*.py")))
+    own.update(Path(level.map.file) for level in document.levels if level.map.file)
     return tuple(sorted(own))

@@ -96,16 +96,20 @@ def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
     """Where a scenario is.
 
     Args:
-        source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant.
+        source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant, and
+            `sokoban#3` for a level of a pack.
         known: the scenarios that a name may mean; grids if left out.
 
     Raises:
         ScenarioError: there is none; the message names the nearest.
     """
     known = built_in_grids() if known is None else known
+    whole, _, number = str(source).partition("#")
     for name, level in with_whole_files(known).items():
         if source in (name, gym_id(name)):
             return level
+        if number and whole in (name, gym_id(name)) and not level.variant:
+            return Level(level.file, number)
     path, variant = Level.at(Path(source))
     try:
         is_folder, is_there = path.is_dir(), path.exists()

@@ -14,7 +14,7 @@ from gv_engine.reading.values import Wrong, YamlNode, instead, mapping, unique
 
 Entries = Mapping[str, YamlNode]
 
-_MAPS = {"map", "maps"}
+_MAPS = {"map", "maps", "levels"}
 _LEVELS = _MAPS | {"room", "reset_function"}
 """Of these, a level has one."""
 _OF_MAPS = {"legend", "symmetries"}

@@ -32,7 +32,7 @@ TAKEN = {**PAID, "reward_on": -2.0}
 
 
 def found(board: str = BOARD, **changes: Any) -> list[tuple[str, str]]:
-    return [*map(tuple, findings(scenario(board, **{**SOUND, **changes})))]
+    return [(one.name, one.says) for one in findings(scenario(board, **{**SOUND, **changes}))]
 
 
 def test_nothing_is_found_in_what_is_right():
@@ -115,6 +115,7 @@ def test_what_may_be_meant_is_no_slip(changes: dict[str, Any]):
     assert not found(**changes)
 
 
+@pytest.mark.compiled
 def test_check_tells_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "slip.yaml"
     file.write_text("map: '>E'\nlegend:\n  B: Box\n" + yaml.safe_dump({**RULES, **SOUND}))

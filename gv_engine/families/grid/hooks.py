@@ -12,7 +12,7 @@ from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.findings import findings
 from gv_engine.checking.lockstep import play_in_lockstep as compare
 from gv_engine.checking.promises import broken
-from gv_engine.checking.solving import Survey, Verdict
+from gv_engine.checking.solving import Survey, Verdict, check_solution
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -128,6 +128,9 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
     faults = [*promises, *filter(None, [report.fault]), *broken_drawings(scenario)]
     if not faults:
         facts += findings(scenario)
+        told, faults = check_solution(scenario)
+        facts += told
+    if not faults:
         survey = Survey(scenario, range(_LEVELS), limit, checked=True)
         facts.append(("can be won", survey))
         verdicts = {solution.verdict for solution in survey.found.values()}
