@@ -15,7 +15,7 @@ from typing import Any, Unpack, cast
 from gv_engine.language.errors import ScenarioError
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.document import LARGEST_SCENARIO, read_file
-from gv_engine.reading.families import FAMILIES, built_in_names
+from gv_engine.reading.families import FAMILIES, built_in_levels, built_in_names
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.loading import read_scenario
@@ -129,24 +129,28 @@ def built_in_entries() -> list[Entry]:
         kinds = {_SIZE.sub("", name) for name in found}
         missing = family.missing
         of_family = [Entry(name, _group(name, kinds), missing) for name in found]
-        of_family.sort(key=lambda entry: (entry.group, found.index(entry.source)))
-        levels = family.built_in()
-        for entry in of_family:
-            entries += [entry, *_in_pack(levels[entry.source], entry.source, entry.group)]
+        entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
     return entries
 
 
-def _in_pack(file: Level, source: str, group: str) -> list[Entry]:
+def with_levels(entries: Iterable[Entry]) -> list[Entry]:
+    """Entries, behind each that is a pack those of its levels."""
+    known = built_in_levels()
+    return [each for entry in entries for each in (entry, *_in_pack(entry, known))]
+
+
+def _in_pack(entry: Entry, known: Mapping[str, Level]) -> list[Entry]:
     """The levels of a pack; none of what is no pack, or cannot be read."""
     try:
-        text = read_bytes(file.file, LARGEST_SCENARIO, "scenario files")
-        told = is_pack(file.file) or _PACK.search(text)
-        levels = read_file(file).levels if told and not file.variant else ()
+        level = known.get(entry.source) or find(entry.source, known)
+        text = read_bytes(level.file, LARGEST_SCENARIO, "scenario files")
+        told = is_pack(level.file) or _PACK.search(text)
+        found = read_file(level).levels if told and not level.variant else ()
     except (ScenarioError, OSError):
         return []
     return [
-        Entry(f"{source}#{number}", group, says=level.title)
-        for number, level in enumerate(levels, 1)
+        Entry(f"{entry.source}#{number}", entry.group, says=each.title)
+        for number, each in enumerate(found, 1)
     ]
 
 
@@ -186,14 +190,8 @@ def in_folder(folder: Path) -> list[Entry]:
         files += sorted(file for file in folder.iterdir() if is_pack(file))
     except OSError:
         return []
-    group = "In this folder"
-    found = [
-        entry
-        for file in files
-        for level in _levels(file)
-        for entry in (Entry(str(level), group), *_in_pack(level, str(level), group))
-    ]
-    return found[:_MOST]
+    found = [str(level) for file in files for level in _levels(file)]
+    return [Entry(source, "In this folder") for source in found[:_MOST]]
 
 
 def _levels(file: Path) -> list[Level]:

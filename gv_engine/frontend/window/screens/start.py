@@ -22,7 +22,7 @@ from gv_engine.frontend.window.cards import (
 )
 from gv_engine.frontend.window.clipboard import pasted
 from gv_engine.frontend.window.screens.screen import Host, Screen
-from gv_engine.playing.catalogue import built_in_entries, in_folder
+from gv_engine.playing.catalogue import built_in_entries, in_folder, with_levels
 from gv_engine.playing.replay import SUFFIX
 
 SHOWN_RECENT = 4
@@ -51,14 +51,14 @@ class StartScreen(Screen):
         self._columns = 1
         self._placed: list[Placed] = []
         self._theme: Theme | None = None
-        entries = built_in_entries()
+        entries = with_levels(built_in_entries())
         self._scenarios = [ScenarioCard(entry) for entry in entries if not entry.missing]
         lacking = [entry for entry in entries if entry.missing]
         self._missing = [
             MissingCard([entry for entry in lacking if entry.missing == missing])
             for missing in dict.fromkeys(entry.missing for entry in lacking)
         ]
-        self._here = [ScenarioCard(entry) for entry in in_folder(Path.cwd())]
+        self._here = [ScenarioCard(entry) for entry in with_levels(in_folder(Path.cwd()))]
         self._known: dict[str, ScenarioCard] = {
             card.entry.source: card for card in (*self._here, *self._scenarios)
         }
