@@ -1,8 +1,8 @@
 """What happens: one file per part of a step, one small function per rule."""
 
 from gv_engine.language.system import REGISTRIES
-from systems import rendering, reset, reward, terminating, transition, visibility
+from systems import movers, rendering, reset, reward, terminating, transition, visibility
 
-for _module in (reset, transition, reward, terminating, visibility, rendering):
+for _module in (reset, transition, movers, reward, terminating, visibility, rendering):
     for _registry in REGISTRIES.values():
         _registry.collect(_module)

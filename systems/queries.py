@@ -89,6 +89,11 @@ def all_of(w: World, object_type: int) -> NDArray[np.int64]:
     return found[:count]
 
 
+def are_there(w: World, agent: int, object_type: int) -> bool:
+    """Whether there are objects of a type on the grid."""
+    return w.placed[object_type] > 0
+
+
 def first_with(w: World, columns: Columns) -> int:
     """The first object on the grid that has a component, row by row, or NOTHING."""
     found = w.having(columns)

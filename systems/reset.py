@@ -28,6 +28,7 @@ from systems.building import (
     random_floor_cell,
     wall_line,
 )
+from systems.queries import neighbours
 
 
 def _smaller_than(shape: tuple[int, int], height: int, width: int) -> str:
@@ -270,3 +271,51 @@ def from_map(
     w.set_shape(shape[0], shape[1])
     put_cells(w, cells)
     put_agent(w, AGENT, start[0], start[1], start[2])
+
+
+def _maze_problem(shape: tuple[int, int], loops: float) -> str:
+    if shape[0] % 2 == 0 or shape[1] % 2 == 0:
+        return f"found shape {list(shape)}: both sides must be odd"
+    if not 0 <= loops <= 1:
+        return f"found loops {loops}: it is a share, from 0 to 1"
+    return _smaller_than(shape, 5, 5)
+
+
+@system(RESET, check=_maze_problem)
+def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
+    """A maze, in which each wall between two ways is left out by the share of `loops`; the agent in
+    the first corner, an exit in the last."""
+    height, width = shape[0], shape[1]
+    w.set_shape(height, width)
+    for y in range(height):
+        for x in range(width):
+            if y % 2 == 0 or x % 2 == 0:
+                put(w, WALL, y, x)
+    known = np.zeros((height, width), np.bool_)
+    known[1, 1] = True
+    way = np.empty((height // 2) * (width // 2), np.int64)
+    way[0] = width + 1
+    length = 1
+    while length > 0:  # on from the last cell with a neighbour that is not known yet
+        y, x = cell_of(w, way[length - 1])
+        ahead = [
+            (2 * near_y - y, 2 * near_x - x)
+            for near_y, near_x in neighbours(y, x)
+            if 0 < near_y < height - 1
+            and 0 < near_x < width - 1
+            and not known[2 * near_y - y, 2 * near_x - x]
+        ]
+        if len(ahead) == 0:
+            length -= 1
+        else:
+            to_y, to_x = ahead[w.rng.choice(len(ahead))]
+            w.remove(w.at[(y + to_y) // 2, (x + to_x) // 2])
+            known[to_y, to_x] = True
+            way[length] = to_y * width + to_x
+            length += 1
+    for y in range(1, height - 1):
+        for x in range(1 + y % 2, width - 1, 2):
+            if loops > 0 and w.at[y, x] != NOTHING and w.rng.random() < loops:
+                w.remove(w.at[y, x])
+    put(w, EXIT, height - 2, width - 2)
+    put_agent(w, AGENT, 1, 1, RIGHT)

@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from gv_engine.language.component import NOTHING
 from gv_engine.language.system import TERMINATING, system
 from gv_engine.language.world import World
+from systems.movers import looks_nowhere
 from systems.queries import (
+    all_of,
+    beside,
+    blocks_vision,
     bumps,
     count_covered,
     here,
@@ -51,9 +55,26 @@ def bump_into_wall(w: World, agent: int, was: float) -> bool:
 
 
 @system(TERMINATING)
-def none_left(w: World, agent: int, object_type: int) -> bool:
-    """There is no object of a type on the grid any more."""
-    return w.placed[object_type] == 0
+def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
+    """There is no object of a type on the grid any more, or no more than some to spare."""
+    return w.placed[object_type] <= spare
+
+
+@system(TERMINATING, check=lambda object_type: looks_nowhere(object_type), says="You were seen")
+def seen(w: World, agent: int, object_type: int, reach: int = 3) -> bool:
+    """The agent stands within reach on the line along which an object of a type looks, whose states
+    are FORWARD, BACKWARD, LEFT and RIGHT; what is opaque is in the way."""
+    for thing in all_of(w, object_type):
+        y, x = w.position.y[thing], w.position.x[thing]
+        for _ in range(reach):
+            y, x = beside(y, x, w.state_of(thing))
+            if not w.inside(y, x):
+                break
+            if y == w.position.y[agent] and x == w.position.x[agent]:
+                return True
+            if blocks_vision(w, w.at[y, x]):
+                break
+    return False
 
 
 @system(TERMINATING, says="You fetched what was asked for")

@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from components.appearance import FLOOR
 from components.doors import CLOSED, LOCKED, OPEN
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import (
     FORWARD,
     LEFT,
     MOVE_RIGHT,
-    ORIENTATIONS,
     RIGHT,
     TURN_LEFT,
     TURN_RIGHT,
@@ -26,6 +23,7 @@ from systems.queries import (
     ahead,
     all_of,
     all_with,
+    are_there,
     beside,
     can_enter,
     has_room,
@@ -214,17 +212,39 @@ def can_switch(
     agent: int,
     action: int,
     object_type: int,
+    again: bool = True,
     on_action: Action = Action.ACTUATE,
 ) -> bool:
-    """Whether there is an object of the type ahead."""
-    return action == on_action and w.kind.value[ahead(w, agent)] == object_type
+    """Whether there is an object of the type ahead, with a state to go on to."""
+    thing = ahead(w, agent)
+    if action != on_action or w.kind.value[thing] != object_type:
+        return False
+    return again or w.state_of(thing) < w.num_states(object_type) - 1
 
 
 @system(TRANSITION, when=can_switch, check=lambda object_type: _one_state(object_type))
-def switch(w: World, agent: int, object_type: int, on_action: Action = Action.ACTUATE) -> None:
-    """The object of a type ahead goes on to its next state, from the last to the first."""
+def switch(
+    w: World,
+    agent: int,
+    object_type: int,
+    again: bool = True,
+    on_action: Action = Action.ACTUATE,
+) -> None:
+    """The object of a type ahead goes on to its next state; from the last to the first, unless
+    `again` is no."""
     thing = ahead(w, agent)
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
+
+
+@system(TRANSITION, check=lambda object_type: _one_state(object_type))
+def elapse(w: World, object_type: int, again: bool = True) -> None:
+    """Objects of a type go on to their next state in every step; from the last to the first, unless
+    `again` is no."""
+    last = w.num_states(object_type) - 1
+    for thing in all_of(w, object_type):
+        state = w.state_of(thing)
+        if again or state < last:
+            w.set_state(thing, 0 if state == last else state + 1)
 
 
 @system(TRANSITION, check=_one_state)
@@ -242,11 +262,6 @@ def follow(w: World, object_type: int, other_type: int, every: bool = False) -> 
                     state = found
         if state >= 0 and state != w.state_of(thing):
             w.set_state(thing, state)
-
-
-def are_there(w: World, agent: int, object_type: int) -> bool:
-    """Whether there are objects of the type."""
-    return w.placed[object_type] > 0
 
 
 @system(TRANSITION, when=are_there, check=lambda object_type: _one_state(object_type))
@@ -326,37 +341,6 @@ def slide(w: World, agent: int, object_type: int) -> None:
         y, x = towards(w, agent, w.action)
         w.position.y[agent] = y
         w.position.x[agent] = x
-
-
-def _no_ways(object_type: int) -> str:
-    kind = OBJECT_TYPES[object_type]
-    if kind.states == ORIENTATIONS:
-        return ""
-    return f"{kind.name} has no directions; give it the states {', '.join(ORIENTATIONS)}"
-
-
-@system(TRANSITION, check=_no_ways)
-def convey(w: World, object_type: int) -> None:
-    """Objects of a type, whose states are directions, move what stands on them by one cell that
-    way: the agent and things, each once, where there is room."""
-    belts = all_of(w, object_type)
-    is_moved = np.zeros(w.capacity, np.bool_)
-    is_moved[NOTHING] = True
-    changes = True
-    while changes:  # what is in the way of another may have to go first
-        changes = False
-        for belt in belts:
-            y, x = w.position.y[belt], w.position.x[belt]
-            to_y, to_x = beside(y, x, w.state_of(belt))
-            thing = w.at[y, x]
-            if thing != belt and not is_moved[thing] and has_room(w, to_y, to_x):
-                w.place(thing, to_y, to_x)
-                is_moved[thing] = changes = True
-            agent_is_here = w.position.y[AGENT] == y and w.position.x[AGENT] == x
-            if agent_is_here and not is_moved[AGENT] and can_enter(w, to_y, to_x):
-                w.position.y[AGENT] = to_y
-                w.position.x[AGENT] = to_x
-                is_moved[AGENT] = changes = True
 
 
 @system(TRANSITION, when=stands_on)

@@ -12,6 +12,7 @@ from gv_engine.language.system import REGISTRIES, RESET, REWARD, TERMINATING, TR
 from gv_engine.reading.handbook import Topic, chapters
 
 LEVEL = {
+    "objects": {"Guard": {"states": ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]}},
     "map": "####\n#>E#\n####\n",
     "transition_functions": ["move_agent"],
     "reward_functions": ["reach_exit"],
@@ -19,7 +20,10 @@ LEVEL = {
     "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
 }
 CHAPTERS = chapters()
+LOOKING = ("patrol", "let_pass", "seen")
+"""Rules of objects that look somewhere, as no built-in one does."""
 NESTING = {
+    **{f"name: {it}, object_type: Door": f"name: {it}, object_type: Guard" for it in LOOKING},
     "transition_functions: […]": "transition_functions: [turn_agent]",
     "reward_functions: […]": "reward_functions: [bump_into_wall]",
     "terminating_functions: […]": "terminating_functions: [bump_into_wall]",
