@@ -28,6 +28,7 @@ CONTENTS = {
     "How-tos": [
         "docs/players",
         "docs/scenarios",
+        "docs/gallery",
         "docs/rules",
         "docs/checking",
         "docs/researchers",

@@ -17,7 +17,7 @@ from gv_engine.playing.episode import Playable
 from gv_engine.reading.document import LARGEST_SCENARIO, read_file
 from gv_engine.reading.families import FAMILIES, built_in_levels, built_in_names
 from gv_engine.reading.files import read_bytes
-from gv_engine.reading.library import IN_FOLDER, Level, find
+from gv_engine.reading.library import GALLERY, IN_FOLDER, Level, find
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.packs import is_pack
 from gv_engine.reading.resources import SCENARIOS
@@ -125,10 +125,14 @@ def built_in_entries() -> list[Entry]:
     """The scenarios that come with the engine, kind by kind."""
     entries: list[Entry] = []
     for family in FAMILIES.values():
-        found = list(family.built_in())
-        kinds = {_SIZE.sub("", name) for name in found}
-        missing = family.missing
-        of_family = [Entry(name, _group(name, kinds), missing) for name in found]
+        levels, missing = family.built_in(), family.missing
+        found = list(levels)
+        own = {name for name, level in levels.items() if level.file.is_relative_to(GALLERY)}
+        kinds = {_SIZE.sub("", name) for name in found if name not in own}
+        of_family = [
+            Entry(name, "Gallery" if name in own else _group(name, kinds), missing)
+            for name in found
+        ]
         entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
     return entries
 

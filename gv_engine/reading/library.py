@@ -14,6 +14,8 @@ from gv_engine.reading.resources import SCENARIOS
 from gv_engine.reading.values import instead
 from gv_engine.reading.variants import names_in
 
+GALLERY = SCENARIOS / "gallery"
+"""The scenarios of one idea each, for authors to copy."""
 _SUFFIXES = (".yaml", ".yml")
 IN_FOLDER = "scenario.yaml"
 """The file of a scenario that is a folder."""
@@ -56,8 +58,10 @@ class Level(NamedTuple):
 
 def built_in_grids() -> dict[str, Level]:
     """Each built-in scenario, by name."""
-    files = {path.stem: path for path in SCENARIOS.glob("*.yaml")}
-    files |= {path.parent.name: path for path in SCENARIOS.glob(f"*/{IN_FOLDER}")}
+    files: dict[str, Path] = {}
+    for folder in (SCENARIOS, GALLERY):
+        files |= {path.stem: path for path in folder.glob("*.yaml")}
+        files |= {path.parent.name: path for path in folder.glob(f"*/{IN_FOLDER}")}
     return levels(files)
 
 

@@ -26,14 +26,15 @@ from gv_engine import (
 )
 from gv_engine.batches.compiled import programs, step
 from gv_engine.families.grid.hooks import examine
-from gv_engine.reading.library import grid_names, gym_id
+from gv_engine.reading.library import gym_id
 from tests.boards import RULES, distances, scenario
 from tests.comparing import same
+from tests.levels import NOT_OF_GALLERY
 from tests.strategies import MEADOW
 
 # Gymnasium finds a space odd in which all states are 0, as those of walls, floors and exits are
 
-IDS = [gym_id(name) for name in grid_names()]
+IDS = [gym_id(name) for name in NOT_OF_GALLERY]
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 
 

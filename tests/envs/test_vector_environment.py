@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError
 from gv_engine.batches.compiled import batch
-from gv_engine.reading.library import grid_names, gym_id
+from gv_engine.reading.library import gym_id
 from tests.batches.test_programs import BASE
 from tests.boards import distances, scenario
 from tests.comparing import same
+from tests.levels import NOT_OF_GALLERY
 from tests.strategies import meadow, meadows, seeds
 
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
@@ -31,7 +32,7 @@ SPREAD = {**BASE, "transition_functions": ["move_agent", "turn_agent"]}
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("env_id", [gym_id(name) for name in grid_names()])
+@pytest.mark.parametrize("env_id", [gym_id(name) for name in NOT_OF_GALLERY])
 def test_make_vec(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=3)
     assert isinstance(envs, GridVectorEnv)

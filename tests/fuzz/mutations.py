@@ -119,7 +119,8 @@ class Trees:
         self.trees = trees
         self._values = [node[key] for tree in trees for node, key in places(tree)]
         self._keys = sorted(
-            {key for tree in trees for node, key in places(tree) if isinstance(node, dict)}
+            {key for tree in trees for node, key in places(tree) if isinstance(node, dict)},
+            key=str,  # a legend has numbers among them
         )
 
     def changed(self, rng: Random, tree: Any) -> Any:
