@@ -22,8 +22,8 @@ from gv_engine.commands.new import write_starter
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError
-from gv_engine.reading.library import grid_names
 from tests import DATA
+from tests.levels import NOT_OF_GALLERY
 
 SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
 
@@ -41,7 +41,7 @@ def replay() -> Replay:
     return episode(Scenario.load("keydoor-5x5"), 3).replay()
 
 
-@pytest.mark.parametrize("name", grid_names())
+@pytest.mark.parametrize("name", NOT_OF_GALLERY)
 def test_all_scenarios_play_again(name: str):
     for seed in range(3):
         game = episode(Scenario.load(name), seed)
