@@ -326,10 +326,10 @@ def outside(
             for number in draws.options(option.kind):
                 kind = OBJECT_TYPES[number].name
                 if number not in kinds:
-                    return f"{kind}, not among the state space's objects"
+                    return f"{kind}, not among the state space's objects; list it under `state_space: objects`"
                 for color in draws.options(option.color):
                     if color not in colors:
-                        where = "not among the state space's colors"
+                        where = "not among the state space's colors; list it under `state_space: colors`"
                         return f"{kind} in {COLORS[color]}, {where}"
         return next(filter(None, map(fault, symbol.inner)), "")
 

@@ -119,6 +119,7 @@ def test_the_level_itself_is_fine(tmp_path):
         ("  #>.E#", "  #..E#", "6: map: no agent; put one of ^ v < > where it starts"),
         ("  #>.E#", "  #><E#", "8: map: row 2, column 3: a second agent, the first is in row 2, c"),
         ("  #>.E#", "  #>BE#", "8: map: row 2, column 3: 'B' is Box, not among the state space's"),
+        ("  #>.E#", "  #>KE#", "list it under `state_space: colors`"),
         ("  #>.E#", "  #>KE#", "8: map: row 2, column 3: 'K' is Key in YELLOW, not among the st"),
         ("  #>.E#", "  #>\tE#", "8: map: row 2 has a tab"),
         (MAP, "map:\n", "6: map: found nothing, expected rows of characters"),
