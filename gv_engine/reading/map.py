@@ -312,6 +312,9 @@ def read_map(
     return reset, Call(marked(ground_of_map).system, {"cells": ground})
 
 
+_UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
+
+
 def outside(
     draws: DrawnValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
@@ -326,11 +329,10 @@ def outside(
             for number in draws.options(option.kind):
                 kind = OBJECT_TYPES[number].name
                 if number not in kinds:
-                    return f"{kind}, not among the state space's objects; list it under `state_space: objects`"
+                    return f"{kind}, {_UNLISTED.format('objects')}"
                 for color in draws.options(option.color):
                     if color not in colors:
-                        where = "not among the state space's colors; list it under `state_space: colors`"
-                        return f"{kind} in {COLORS[color]}, {where}"
+                        return f"{kind} in {COLORS[color]}, {_UNLISTED.format('colors')}"
         return next(filter(None, map(fault, symbol.inner)), "")
 
     return fault

@@ -382,7 +382,7 @@ def test_covering_takes_types_of_two_layers():
 
 def test_a_belt_needs_directions():
     rule = {"name": "convey", "object_type": "Plate"}
-    with pytest.raises(ScenarioError, match="Plate has no directions; give it the states FORWARD"):
+    with pytest.raises(ScenarioError, match="Plate looks nowhere; its states have to be FORWARD"):
         scenario(">.", **{**RULES, "transition_functions": [rule]})
 
 
