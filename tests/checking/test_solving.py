@@ -12,6 +12,8 @@ from gv_engine.commands import main
 from gv_engine.playing.replay import Replay
 from tests.levels import NOT_OF_GALLERY
 
+pytestmark = pytest.mark.compiled
+
 LEVEL = """\
 max_steps: 30
 map: |
