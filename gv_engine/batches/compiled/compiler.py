@@ -115,6 +115,7 @@ def compile_linked(linked: Linked) -> KeptProgram:
         with (
             global_compiler_lock,
             parts.unobserved(),
+            parts.few(),
             bounds.checking(linked.checked),
             units.among(linked.surroundings),
         ):

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, cast
 
-from numba.core import event
+from numba.core import event, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
+from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.extending import register_jitable
 
 
@@ -65,15 +66,25 @@ class _PartLowering(NativeLowering):
         return bool(super().run_pass(state))  # type: ignore[no-untyped-call]  # numba is
 
 
+class _Passes(PassManager):
+    """Passes, without the clocks and records that Numba keeps of each."""
+
+    def _runPass(self, index: int, step: Any, state: Any) -> None:
+        step.analysis = self._analysis
+        step.run_initialization(state)
+        step.run_pass(state)
+        step.run_finalizer(state)
+
+
 class _PartCompiler(Compiler):
     def define_pipelines(self) -> list[Any]:
-        (pipeline,) = super().define_pipelines()  # type: ignore[no-untyped-call]  # numba is
+        (numbas,) = super().define_pipelines()  # type: ignore[no-untyped-call]  # numba is
+        pipeline = cast(Any, _Passes)(numbas.pipeline_name)
         pipeline.passes = [
             (_PartLowering if step is NativeLowering else step, says)
-            for step, says in pipeline.passes
+            for step, says in numbas.passes
             if step is not AnnotateTypes
         ]
-        pipeline._finalized = False
         pipeline.finalize()
         return [pipeline]
 
@@ -85,6 +96,40 @@ PARTS: dict[str, Any] = {
     "pipeline_class": _PartCompiler,
 }
 """Options of functions within compiled code."""
+
+
+_NUMBAS = {name: option for name, option in PARTS.items() if name != "forceinline"}
+"""Options of Numba's own functions within compiled code."""
+
+# what numba says of them leads nowhere
+_types, _overload = cast(Any, (types, _OverloadFunctionTemplate))
+_implementation = _overload._get_impl
+_NARROW = (types.int8, types.int16, types.int32, types.uint8, types.uint16)
+
+
+@contextmanager
+def few() -> Iterator[None]:
+    """In here numbers out of narrow columns are passed on as those of Python are, so that a part is
+    compiled once for all of them; and Numba's own functions are parts, too."""
+    _overload._get_impl = _one_for_all
+    try:
+        yield
+    finally:
+        _overload._get_impl = _implementation
+
+
+def _one_for_all(template: Any, args: Any, kws: Any) -> Any:
+    if template._jit_options.get("pipeline_class") is _PartCompiler:
+        args, kws = map(_widened, args), {name: _widened(kind) for name, kind in kws.items()}
+    else:
+        template._jit_options = {**template._jit_options, **_NUMBAS}
+    return _implementation(template, tuple(args), kws)
+
+
+def _widened(kind: Any) -> Any:
+    if type(kind) in (types.Tuple, types.UniTuple):
+        return _types.Tuple(tuple(map(_widened, kind)))
+    return types.int64 if kind in _NARROW else kind
 
 
 _UNOBSERVED = threading.RLock()
