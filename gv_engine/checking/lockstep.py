@@ -188,7 +188,7 @@ def _inspect(scenario: Scenario, worlds: dict[str, GridEnv], seen: dict[str, Any
 
 def _fault_of_turns(scenario: Scenario, kind: str, turns: int, seed: int) -> str:
     """What is wrong with several worlds that take turns, as a sentence; empty if nothing is."""
-    many, alone = make_batch(scenario, _WORLDS, kind), make_batch(scenario, 1, kind)
+    many, alone = (make_batch(scenario, n, kind, checked=True) for n in (_WORLDS, 1))
     chance = np.random.default_rng([seed, _WORLDS])
     for i in range(_WORLDS):
         many.set_generator(i, np.random.default_rng(seed + i))
