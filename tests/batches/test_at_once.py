@@ -22,6 +22,7 @@ from gv_engine.batches.compiled import elsewhere
 from gv_engine.batches.compiled.batch import CompiledBatch
 from gv_engine.language.errors import BuiltInDoesNotCompileError
 from tests.batches.test_worlds_protocol import LEVELS, assert_equal
+from tests.caches import own_cache
 from tests.worlds.test_worlds import assert_same_rows
 
 pytestmark = pytest.mark.compiled
@@ -274,7 +275,7 @@ print(env.world)
 def start(tmp_path, source, **variables):
     return subprocess.Popen(
         [sys.executable, "-c", PLAY, str(source)],
-        env={**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache"), **variables},
+        env={**own_cache(tmp_path / "cache"), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

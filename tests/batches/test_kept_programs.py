@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
 from tests.batches.test_programs import BASE
+from tests.caches import own_cache
 
 pytestmark = pytest.mark.compiled
 
@@ -49,7 +49,7 @@ def play(tmp_path):
     def play(*rules, numba="", **variables):
         done = subprocess.run(
             [sys.executable, "-c", PLAY, str(tmp_path), numba, *rules],
-            env={**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache"), **variables},
+            env={**own_cache(tmp_path / "cache"), **variables},
             capture_output=True,
             text=True,
             check=True,

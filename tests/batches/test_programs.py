@@ -16,6 +16,7 @@ from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Sc
 from gv_engine.batches.compiled import compiler, parts, program_cache, program_functions
 from gv_engine.batches.compiled.intrinsics import intrinsic
 from gv_engine.checking.lockstep import play_in_lockstep
+from tests.caches import own_cache
 
 pytestmark = pytest.mark.compiled
 
@@ -166,7 +167,7 @@ print([envs.step([a, 7 - a])[0]["grid"].tolist() for a in (6, 4, 6, 5)])
 
 def processes_with(code, tmp_path, *arguments, number=1):
     """What so many processes say that start at once, with a cache of their own."""
-    environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache")}
+    environment = own_cache(tmp_path / "cache")
     started = [
         subprocess.Popen(
             [sys.executable, "-c", code, *arguments],
@@ -384,3 +385,23 @@ def test_what_emits_code_for_a_function_is_a_part_of_it():
     keys = [compiler.function_key(emitting(value)) for value in (1, 2, 1)]
     assert keys[0] == keys[2] != keys[1]
     assert compiler.compile_function(emitting(2))() == 2
+
+
+def further(number):
+    return max(number, 3)
+
+
+def sum_of(narrow, wide):
+    return further(narrow) + further(wide)
+
+
+def test_a_part_is_compiled_once_for_all_columns_whose_numbers_it_takes():
+    parts.mark_parts([further])
+    compiled: Any = njit(**parts.PARTS)(sum_of)
+    with parts.few():
+        compiled.compile((types.int8, types.int64))
+    (result,) = compiled.overloads.values()
+    (once,) = {each for each in result.library._linking_libraries if each.name == "further"}
+    # Numba's own functions are parts, of which no machine code is made
+    kinds = {type(each) for each in once._linking_libraries if each.name != "nrt"}
+    assert kinds == {parts.PartLibrary}

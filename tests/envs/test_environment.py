@@ -28,6 +28,7 @@ from gv_engine.batches.compiled import programs, step
 from gv_engine.families.grid.hooks import examine
 from gv_engine.reading.library import gym_id
 from tests.boards import RULES, distances, scenario
+from tests.caches import own_cache
 from tests.comparing import same
 from tests.levels import NOT_OF_GALLERY
 from tests.strategies import MEADOW
@@ -367,7 +368,7 @@ def paid(tmp_path):
             [sys.executable, "-c", PLAY, str(tmp_path), str(factor)],
             capture_output=True,
             text=True,
-            env={**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache")},
+            env=own_cache(tmp_path / "cache"),
             check=True,
         )
         first, second = map(float, done.stdout.split())

@@ -22,6 +22,7 @@ from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.episode_folder import read
 from tests import ROOT
+from tests.caches import own_cache
 
 posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 
@@ -194,7 +195,7 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": root, "GV_ENGINE_CACHE_DIR": str(tmp_path / "cache")},
+        env=own_cache(tmp_path / "cache") | {"PYTHONPATH": root},
         capture_output=True,
         text=True,
         check=False,
