@@ -257,11 +257,12 @@ class Layout:
 
         `looks` has one for each cell of `at`, as four bytes: type, state and colour, and in the
         topmost bit whether it blocks vision. `beneath` has those of what is on the ground alone, if
-        there is a `ground`. Large rows have what takes long to find cell by cell:
+        there is a `ground`. Bit k of `strange` says that objects of type k, or of each 32nd behind
+        it, may have components that the type does not give them. Large rows have what takes long to
+        find cell by cell:
 
         - `listed` has the cells with objects of a type, for each type, and `filled` those of its
-          words that are not 0; bit k of `strange` says that objects of type k may have components
-          that the type does not give them;
+          words that are not 0;
         - `blocked` has the cells that nobody can enter;
         - `ways` are the steps from one cell to each, or -1, `ways_from` that cell and the shape of
           the grid as one number, 0 for no cell;
@@ -273,7 +274,6 @@ class Layout:
         large: list[Any] = [
             ("highest", self.entity),
             ("ways_from", np.uint64),
-            ("strange", np.uint64),
             ("blocked", np.uint64, (words,)),
             ("filled", np.uint64, (self.kinds, -(-words // 64))),
             ("listed", np.uint64, (self.kinds, words)),
@@ -282,6 +282,7 @@ class Layout:
         more = np.dtype(
             [
                 *((name, np.uint32, cells) for name in self.looked_at),
+                ("strange", np.uint32),
                 ("stale", np.uint8),
                 *(large if self.is_large else ()),
             ],

@@ -47,6 +47,7 @@ from gv_engine.batches.compiled.records import (
     showing,
     world_of,
 )
+from gv_engine.batches.compiled.vectors import cells_of
 from gv_engine.language.bits import ones
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import RuleError
@@ -456,6 +457,7 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
                         w.at[y, x] = w.at[y, x]
 
         def each(w: Any, e: Any = None) -> None:
+            w.strange = _NOT_KNOWN
             for y in range(w.height):
                 for x in range(w.width):
                     if layered:
@@ -478,7 +480,7 @@ def _look_everywhere(w: Any, e: Any = None) -> Any:
 
 # ---- lists and ways --------------------------------------------------------------------------
 
-_NOT_KNOWN = np.uint64(2**64 - 1)
+_NOT_KNOWN = np.uint32(2**32 - 1)
 """`strange`, where it has not been found out: any type may be."""
 
 
@@ -487,9 +489,9 @@ def _now_strange(w: Any, kind: Any) -> Any:
     """For the kernels: objects of a type may have components that it does not give them."""
 
     def impl(w: Any, kind: Any) -> None:
-        w.strange |= np.uint64(1) << np.uint64(kind & 63)
+        w.strange |= np.uint32(1) << np.uint32(kind & 31)
 
-    return impl if _LAYOUTS[w].is_large else lambda w, kind: None
+    return impl
 
 
 @_method("enlist")
@@ -586,7 +588,7 @@ def _find_strange(w: Any) -> Any:
         for e in range(AGENT + 1, len(w.alive)):
             kind = w.kind.value[e]
             if w.alive[e] and not agrees(w, e, kind if 0 <= kind < kinds else kinds):
-                w.strange |= np.uint64(1) << np.uint64(kind & 63)
+                w.strange |= np.uint32(1) << np.uint32(kind & 31)
 
     return impl
 
@@ -601,14 +603,27 @@ def _having(w: Any, columns: Any) -> Any:
     }
     if any(column_name(cls) == columns.column for cls, _ in _LAYOUTS[w].agent):
         own.add(0)
-    kinds = np.uint64(sum({1 << (kind & 63) for kind in own}))
-    stride = w.fields["at"].type.shape[1]
+    kinds = np.uint32(sum({1 << (kind & 31) for kind in own}))
+    rows, stride = w.fields["at"].type.shape
+    words = -(-rows * stride // 64)
     layers = len(_LAYOUTS[w].layers)
 
-    def impl(w: Any, columns: Any) -> Any:
+    @register_jitable(**PARTS)
+    def enter(w: Any, columns: Any, i: Any, bits: Any, found: Any, count: Any) -> Any:
+        """Those of a word of cells that have it."""
+        at = w.in_line()
+        while bits != 0:
+            cell = 64 * i + lowest_one(bits)
+            bits &= bits - np.uint64(1)
+            y, x = cell // stride, cell % stride
+            if y < w.height and x < w.width:
+                count = _add_those(w, columns, w.ground[y, x], at[cell], found, count)
+        return count
+
+    def listed(w: Any, columns: Any) -> Any:
         if w.strange == _NOT_KNOWN:
             w.find_strange()
-        at, asked, count = w.in_line(), kinds | w.strange, 0
+        asked, count = np.uint64(kinds | w.strange), 0
         for j in range(w.filled.shape[1]):
             full = _of_types(w.filled, asked, j)
             while full != 0:
@@ -628,13 +643,19 @@ def _having(w: Any, columns: Any) -> Any:
             while full != 0:
                 i = 64 * j + lowest_one(full)
                 full &= full - np.uint64(1)
-                bits = _of_types(w.listed, asked, i)
-                while bits != 0:
-                    cell = 64 * i + lowest_one(bits)
-                    bits &= bits - np.uint64(1)
-                    y, x = cell // stride, cell % stride
-                    if y < w.height and x < w.width:
-                        count = _add_those(w, columns, w.ground[y, x], at[cell], found, count)
+                count = enter(w, columns, i, _of_types(w.listed, asked, i), found, count)
+        return found[:count]
+
+    def looking_so(w: Any, columns: Any) -> Any:
+        if w.strange == _NOT_KNOWN:
+            w.find_strange()
+        asked, count = np.uint64(kinds | w.strange), 0
+        for i in range(words):
+            count += count_ones(cells_of(w, i, asked))
+        found = np.empty(count, np.int64)
+        count = 0
+        for i in range(words):
+            count = enter(w, columns, i, cells_of(w, i, asked), found, count)
         return found[:count]
 
     def every(w: Any, columns: Any) -> Any:
@@ -644,7 +665,9 @@ def _having(w: Any, columns: Any) -> Any:
                 count = _add_those(w, columns, w.ground[y, x], w.at[y, x], found, count)
         return found[:count]
 
-    return impl if _LAYOUTS[w].is_large else every
+    # how a cell looks says nothing of what lies beneath its thing
+    small = every if layers > 1 else looking_so
+    return listed if _LAYOUTS[w].is_large else small
 
 
 @register_jitable(**PARTS)
@@ -664,7 +687,7 @@ def _of_types(lists: Any, asked: Any, i: Any) -> Any:
     """A word of the lists of all types whose bits are set."""
     bits = np.uint64(0)
     while asked != 0:
-        for k in range(lowest_one(asked), len(lists), 64):
+        for k in range(lowest_one(asked), len(lists), 32):
             bits |= lists[k, i]
         asked &= asked - np.uint64(1)
     return bits

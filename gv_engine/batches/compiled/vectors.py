@@ -285,3 +285,29 @@ def _seen(builder: Any, view: Any, record: Any, i: Any, begin: int, size: int, w
         each = [1 << bit - first if bit >= 0 else 0 for bit in bits]
         found = builder.or_(found, builder.and_(every, ir.Constant(every.type, each)))
     return builder.icmp_unsigned("!=", found, _splat(0, size))
+
+
+@intrinsic
+def cells_of(typing_context: Any, w: Any, i: Any, kinds: Any) -> Any:
+    """`(w, i, kinds)`: bits of 64 cells, the i-th so many of all row by row, that look like objects
+    of these types; bit k of `kinds` is type k, and each 32nd behind it."""
+    cells, size = w.fields["at"].type.nitems, 16
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        world, i, kinds = arguments
+        one = builder.insert_element(_splat(0, size), builder.trunc(kinds, _LOOK), _HALF(0))
+        asked, found = _pick(builder, one, numbers=[0] * size), _INDEX(0)
+        first = builder.shl(i, _INDEX(6))
+        for begin in range(0, 64, size):
+            start = builder.add(first, _INDEX(begin))
+            # beyond the last cell too, as behind the last row there is one more
+            place = _at(builder, w, world, "looks", _INDEX(0), start)
+            kind = builder.and_(_load(builder, place, asked.type), _splat(31, size))
+            same = builder.and_(builder.lshr(asked, kind), _splat(1, size))
+            same = _bits(builder, builder.icmp_unsigned("!=", same, _splat(0, size)))
+            found = builder.or_(found, builder.shl(same, _INDEX(begin)))
+        last = builder.icmp_signed("==", i, _INDEX((cells - 1) // 64))
+        there = builder.select(last, _INDEX((1 << (cells - 1) % 64 + 1) - 1), _INDEX(-1))
+        return builder.and_(found, there)
+
+    return types.uint64(w, types.intp, types.uint64), generate
