@@ -126,11 +126,12 @@ def random_free_of(w: World, cells: tuple[tuple[int, int], ...]) -> tuple[int, i
     count = 0
     for y, x in cells:
         count += is_free(w, y, x)
+    found_y = found_x = -1
     if count > 0:
         left = w.rng.choice(count)
         for y, x in cells:
-            if is_free(w, y, x):
-                if left == 0:
-                    return y, x
-                left -= 1
-    return -1, -1
+            free = is_free(w, y, x)
+            # without leaving early, which processors cannot guess
+            found_y, found_x = (y, x) if free & (left == 0) else (found_y, found_x)
+            left -= free
+    return found_y, found_x
