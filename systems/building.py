@@ -98,13 +98,13 @@ def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64
     return NOTHING
 
 
-def floor_cells(w: World) -> NDArray[np.int64]:
-    """Numbers y * width + x of the cells without an object, row by row."""
+def floor_cells(w: World, but: int = -1) -> NDArray[np.int64]:
+    """Numbers y * width + x of the cells without an object, row by row; one may be left out."""
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
     for y in range(w.height):
         for x in range(w.width):
-            if w.at[y, x] == NOTHING:
+            if w.at[y, x] == NOTHING and y * w.width + x != but:
                 cells[count] = y * w.width + x
                 count += 1
     return cells[:count]

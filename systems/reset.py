@@ -94,9 +94,7 @@ def dynamic_obstacles(
 ) -> None:
     """An empty room where obstacles wander."""
     empty(w, shape, random_agent, False)
-    cells = floor_cells(w)
-    stands = w.position.y[AGENT] * w.width + w.position.x[AGENT]
-    cells = cells[cells != stands]
+    cells = floor_cells(w, w.position.y[AGENT] * w.width + w.position.x[AGENT])
     for picked in w.rng.choice(len(cells), size=num_obstacles, replace=False):
         y, x = cell_of(w, cells[picked])
         put(w, MOVING_OBSTACLE, y, x)
@@ -205,8 +203,7 @@ def teleport(w: World, shape: Sequence[int]) -> None:
     """A room with two telepods."""
     empty(w, shape, False, False)
     w.rng.choice(2)  # drawn and overruled below, as ever since the reference
-    cells = floor_cells(w)
-    cells = cells[cells != w.width + 1]
+    cells = floor_cells(w, w.width + 1)
     for picked in w.rng.choice(len(cells), size=2, replace=False):
         y, x = cell_of(w, cells[picked])
         put(w, TELEPOD, y, x, RED)

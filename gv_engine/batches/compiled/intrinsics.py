@@ -34,6 +34,10 @@ _RUN = 16
 """Bytes that are worth a call of their own."""
 
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
+_FIRST = ir.IntType(32)(0)
+
+LANES = 16
+"""Entities whose columns are written at once."""
 
 
 def array_at(context: Any, builder: Any, kind: Any, pointer: Any, length: Any) -> Any:
@@ -299,6 +303,33 @@ def writing(columns: _Columns) -> Callable[[Any, int, int], None]:
         return types.none(w, types.intp, types.intp), generate
 
     return write
+
+
+def spreading(columns: _Columns) -> Callable[[Any, int, int, int], None]:
+    """`(w, first, count, number)`: write into each column (name, field) the number of its table,
+    for so many entities from the first on, at least `LANES`."""
+
+    @intrinsic
+    def spread(typing_context: Any, w: Any, first: Any, count: Any, number: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            world, first, count, number = arguments
+            behind, many = builder.add(first, count), _INDEX(LANES)
+            last = builder.sub(behind, many)
+            with _cgutils.for_range_slice(builder, first, behind, many, _INDEX) as (start, _):
+                # the last of them may be written twice
+                e = builder.select(builder.icmp_signed(">", start, last), last, start)
+                for place, value in _cells(builder, w, columns, (world, e, number)):
+                    kind = ir.VectorType(value.type, LANES)
+                    nothing = ir.Constant(kind, ir.Undefined)
+                    one = builder.insert_element(nothing, value, _FIRST)
+                    order = ir.Constant(ir.VectorType(_FIRST.type, LANES), [0] * LANES)
+                    every = builder.shuffle_vector(one, nothing, order)
+                    builder.store(every, builder.bitcast(place, kind.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.none(w, types.intp, types.intp, types.intp), generate
+
+    return spread
 
 
 def clearing(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any, int], None]:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.batches.compiled import rng_kernels, sight
 from gv_engine.batches.compiled.intrinsics import (
+    LANES,
     agreeing,
     around,
     cells,
@@ -33,6 +34,7 @@ from gv_engine.batches.compiled.intrinsics import (
     lowest_one,
     multiply_high,
     prefetch_cell,
+    spreading,
     to_write,
     writing,
 )
@@ -119,7 +121,8 @@ def _teach_verb(name: str, verb: Callable[..., Any]) -> None:
 
 
 for _name, _verb in VERBS.items():
-    _teach_verb(_name, _verb)
+    # all at once where that comes to the same
+    _teach_verb("enclose_one_by_one" if _name == "enclose" else _name, _verb)
 
 
 def _teach_view(name: str) -> None:
@@ -274,15 +277,7 @@ def _setter(w: OurRecord, column: Any, has: bool) -> Callable[[Any, Any, Any], N
 @_method("spawn")
 def _spawn(w: Any, kind: Any) -> Any:
     layout = _LAYOUTS[w]
-    kinds = slice(layout.kinds)
-    # what is not alive reads its defaults
-    write = writing(
-        [
-            (column, field, table)
-            for column, field, table in _prefabs(layout)
-            if (table[kinds] != table[layout.kinds]).any()
-        ]
-    )
+    write = writing(_new(layout))
     known = np.array([bool(parts) for parts in layout.prefabs])
     note = _note_highest if layout.is_large else _note_nothing
 
@@ -303,6 +298,72 @@ def _spawn(w: Any, kind: Any) -> Any:
         note(w, e)
         write(w, e, kind)
         return e
+
+    return impl
+
+
+@cache
+def _new(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
+    """Of `_prefabs` the columns that new objects change: what is not alive reads its defaults."""
+    kinds = slice(layout.kinds)
+    return [
+        (column, field, table)
+        for column, field, table in _prefabs(layout)
+        if (table[kinds] != table[layout.kinds]).any()
+    ]
+
+
+@_method("enclose")
+def _enclose(w: Any, kind: Any) -> Any:
+    layout = _LAYOUTS[w]
+    spread = spreading(_new(layout))
+    above = zip(layout.prefabs, layout.grounds, strict=True)
+    known = np.array([bool(parts) and not on_ground for parts, on_ground in above])
+    large = layout.is_large
+    note = _note_highest if large else _note_nothing
+
+    @register_jitable(**PARTS)
+    def put(w: Any, e: Any, y: Any, x: Any, look: Any, blocks: Any) -> Any:
+        cell = y * w.at.shape[1] + x
+        w.in_line()[cell] = e
+        w.alive[e] = 1
+        w.position.y[e] = y
+        w.position.x[e] = x
+        w.looks[y, x] = look
+        if large:
+            w.enlist(cell, w.kind.value[e])
+            w.block(cell, blocks)
+        return e + 1
+
+    def impl(w: Any, kind: Any) -> None:
+        height, width, e = w.height, w.width, w.free
+        count = 2 * (height + width) - 4
+        free = height > 1 and width > 1 and 0 <= kind < len(known)
+        free = free and LANES <= count <= w.capacity - e
+        if free:
+            taken = 0
+            for other in w.in_line():
+                taken |= other
+            for other in range(e, e + count):
+                taken |= w.alive[other]
+            free = known[kind] and taken == 0
+        if not free:
+            w.enclose_one_by_one(kind)
+            return
+        # many bytes are stored as soon as one
+        spread(w, e, count, kind)
+        look, blocks = w.look_of(e), w.blocks_movement(e)
+        for x in range(width):
+            e = put(w, e, 0, x, look, blocks)
+        for y in range(1, height - 1):
+            e = put(w, e, y, 0, look, blocks)
+            e = put(w, e, y, width - 1, look, blocks)
+        for x in range(width):
+            e = put(w, e, height - 1, x, look, blocks)
+        w.free = e
+        w.placed[kind] += count
+        w.recent[kind] = e - 1
+        note(w, e - 1)
 
     return impl
 
