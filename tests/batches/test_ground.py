@@ -56,9 +56,9 @@ def meddle(w, agent):
             w.place(w.spawn(kind), y, x)
     elif does == 0:
         w.remove(e)
-    elif does == 1 and kind != REED:
+    elif does == 1 and w.kind.value[e] != REED:
         w.add(e, "solid")
-    elif does == 2 and kind != REED:
+    elif does == 2 and w.kind.value[e] != REED:
         w.take(e, "solid")
     elif does == 3:
         w.add(e, "wet")
