@@ -396,7 +396,8 @@ def sum_of(narrow, wide):
 
 
 def test_a_part_is_compiled_once_for_all_columns_whose_numbers_it_takes():
-    parts.mark_parts([further])
+    written: Any = further
+    parts.mark_parts([written])
     compiled: Any = njit(**parts.PARTS)(sum_of)
     with parts.few():
         compiled.compile((types.int8, types.int64))
