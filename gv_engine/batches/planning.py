@@ -14,8 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import DISABLED, KEEP
+from gv_engine.batches.compiled.program_functions import asks_for
 from gv_engine.batches.worlds import Worlds, words_of
 from gv_engine.language.errors import RuleError
+from gv_engine.language.system import SUCCESS, TERMINATING, TRANSITION
+from gv_engine.reading.scenario import Scenario
 
 AT_ONCE = 1024
 """Worlds that states are expanded in; their rows stay in the cache."""
@@ -80,15 +83,35 @@ def expand(bench: Worlds, rows: NDArray[Any], actions: NDArray[np.int64]) -> Exp
     return found
 
 
-def state_keys(rows: NDArray[Any], generator: bool, compiled: bool) -> NDArray[np.uint64]:
+def goes_by_steps(scenario: Scenario) -> bool:
+    """Whether a transition or an end reads `w.steps`, so that states at other times have another
+    future, even those that are alike."""
+    calls = (
+        part
+        for member in scenario.members
+        for phase in (TRANSITION, TERMINATING, SUCCESS)
+        for call in member.calls(phase)
+        for part in call.parts()
+    )
+    return any(
+        asks_for(function, "steps")
+        for call in calls
+        for function in (call.system.function, call.system.remember, call.system.when)
+    )
+
+
+def state_keys(
+    rows: NDArray[Any], generator: bool, steps: bool, compiled: bool
+) -> NDArray[np.uint64]:
     """(n,) numbers of 64 bits, equal for states with the same future, else as good as never.
 
     Args:
         rows: (n,) states.
         generator: whether states that differ in what they will draw are different.
+        steps: whether those are that differ in how many steps have led to them.
         compiled: whether compiled code is to do it.
     """
-    salts, kept = _salts(rows.dtype, generator)
+    salts, kept = _salts(rows.dtype, generator, steps)
     words, keys = words_of(rows), np.empty(len(rows), np.uint64)
     if compiled:
         from gv_engine.batches.compiled.compiler import compile_function
@@ -123,9 +146,12 @@ def fold_each(words: Any, salts: Any, kept: Any, keys: Any) -> None:
 
 
 @cache
-def _salts(dtype: np.dtype[Any], generator: bool) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def _salts(
+    dtype: np.dtype[Any], generator: bool, steps: bool
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """For each word of a row a number of its own, and the bits of it that matter."""
-    kept = _bytes_of(dtype, _OF_THE_PAST if generator else {*_OF_THE_PAST, "rng"}).view(np.uint64)
+    left_out = _OF_THE_PAST - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
+    kept = _bytes_of(dtype, left_out).view(np.uint64)
     return np.random.default_rng(0).integers(2**64, size=len(kept), dtype=np.uint64), kept
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.program_functions import asks_for
-from gv_engine.batches.planning import AT_ONCE, expand, state_keys
+from gv_engine.batches.planning import AT_ONCE, expand, goes_by_steps, state_keys
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.language.call import Call
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
@@ -86,6 +86,7 @@ class Solver:
         self._limit = scenario.max_steps or states
         self._won = "success" if scenario.tells_success else "terminated"
         self._actions = np.arange(len(scenario.actions))
+        self._by_steps = goes_by_steps(scenario)
         self._worlds = _worlds(scenario, checked)
         # to look may draw, which changes nothing that the agent does
         blind = _blind(scenario)
@@ -107,7 +108,8 @@ class Solver:
             return self._search(self._worlds, start, True, ends)
 
     def _search(self, worlds: Worlds, start: NDArray[Any], draws: bool, ends: float) -> Solution:
-        states, known = start, state_keys(start, draws, worlds.compiles)
+        how = draws, self._by_steps, worlds.compiles
+        states, known = start, state_keys(start, *how)
         steps: list[Any] = []  # (n,) for each step: from which state before it, and by which action
         while len(states):
             if len(steps) == self._limit:
@@ -124,7 +126,7 @@ class Solver:
                     state, action = divmod(int(won.argmax()), num_actions)
                     way = [action, *_way_back(steps, begin + state)][::-1]
                     return Solution(Verdict.WON, tuple(way), len(known), len(way), draws)
-                keys = state_keys(rows, draws, worlds.compiles)
+                keys = state_keys(rows, *how)
                 keys, first = np.unique(keys, return_index=True)
                 new = first[~np.isin(keys, known) & ~found.terminated.reshape(-1)[first]]
                 known = np.union1d(known, keys)

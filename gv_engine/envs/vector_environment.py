@@ -15,7 +15,13 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.batches import autoreset
-from gv_engine.batches.planning import AT_ONCE, Expansion, expand, state_keys
+from gv_engine.batches.planning import (
+    AT_ONCE,
+    Expansion,
+    expand,
+    goes_by_steps,
+    state_keys,
+)
 from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
@@ -356,7 +362,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
         """Numbers that are equal for states with the same future.
 
-        They leave out the number of steps and what the last one brought: reward, return and end.
+        They leave out what the last step brought, reward, return and end, and the number of steps,
+        unless a transition or an end reads `w.steps`.
         Different states have equal ones by chance alone: among a million states some two, once in
         thirty million searches.
 
@@ -371,7 +378,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             ValueError: the rows have another layout.
         """
         self._batch.check(rows, trusted=True)
-        return state_keys(rows.reshape(-1), generator, self._batch.compiles).reshape(rows.shape)
+        how = generator, self._by_steps, self._batch.compiles
+        return state_keys(rows.reshape(-1), *how).reshape(rows.shape)
+
+    @cached_property
+    def _by_steps(self) -> bool:
+        return goes_by_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:
         """An independent environment with the same worlds, and the same future."""

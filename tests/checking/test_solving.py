@@ -189,3 +189,25 @@ def test_check_says_whether_it_can_be_won(level, capsys):
     level.write_text(LEVEL.replace("K", "."))
     assert main(["check", str(level), "--episodes", "1"]) == 1
     assert "none of the levels of 20 seeds can be won" in capsys.readouterr().err
+
+
+LATE = '''\
+from gv_engine import TRANSITION, World, system
+from systems.queries import all_with
+
+
+@system(TRANSITION)
+def thaw(w: World) -> None:
+    """The door is gone after some steps."""
+    if w.steps == 9:
+        for door in all_with(w, w.door):
+            w.remove(door)
+'''
+
+
+def test_what_happens_at_a_time_is_waited_for(level: Path):
+    (level.parent / "late.py").write_text(LATE)
+    text = level.read_text().replace("actuate_door, pickndrop", "./late.py:thaw")
+    level.write_text(text.replace("..K", "..."))
+    solution = Solver(Scenario.load(level)).solve(0)
+    assert (solution.verdict, len(solution.actions)) == (Verdict.WON, 12)
