@@ -86,6 +86,7 @@ def test_what_cannot_be_asked_for(asked, message):
         GridVectorEnv(LEVEL, world="object", observation_representation=asked)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_both_worlds_one_and_many_show_the_same(asked, mode):

@@ -185,10 +185,11 @@ def test_actions_are_those_that_would_do_something():
 @pytest.mark.parametrize("name", grid_names())
 def test_every_cell_of_every_scenario_can_be_looked_at(name: str):
     inspection, simulation = a_look(name, seed=0)
-    for y in range(simulation.world.height):
-        for x in range(simulation.world.width):
+    world = simulation.world
+    for y in range(world.height):
+        for x in range(world.width):
             found = [entity.number for entity in inspection.cell(y, x) if entity.name != "agent"]
-            assert found == [e for e in (simulation.world.at[y, x],) if e]
+            assert found == [e for e in (world.at[y, x], world.ground[y, x]) if e]
 
 
 # The panel

@@ -223,7 +223,7 @@ def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
         ({"folder": None}, "has no folder"),
         ({"changes": {"layout": 7}}, "no file keeps such a change of 'layout'"),
         ({"changes": {"max_steps": "a"}}, "no file keeps such a change of 'max_steps'"),
-        ({"changes": {"actions": [0, 99]}}, "no file keeps such a change of 'actions'"),
+        ({"changes": {"actions": [0, 0]}}, "no file keeps such a change of 'actions'"),
         ({"name": "a" * 5000, "source": "nine-rooms-13x13"}, "cannot go on with"),
     ],
 )

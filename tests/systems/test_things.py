@@ -14,6 +14,7 @@ from gv_engine.language.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
     TURN_RIGHT,
+    Action,
     manhattan,
 )
 from gv_engine.language.system import REGISTRIES, Phase
@@ -354,7 +355,11 @@ DEFAULTS: dict[tuple[Phase, str], dict[str, Any]] = {
     },
     (Phase.REWARD, "getting_closer"): {"distance_function": manhattan, **CLOSER},
     (Phase.REWARD, "getting_closer_shortest_path"): CLOSER,
-    (Phase.REWARD, "actuate_door"): {"reward_open": 1.0, "reward_close": -1.0},
+    (Phase.REWARD, "actuate_door"): {
+        "reward_open": 1.0,
+        "reward_close": -1.0,
+        "on_action": Action.ACTUATE,
+    },
     (Phase.REWARD, "pickndrop"): {"reward_pick": 1.0, "reward_drop": -1.0},
     (Phase.REWARD, "reach_exit_memory"): {"reward_good": 1.0, "reward_bad": -1.0},
     (Phase.VISIBILITY, "raytracing"): {"absolute_counts": True, "threshold": 1.0},
