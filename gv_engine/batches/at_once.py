@@ -36,7 +36,8 @@ class WorldsAtOnce(Worlds):
     def make(self, num_worlds: int) -> None:
         from gv_engine.batches.compiled.batch import CompiledBatch
 
-        given = self.scenario, num_worlds, self.num_threads, self.masks, self.checked, self.outputs
+        settings = self.num_threads, self.masks, self.checked, self.layers
+        given = self.scenario, num_worlds, *settings, self.outputs
         self._coming = None
         try:
             compiled = CompiledBatch(*given)

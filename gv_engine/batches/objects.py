@@ -28,6 +28,10 @@ class ObjectBatch(Worlds):
 
     def make(self, num_worlds: int) -> None:
         self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
+        out = self.outputs
+        # views of what each world shows: taking them anew at every step would take longer
+        self._shown = list(zip(out.mask, *out.observed))
+        self._last_shown = list(zip(out.final_mask, *out.final_observed))
 
     def __len__(self) -> int:
         return len(self.simulations)
@@ -56,23 +60,25 @@ class ObjectBatch(Worlds):
             tell(out, i, world)
             out.terms[i] = simulation.terms
             if begins_at_once(mode, world.terminated or world.truncated):
-                self._show(i, out.final_observed, out.final_mask, out.final_member)
+                self._show(i, self._last_shown[i], out.final_member)
                 out.final_terms[i] = out.terms[i]
                 self._begin(i)
-        self._show(i, out.observed, out.mask, out.member)
+        self._show(i, self._shown[i], out.member)
 
     def _begin(self, i: int) -> None:
         self.simulations[i].reset()
         self.outputs.terms[i] = 0.0
 
-    def _show(self, i: int, observed: Any, mask: Any, member: Any) -> None:
-        grid, item, *mission = observed
-        self.simulations[i].observe(grid[i], item[i])
+    def _show(self, i: int, shown: tuple[NDArray[Any], ...], member: NDArray[Any]) -> None:
+        simulation, (mask, grid, item, *more) = self.simulations[i], shown
+        simulation.observe(grid, item)
+        if self.layers:
+            simulation.view.show_ground(simulation.world, grid, more[0])
         if missions := self.scenario.missions:
-            mission[0][i] = missions.numbers(self.simulations[i].world)
+            more[-1][...] = missions.numbers(simulation.world)
         if self.masks:
-            self.simulations[i].valid_actions(mask[i])
-        member[i] = self.simulations[i].world.member
+            simulation.valid_actions(mask)
+        member[i] = simulation.world.member
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         chosen = np.atleast_1d(worlds).tolist()

@@ -19,6 +19,8 @@ class StepArrays:
     Attributes:
         grid: (N, h, w, 3) uint8, type, state and colour of every observed cell.
         item: (N, 3) uint8, the held object.
+        ground: (N, h, w, 3) uint8, the same as `grid` of what lies on the ground alone, Floor for
+            nothing; (N, 0) if nobody asks for it.
         mission: (N, k) int32, what the agent is asked to do; k is 0 if it is asked nothing.
         mask: (N, actions) int8, 1 for every action that would do something.
         terms: (N, functions) float64, the reward function by function.
@@ -27,14 +29,15 @@ class StepArrays:
         terminated, truncated: (N,) bool.
         returns, lengths: (N,) float64 and int64, rewards and steps of the episode up to the last
             step, even if a SAME_STEP reset has already begun another one.
-        final_grid, final_item, final_mission, final_mask, final_terms, final_member: the same at
-            the end of the episodes that a SAME_STEP reset has just ended.
+        final_grid, final_item, final_ground, final_mission, final_mask, final_terms, final_member:
+            the same at the end of the episodes that a SAME_STEP reset has just ended.
         success: (N,) bool, whether an episode has ended well with the last step, even if a
             SAME_STEP reset has already begun another one.
     """
 
     grid: NDArray[np.uint8]
     item: NDArray[np.uint8]
+    ground: NDArray[np.uint8]
     mission: NDArray[np.int32]
     mask: NDArray[np.int8]
     terms: NDArray[np.float64]
@@ -46,6 +49,7 @@ class StepArrays:
     lengths: NDArray[np.int64]
     final_grid: NDArray[np.uint8]
     final_item: NDArray[np.uint8]
+    final_ground: NDArray[np.uint8]
     final_mission: NDArray[np.int32]
     final_mask: NDArray[np.int8]
     final_terms: NDArray[np.float64]
@@ -53,15 +57,17 @@ class StepArrays:
     success: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, scenario: Scenario, num_worlds: int) -> StepArrays:
-        """Empty arrays for this many worlds."""
+    def of(cls, scenario: Scenario, num_worlds: int, layers: bool = False) -> StepArrays:
+        """Empty arrays for this many worlds; `layers` says whether they show the ground, too."""
         n, actions, terms = num_worlds, len(scenario.actions), len(scenario.reward_names)
         asked = len(scenario.missions.names) if scenario.missions else 0
+        view = *scenario.area.shape, 3
 
         def shown() -> tuple[Any, ...]:
             return (
-                np.zeros((n, *scenario.area.shape, 3), np.uint8),
+                np.zeros((n, *view), np.uint8),
                 np.zeros((n, 3), np.uint8),
+                np.zeros((n, *(view if layers else (0,))), np.uint8),
                 np.zeros((n, asked), np.int32),
                 np.zeros((n, actions), np.int8),
                 np.zeros((n, terms)),
@@ -75,17 +81,26 @@ class StepArrays:
 
     @property
     def observed(self) -> tuple[NDArray[Any], ...]:
-        """What observations are made of: `grid`, `item`, and `mission` if agents are asked
-        something."""
-        return self.grid, self.item, *([self.mission] if self.mission.shape[1] else [])
+        """What observations are made of: `grid`, `item`, `ground` if somebody asks for it, and
+        `mission` if agents are asked something."""
+        return _wanted(self.grid, self.item, self.ground, self.mission)
 
     @property
     def final_observed(self) -> tuple[NDArray[Any], ...]:
         """The same at the end of episodes."""
-        asked = [self.final_mission] if self.final_mission.shape[1] else []
-        return self.final_grid, self.final_item, *asked
+        return _wanted(self.final_grid, self.final_item, self.final_ground, self.final_mission)
+
+    @property
+    def unwanted(self) -> set[str]:
+        """The names of the arrays of observations into which nothing is ever written."""
+        empty = [name for name in ("ground", "mission") if not getattr(self, name).shape[1]]
+        return {*empty, *(f"final_{name}" for name in empty)}
 
     def become(self, other: StepArrays) -> None:
         """Show what another one shows, in the same arrays."""
         for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True):
             mine[...] = theirs
+
+
+def _wanted(*shown: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    return tuple(array for array in shown if array.shape[1])

@@ -57,11 +57,13 @@ class Form:
         space: of one observation.
         kept: the arrays that change from step to step, and that a caller may bring along, by name.
         lasting: whether an observation follows when its arrays are written into again.
+        layers: whether what lies on the ground is shown, too, from a third array of the worlds.
     """
 
     space: spaces.Space[Any]
     kept: tuple[str, ...] = ("grid", "item")
     lasting = True
+    layers = False
 
     def __init__(self, representation: Representation) -> None:
         self._representation = representation
@@ -166,6 +168,41 @@ class Numbers(Form):
             "agent_id_grid": self._agent_id_grid.copy(),
             "item": self._fresh(item),
         }
+
+
+class Layers(Numbers):
+    """`grid` (h, w, 6), `agent_id_grid` (h, w) and `item` (3,): in three channels what `default`
+    shows, and in three more what lies on the ground, of which that shows only what nothing covers.
+
+    There it is Floor where nothing lies, and Hidden where nothing is seen.
+
+    Args:
+        scenario: whose observations they are.
+    """
+
+    layers = True
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario, "default")
+        shown: Any = self.space["grid"]
+        low, high = (np.concatenate([bound, bound], -1) for bound in (shown.low, shown.high))
+        both = spaces.Box(low, high, dtype=np.uint8)
+        self.space = spaces.Dict({**self.space.spaces, "grid": both})
+
+    def sharing(self, *observed: NDArray[np.uint8]) -> Arrays:
+        _, item, _ = observed
+        return {**self.arrays(len(item)), "item": item}
+
+    def write(self, out: Arrays, *observed: NDArray[np.uint8]) -> None:
+        grid, item, ground = observed
+        out["grid"][..., :3], out["grid"][..., 3:] = grid, ground
+        if out["item"] is not item:
+            np.copyto(out["item"], item)
+
+    def one(self, *observed: NDArray[np.uint8]) -> Arrays:
+        arrays = self.arrays()
+        self.write(arrays, *observed)
+        return arrays
 
 
 class OneHot(Numbers):
@@ -350,7 +387,7 @@ class WithMission(Form):
         self._form, self._missions = form, missions
         self.space = form.beside(missions)
         self.kept = (*form.kept, MISSION) if form.lasting else form.kept
-        self.lasting = form.lasting
+        self.lasting, self.layers = form.lasting, form.layers
 
     def belongs_to(self, worlds: Worlds) -> None:
         self._form.belongs_to(worlds)
@@ -387,6 +424,7 @@ def compiled(function: Any) -> Any:
 
 _FORMS: dict[str, Callable[..., Form]] = {
     **{name: partial(Numbers, name=name) for name in (*REPRESENTATIONS, "cells")},
+    "layers": Layers,
     "onehot": OneHot,
     "pixels": ViewPixels,
     "text": ViewText,

@@ -100,7 +100,9 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self.single_action_space = Discrete(self.num_actions)
         self._form = form_of(self.scenario, observation_representation)
         self.single_observation_space = self._form.space
-        self._batch = make_batch(self.scenario, num_envs, world, num_threads, action_masks)
+        self._batch = make_batch(
+            self.scenario, num_envs, world, num_threads, action_masks, layers=self._form.layers
+        )
         self._form.belongs_to(self._batch)
         # not the agent's place, which never changes
         self.recorded = ("grid", "item", *((MISSION,) if self.scenario.missions else ()))

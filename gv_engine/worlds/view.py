@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
-from operator import attrgetter, or_
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import NONE_GRID_OBJECT
+from components.appearance import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.language.area import Area
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.errors import RuleError
@@ -91,15 +91,15 @@ class ObjectView:
     def look(self, w: ObjectWorld, agent: int) -> None:
         """Cut the area around the agent out of the grid, turned so that the agent looks up."""
         blocks_vision = w.blocks_vision
-        layers = w.around(agent, self.area)
-        opaque = [
-            [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
-            for entities in layers
-        ]
-        if len(layers) == 1:
-            self._take(*layers, *opaque)
-        else:
-            self._take([e or below for e, below in zip(*layers)], list(map(or_, *opaque)))
+        entities, self._ground = w.around(agent, self.area)
+        opaque = [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
+        if self._ground:
+            opaque = [
+                hides or (below > NOTHING and blocks_vision(below))
+                for hides, below in zip(opaque, self._ground)
+            ]
+            entities = [e or below for e, below in zip(entities, self._ground)]
+        self._take(entities, opaque)
 
     def clear_row(self, i: int) -> int:
         """Bits of the cells of a row that let sight through; bit j is column j."""
@@ -121,6 +121,15 @@ class ObjectView:
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
+
+    def show_ground(self, w: ObjectWorld, grid: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
+        """Write what lies on the ground of the cells that are seen, as `show` has written `grid`.
+
+        Floor where nothing lies, and Hidden where `grid` is.
+        """
+        entities = self._ground or [NOTHING] * len(self._entities)
+        seen = grid[..., 0] != HIDDEN
+        out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
 
 
 @lru_cache(maxsize=4096)

@@ -180,16 +180,20 @@ class ObjectWorld(Verbs, World):
     def place(self, e: int, y: int, x: int) -> None:
         """Put an entity into a free cell, out of the cell where it stood."""
         places = self._places
-        # the same for a new entity, without a call for each column: resets do little else
+        # the same without a call for each column: resets do little else
         if (
             0 < e < len(places)
-            and places[e].y < 0 <= y < self.height
+            and 0 <= y < self.height
             and 0 <= x < self.width
             and (cells := self._cells_of[kind := self._kinds[e].value])[y, x] == NOTHING
         ):
+            place = places[e]
+            if place.y < 0:
+                self.placed[kind] += 1
+            else:
+                cells[place.y, place.x] = NOTHING
             cells[y, x] = e
-            places[e].y, places[e].x = int(y), int(x)
-            self.placed[kind] += 1
+            place.y, place.x = int(y), int(x)
             self.recent[kind] = e
         else:
             super().place(e, y, x)
@@ -351,11 +355,14 @@ class ObjectWorld(Verbs, World):
         flat = np.frombuffer(self.shown(entities, repeat(True)), np.uint8)
         return flat.reshape(self.height, self.width, 3)
 
-    def around(self, agent: int, area: Area) -> list[list[int]]:
-        """(layers, h * w) the entity in each cell of an area, row by row, on each of the layers;
-        OUTSIDE beyond the grid."""
+    def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
+        """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an
+        empty list in worlds without; OUTSIDE beyond the grid."""
         numbers = area.numbers(self, agent, self.at.shape[1])
-        return [cells.take(numbers).tolist() for cells in self._looked_at]
+        things = self._looked_at[0].take(numbers).tolist()
+        # without a loop over layers, as nearly all worlds have one
+        has_ground = len(self._looked_at) > 1
+        return things, self._looked_at[1].take(numbers).tolist() if has_ground else []
 
     def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
         """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""

@@ -294,7 +294,7 @@ def test_rollouts_keep_no_pictures(name):
         next(rollout(envs, policy, 2, 0))
 
 
-@pytest.mark.parametrize("name", ["cells", "onehot"])
+@pytest.mark.parametrize("name", ["cells", "layers", "onehot"])
 def test_rollouts_keep_numbers_of_all_kinds(name):
     envs = GridVectorEnv(
         LEVEL, 2, world="object", autoreset_mode="Disabled", observation_representation=name

@@ -118,9 +118,8 @@ class CompiledBatch(Worlds):
             views = view_record(member.area, sight.rows, asks_for(sight.function, "entity"))
             own = {"rows": whole, "parameters": records, "views": views}
             own |= {"actions": self._actions, "playing": self._playing, "turns": turns}
-            shown = vars(self.outputs)
-            asked = () if scenario.missions else ("mission", "final_mission")
-            return {**own, **{name: shown[name] for name in shown if name not in asked}}
+            shown, unwanted = vars(self.outputs), self.outputs.unwanted
+            return {**own, **{name: shown[name] for name in shown if name not in unwanted}}
 
         # a world is played by one member's rules after the other's
         self.checked |= not all(

@@ -50,7 +50,8 @@ class Compilation:
         self.keys = keys_of(worlds)
         self.failures: Mapping[str, str] | None = None
         self._name, self._began, self._told = worlds.scenario.name, time.perf_counter(), False
-        asked = worlds.scenario, worlds.checked, self.keys, "numba" in sys.modules
+        settings = worlds.checked, worlds.layers
+        asked = worlds.scenario, settings, self.keys, "numba" in sys.modules
         self._asked = pickle.dumps(sys.path), pickle.dumps(asked)
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -192,10 +193,10 @@ def main() -> None:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     answer, sys.stdout = sys.stdout, sys.stderr  # what rule files print is none
     asked: Any = pickle.load(sys.stdin.buffer)
-    scenario, checked, keys, numba = asked
+    scenario, (checked, layers), keys, numba = asked
     if numba:  # keys are others there
         from gv_engine.batches.compiled import compiler  # noqa: F401
-    worlds = CompiledBatch(scenario, 1, checked=checked)
+    worlds = CompiledBatch(scenario, 1, checked=checked, layers=layers)
     failures = {}
     if keys_of(worlds) == keys:  # else something in them is of the process that asks alone
         with alone(keys[0]):

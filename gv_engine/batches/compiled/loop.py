@@ -24,7 +24,7 @@ from gv_engine.batches.compiled.parameters import functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
-from gv_engine.batches.compiled.sight import look, write_view
+from gv_engine.batches.compiled.sight import ground_writer, look, write_view
 from gv_engine.batches.compiled.step import asking, bind, nobody
 from gv_engine.batches.compiled.units import Unit
 from gv_engine.language.component import AGENT, NOTHING
@@ -57,6 +57,7 @@ def link(
     prefetch = fetching(_read(scenario, elements["rows"], not large))
     checked = "running" in (elements["parameters"].names or ())
     asks, ask = "mission" in elements, asking(scenario.layout)
+    layered, write_ground = "ground" in elements, ground_writer(scenario.layout)
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
         b = batch(address)
@@ -118,6 +119,14 @@ def link(
                     b.item[i].row if shown else b.final_item[i].row,
                     b.mask[i].row if shown else b.final_mask[i].row,
                 )
+                if layered:
+                    write_ground(
+                        w,
+                        AGENT,
+                        b.views[0],
+                        b.grid[i].row if shown else b.final_grid[i].row,
+                        b.ground[i].row if shown else b.final_ground[i].row,
+                    )
                 if asks:
                     ask(w, p, b.mission[i].row if shown else b.final_mission[i].row)
                 b.member[i] = w.member

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from components.appearance import NONE_GRID_OBJECT
+from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from gv_engine.batches.compiled.vectors import cut, show
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import step_x, step_y
+from gv_engine.reading.layout import Layout
 
 
 def look(w: Any, agent: int, view: Any) -> None:
@@ -47,6 +48,41 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     item[0] = NONE_GRID_OBJECT if held == NOTHING else w.kind.value[held]
     item[1] = w.state_of(held)
     item[2] = w.color.value[held]
+
+
+def ground_writer(layout: Layout) -> Any:
+    """`(w, agent, view, grid, out)`: write what lies on the ground of the cells that are seen.
+
+    `grid` is as `write_view` has written it, `out` (h, w, 3) to be filled in the same way; Floor
+    where nothing lies, and Hidden where nothing is seen.
+    """
+    look_of = ground_look if len(layout.layers) > 1 else floor_look
+
+    def write_ground(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
+        facing = w.agent.facing[agent]
+        y, x = w.position.y[agent], w.position.x[agent]
+        ahead_y, ahead_x = step_y(facing), step_x(facing)
+        for i in range(view.height):
+            for j in range(view.width):
+                ahead, right = view.y - i, j - view.x
+                shown = HIDDEN
+                if grid[i, j, 0] != HIDDEN:
+                    to_y = y + ahead * ahead_y + right * ahead_x
+                    shown = look_of(w, to_y, x + ahead * ahead_x - right * ahead_y)
+                for channel in range(3):
+                    out[i, j, channel] = shown >> 8 * channel & 255
+
+    return write_ground
+
+
+def ground_look(w: Any, y: int, x: int) -> int:
+    """How the ground of a cell looks."""
+    return w.beneath[y, x]  # type: ignore[no-any-return]
+
+
+def floor_look(w: Any, y: int, x: int) -> int:
+    """How it looks in worlds without ground."""
+    return FLOOR
 
 
 # ---- a view by rows of bits: bit j is the cell in column j ---------------------------------------
