@@ -234,7 +234,7 @@ def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) 
             put(w, object_type, y, x)
     for x in columns:
         for y in range(1, height - 1):
-            if w.at[y, x] == NOTHING:
+            if w.on_layer_of(object_type, y, x) == NOTHING:
                 put(w, object_type, y, x)
     path = np.zeros(len(rows) + len(columns), np.int64)
     path[len(columns) :] = 1  # rights, then downs
@@ -251,7 +251,7 @@ def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) 
         else:
             y, x = w.rng.integers(top + 1, bottom), right
             j += 1
-        w.remove(w.at[y, x])
+        w.remove(w.on_layer_of(object_type, y, x))
 
 
 @system(RESET)

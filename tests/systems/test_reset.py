@@ -44,11 +44,12 @@ class Level:
         return [COLORS[color] for color in self.cells[self.kinds == kind][:, 2]]
 
 
-def levels(count=300, **reset):
+def levels(count=300, objects=None, **reset):
     """Levels that a reset draws, from the seeds 0, 1, 2 …"""
     simulation = Simulation(
         Scenario.load(
             {
+                "objects": objects or {},
                 "transition_functions": ["move_agent", "turn_agent"],
                 "reward_functions": ["living_reward"],
                 "terminating_function": "reach_exit",
@@ -309,3 +310,11 @@ def test_rivers_of_another_shape():
         (y, x), (other_y, _) = min(river), max(river)
         drawn.add(("row", y) if y == other_y else ("column", x))
     assert drawn == {("row", 2), ("column", 2), ("column", 4), ("column", 6)}
+
+
+def test_rivers_on_the_ground_have_the_same_ways_across():
+    reset = {"name": "crossing", "shape": [7, 7], "num_rivers": 3}
+    above = levels(20, **reset, object_type="MovingObstacle")
+    below = levels(20, {"Brook": {"layer": "ground"}}, **reset, object_type="Brook")
+    for over, under in zip(above, below, strict=True):
+        assert np.array_equal(over.kinds == FLOOR, under.kinds == FLOOR)
