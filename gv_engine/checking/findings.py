@@ -20,7 +20,7 @@ from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, column_name
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.language.system import RESET, REWARD, SUCCESS, TERMINATING, TRANSITION, Phase
+from gv_engine.language.system import RESET, REWARD, SUCCESS, TERMINATING, TRANSITION, Phase, marked
 from gv_engine.playing.drawings import missing_drawings
 from gv_engine.reading.map import LEGEND
 from gv_engine.reading.rule_files import is_engine_module
@@ -28,6 +28,9 @@ from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.values import YamlNode, located, mapping
 from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.world import ObjectWorld
+from systems.movers import let_pass
+from systems.queries import is_asked_for
+from systems.transition import move_agent, push
 
 _LEVELS = 20
 _STEPS = 100
@@ -41,6 +44,9 @@ _LISTS = {
 }
 _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
 """Columns of components that tell no rule from others."""
+_MOVE = marked(move_agent).system
+_MAKE_WAY = [marked(rule).system for rule in (push, let_pass)]
+"""Rules that change what blocks the move of the same step."""
 
 
 class Finding(NamedTuple):
@@ -140,6 +146,24 @@ class _Examiner:
                     f"one into the level, or take the rule out",
                 )
 
+    def order(self) -> Iterator[tuple[YamlNode, str]]:
+        """Rules that make way for a move, and come after it."""
+        moved = False
+        for node, call in self._rules(TRANSITION):
+            if moved and call.system in _MAKE_WAY:
+                yield node, f"{call.name} makes way for a move; put it before move_agent"
+            moved |= call.system is _MOVE
+
+    def missions(self) -> Iterator[tuple[YamlNode, str]]:
+        """A mission about what there never is."""
+        if "mission" in self._top and self._known:
+            entities = ((w, e) for w in self._levels for e in range(AGENT + 1, w.capacity))
+            if not any(is_asked_for(w, AGENT, e) for w, e in entities):
+                yield (
+                    self._top["mission"],
+                    "no level has what it asks for; put one into the level, or ask for another",
+                )
+
     def _possible(self) -> set[int]:
         """The types that there may ever be, but not more than the text names or levels show."""
         found = {FLOOR}
@@ -237,6 +261,8 @@ _LOOKS: dict[str, Callable[[_Examiner], Iterable[tuple[YamlNode, str]]]] = {
     "state": _Examiner.states,
     "legend": _Examiner.legend,
     "rule": _Examiner.rules,
+    "order": _Examiner.order,
+    "mission": _Examiner.missions,
     "action": _Examiner.actions,
     "goal": _Examiner.goals,
     "reward": _Examiner.rewards,

@@ -62,6 +62,18 @@ SLIPS = [
         ("rule", "reward_functions[0]: overlap never acts: no map, place or rule ever makes a Bea"),
     ),
     (
+        {
+            "objects": {"Crate": {"components": ["Solid"]}},
+            "legend": {"K": "Crate"},
+            "transition_functions": ["move_agent", {"name": "push", "object_type": "Crate"}],
+        },
+        ("order", "transition_functions[1]: push makes way for a move; put it before move_agent"),
+    ),
+    (
+        {"mission": {"text": "fetch the {color} {object}", "object": "Key", "color": "RED"}},
+        ("mission", "mission: no level has what it asks for"),
+    ),
+    (
         {"action_space": ["MOVE_FORWARD", "TURN_LEFT", "ACTUATE"]},
         ("action", "transition_functions[3]: pickndrop never acts: it waits for PICK_N_DROP"),
     ),

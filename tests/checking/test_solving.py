@@ -188,7 +188,7 @@ def test_check_says_whether_it_can_be_won(level, capsys):
     assert "can be won\t20 of 20 levels" in capsys.readouterr().out
     level.write_text(LEVEL.replace("K", "."))
     assert main(["check", str(level), "--episodes", "1"]) == 1
-    assert "none of the levels of 20 seeds can be won" in capsys.readouterr().err
+    assert f"{level.stem}: none of the levels of 20 seeds can be won" in capsys.readouterr().err
 
 
 LATE = '''\

@@ -135,7 +135,9 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
         facts.append(("can be won", survey))
         verdicts = {solution.verdict for solution in survey.found.values()}
         if scenario.tells_success and verdicts == {Verdict.LOST}:
-            faults = [f"none of the levels of {len(survey.found)} seeds can be won"]
+            faults = [
+                f"{scenario.name}: none of the levels of {len(survey.found)} seeds can be won"
+            ]
     if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""
         facts.append(("found", f"{both}nothing wrong"))
