@@ -150,8 +150,9 @@ def shortened(text: str, most: int) -> str:
 def nearest(found: object, allowed: Iterable[object]) -> str:
     """`did you mean 'x'? (allowed: x, y)` for a message about a wrong name."""
     names = [str(name) for name in allowed]
-    near = get_close_matches(str(found), names, 1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    as_written = {name.casefold(): name for name in reversed(names)}
+    near = get_close_matches(str(found).casefold(), as_written, 1, cutoff=0.5)
+    hint = f"did you mean {as_written[near[0]]!r}? " if near else ""
     return f"{hint}(allowed: {', '.join(names)})"
 
 

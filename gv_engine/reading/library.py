@@ -131,10 +131,12 @@ def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
         raise ScenarioError([f"{path} is a link to {path.readlink()}, {_fault_of_link(path)}"])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         raise ScenarioError([f"{path}: no such file{_instead(path.parent, path.name)}"])
-    beside = [file.parent.name for file in Path().glob(f"*/{IN_FOLDER}")]
-    near = get_close_matches(path.name, [*known, *beside], cutoff=0.5)
-    message = f"no scenario of this name{instead(path.name, near, 'near')}"
-    raise ScenarioError([f"{path}: {message}; `gv-engine list` shows all"])
+    there = {name: name for name in known}
+    there |= {file.parent.name: file.parent.name for file in Path().glob(f"*/{IN_FOLDER}")}
+    there |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
+    near = [there[name] for name in get_close_matches(path.name, there, cutoff=0.5)]
+    hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""
+    raise ScenarioError([f"{path}: no scenario of this name{hint}; `gv-engine list` shows all"])
 
 
 def _fault_of_link(path: Path) -> str:

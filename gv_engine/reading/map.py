@@ -23,7 +23,7 @@ from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
-from gv_engine.language.objects import ABOVE, COLORS, GROUND, OBJECT_TYPES
+from gv_engine.language.objects import ABOVE, COLORS, GROUND, OBJECT_TYPES, ObjectType
 from gv_engine.language.system import marked
 from gv_engine.reading.draws import COLOR as A_COLOR
 from gv_engine.reading.draws import HEAVIEST, WAY, DrawnValues, read_weights
@@ -223,13 +223,20 @@ def read_symbol(
         color = draws.value(entries["color"], (A_COLOR,), read_color)
         for each in known:
             if draws.options(color) != (NONE,) and not each.colored:
-                raise Wrong(entries["color"], f"{each.name} has no colour")
+                raise Wrong(entries["color"], _uncolored(names, entries, each))
     if "content" in entries:
         for each in known:
             if Box not in each.classes:
                 raise Wrong(entries["content"], f"{each.name} has no component Box to hold it")
         content = _inner(problems, names, draws, entries["content"])
     return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
+
+
+def _uncolored(names: Names, entries: dict[str, YamlNode], kind: ObjectType) -> str:
+    if "object" not in entries:
+        return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
+    hint = f"; give it one by `colored: yes` under objects.{kind.name}" if kind in names.own else ""
+    return f"{kind.name} has no colour{hint}"
 
 
 def _inner(problems: Problems, names: Names, draws: DrawnValues, node: YamlNode) -> Symbol:
@@ -412,7 +419,7 @@ class MapReader:
         if symbol is None:
             self._wrong.add(character)
             if character not in self.legend:
-                hint = instead(character, self.legend)
+                hint = instead(character, (c if c != " " else "blank" for c in self.legend))
                 self._problems.add(self._at(y), f"{place}: no {character!r} in the legend{hint}")
             return
         if fault := self._allowed(symbol):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from gv_engine.language.errors import ScenarioError, TrustError, shortened
 from gv_engine.language.objects import ObjectType
 from gv_engine.reading.actions import ACTIONS_OF_ALL
-from gv_engine.reading.document import Document
+from gv_engine.reading.document import FILE_KEYS, Document
 from gv_engine.reading.files import exists
 from gv_engine.reading.forms import SCENARIO, TEXT, Key, KeyTable, either, keyed, list_of, mapped
 from gv_engine.reading.layout import Layout
@@ -96,7 +96,7 @@ class _Reader(TopLevel):
         self.named: dict[str, Scenario] = {}
 
     def fields(self, members: tuple[Scenario, ...] | None) -> dict[str, Any]:
-        self.entries = check_keys(self.problems, self.document.root, MIXTURE_KEYS)
+        self.entries = check_keys(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         given: dict[str, Any] = {
             "max_steps": self.key("max_steps", self.limit, None),

@@ -327,7 +327,8 @@ class Names:
         if name not in types:
             for module in (*self._failed, *self._refused):  # which may declare it
                 raise self._failure(node, module)
-            raise Wrong(node, f"no object type {name!r}{self._instead(name, types)}")
+            known = (other for other, kind in types.items() if OBJECT_TYPES[kind].in_grid)
+            raise Wrong(node, f"no object type {name!r}{self._instead(name, known)}")
         return types[name]
 
 

@@ -29,7 +29,7 @@ from gv_engine.language.system import (
 from gv_engine.reading.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.chance import CHANCE_KEYS, ChanceReader, is_by_chance
-from gv_engine.reading.document import Document
+from gv_engine.reading.document import FILE_KEYS, Document
 from gv_engine.reading.draws import DrawnValues
 from gv_engine.reading.families import Command
 from gv_engine.reading.forms import (
@@ -267,7 +267,7 @@ class _Reader(TopLevel):
             other = mapping(self.root)["family"]
             self.problems.add(other, f"found {other.found}; load_scenario() loads all families")
             self.problems.raise_if_any()
-        self.entries = check_keys(self.problems, self.root, (*GRID_KEYS, "mixture"))
+        self.entries = check_keys(self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS)
         for key, told in GRID_KEYS.items():
             if told.required and key not in self.entries:
                 self.problems.add(self.missing(key), "missing; a scenario needs it")

@@ -218,13 +218,19 @@ def one_of(node: YamlNode, names: Iterable[str], what: str) -> int:
     return known.index(name)
 
 
-def check_keys(problems: Problems, node: YamlNode, allowed: Iterable[str]) -> dict[str, YamlNode]:
-    """The entries of a mapping; a problem for each that is not allowed."""
+def check_keys(
+    problems: Problems, node: YamlNode, allowed: Iterable[str], read_before: Iterable[str] = ()
+) -> dict[str, YamlNode]:
+    """The entries of a mapping; a problem for each that is not allowed.
+
+    Args:
+        read_before: keys that are allowed as well, but have been taken out already.
+    """
     known = list(allowed)
     entries = mapping(node)
     unknown = [key for key in entries if key not in known]
     for key in unknown:
-        hint = instead(key, known)
+        hint = instead(key, [*(other for other in read_before if other != key), *known])
         if key is not unknown[0]:  # all that is allowed is said once
             hint, _, _ = hint.partition(" (")
         problems.add(entries[key], f"unknown key {key!r}{hint}")

@@ -80,6 +80,8 @@ def _composed(text: str) -> yaml.Node | None:
         line = mark.line + 1 if mark else 1
         context = f"{error.context}, " if error.context else ""
         hint = "; indent with spaces, not tabs" if r"'\t'" in str(error.problem) else ""
+        begins = error.context_mark.line + 1 if error.context_mark else line
+        hint += f"; it begins in line {begins}" if begins != line else ""
         message = f"not valid YAML: {context}{error.problem}{hint}"
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1

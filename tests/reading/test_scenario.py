@@ -152,6 +152,7 @@ def test_file_and_folder(tmp_path):
     [
         ("keydor-9x9", "keydor-9x9: no scenario of this name; did you mean 'keydoor-9x9'?"),
         ("vualt", "vualt: no scenario of this name; did you mean 'vault'? (near: vault)"),
+        ("cave", "did you mean 'cave.yaml'? (near: cave.yaml, cavern, "),
         ("qwerty", "qwerty: no scenario of this name; `gv-engine list` shows all"),
         ("{tmp}/levle.yaml", "{tmp}/levle.yaml: no such file; did you mean 'level.yaml'?"),
         ("{tmp}", "{tmp}: the folder has no scenario.yaml (there are: level.yaml)"),
@@ -160,8 +161,10 @@ def test_file_and_folder(tmp_path):
 )
 def test_missing_files_name_the_nearest(tmp_path, source, expected, monkeypatch):
     (tmp_path / "level.yaml").write_text("")
-    (tmp_path / "here" / "vault").mkdir(parents=True)
-    (tmp_path / "here" / "vault" / "scenario.yaml").write_text("")
+    for folder in ("vault", "cavern"):
+        (tmp_path / "here" / folder).mkdir(parents=True)
+        (tmp_path / "here" / folder / "scenario.yaml").write_text("")
+    (tmp_path / "here" / "cave.yaml").write_text("")
     monkeypatch.chdir(tmp_path / "here")
     with pytest.raises(ScenarioError) as error:
         Scenario.load(source.format(tmp=tmp_path))

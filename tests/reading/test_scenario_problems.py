@@ -71,11 +71,15 @@ def test_the_level_itself_is_fine(tmp_path):
         ("max_steps: 100", "max_shape: 9", "2: max_shape: found 9, expected a list"),
         ("max_steps: 100", "max_shape: [9]", "2: max_shape: found a list of 1, expected two"),
         ("max_steps: 100", "max_shape: [9, 9999]", "2: max_shape[1]: found 9999, allowed are 1"),
+        ("max_steps: 100", "parametres: {}", "'parametres'; did you mean 'parameters'? (allowed"),
+        ("max_steps: 100", "extend: x", "2: extend: unknown key 'extend'; did you mean 'extends'?"),
         # spaces
         ("Key]", "Kye]", "4: state_space.objects[3]: no object type 'Kye'; did you mean 'Key'?"),
         ("Key]", "Wall]", "4: state_space.objects[3]: Wall stands here a second time"),
         ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space by itself"),
         ("[RED]", "[REED]", "5: state_space.colors[0]: no colour 'REED'; did you mean 'RED'?"),
+        ("[RED]", "[red]", "5: state_space.colors[0]: no colour 'red'; did you mean 'RED'?"),
+        ("Key]", "Kye]", "did you mean 'Key'? (allowed: Floor, Wall, Exit, "),
         ("[RED]", "[]", "5: state_space.colors: found an empty list"),
         ("[RED]", "RED", "5: state_space.colors: found 'RED', expected a list"),
         ("  colors", "  color", "5: state_space.color: unknown key 'color'; did you mean 'colors'"),
@@ -116,6 +120,7 @@ def test_the_level_itself_is_fine(tmp_path):
         # maps
         ("  #>.E#", "  #>.E", "8: map: row 2 is 4 characters long, row 1 is 5"),
         ("  #>.E#", "  #>XE#", "8: map: row 2, column 3: no 'X' in the legend (allowed: #, ."),
+        ("  #>.E#", "  #>XE#", "(allowed: #, ., blank, E, "),
         ("  #>.E#", "  #..E#", "6: map: no agent; put one of ^ v < > where it starts"),
         ("  #>.E#", "  #><E#", "8: map: row 2, column 3: a second agent, the first is in row 2, c"),
         ("  #>.E#", "  #>BE#", "8: map: row 2, column 3: 'B' is Box, not among the state space's"),
@@ -154,10 +159,16 @@ def test_the_level_itself_is_fine(tmp_path):
             "{agent: UP",
             "11: legend.k.agent: no orientation 'UP' (allowed: FORWA",
         ),
+        (
+            "object: Key,",
+            "agent: LEFT, holds: Key,",
+            "11: legend.k.color: goes with `object`; what",
+        ),
         ("object: Key, ", "", "11: legend.k: found neither `object` nor `agent`"),
         ("object: Key,", "objekt: Key,", "11: legend.k.objekt: unknown key 'objekt'; did you m"),
         # YAML
         ("name: level", "name: level\nname: x", "2: name: the key stands here a second time, fir"),
+        ("[RED]", "[RED", "; it begins in line 5"),
         ("[RED]", "[RED", "not valid YAML: while parsing a flow sequence, expected ',' or ']'"),
         (
             "  colors",

@@ -34,7 +34,7 @@ from gv_engine.language.system import (
     System,
 )
 from gv_engine.reading.calls import ENDING_KEYS, Calls
-from gv_engine.reading.document import Document
+from gv_engine.reading.document import FILE_KEYS, Document
 from gv_engine.reading.forms import (
     NUMBER,
     REFERENCE,
@@ -116,7 +116,7 @@ class Reader:
         self.changes = changes
         self.problems = document.problems or Problems(document.label)
         self.names = _Names(document.folder, document.trust)
-        self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS)
+        self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))
         for key in ("environment", "problem_function", "rules", *_PHASES):
