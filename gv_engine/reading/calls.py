@@ -243,7 +243,10 @@ class Calls:
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default
             else:
-                self._problems.add(node, f"{system.name} needs {parameter.name!r}, it is missing")
+                fault = f"{system.name} needs {parameter.name!r}, it is missing"
+                if parameter.name == "action":  # as conditions have it
+                    fault += "; if that of the step is meant, let the rule read w.action instead"
+                self._problems.add(node, fault)
         known = [p.name for p in system.parameters if p.name not in system.tables]
         known += besides
         for key, value in entries.items():

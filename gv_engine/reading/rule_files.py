@@ -39,6 +39,7 @@ from urllib.parse import unquote
 
 import esper
 
+from gv_engine.language.component import fields_of, is_component
 from gv_engine.language.errors import (
     GVEngineError,
     OutOfBoundsError,
@@ -366,7 +367,12 @@ def in_words(error: Exception) -> RuleError:
 
 def _said(error: Exception) -> str:
     """Its class and text; of what a world has not, also what it has."""
-    layout = getattr(getattr(error, "obj", None), "layout", None)
+    asked = getattr(error, "obj", None)
+    layout = getattr(asked, "layout", None)
+    columns: Any = getattr(asked, "cls", None)
+    if isinstance(error, AttributeError) and is_component(columns):
+        known = nearest(error.name, ("has", *(field.name for field in fields_of(columns))))
+        return f"{columns.__name__} has no column {error.name!r}; {known}"
     if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
         return f"{type(error).__name__}: {error}"
     near = get_close_matches(str(error.name), layout.names, 1)

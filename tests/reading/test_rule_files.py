@@ -407,6 +407,13 @@ def test_a_slip_in_a_key_does_not_hide_what_its_file_declares(tmp_path):
     assert second == "<mapping>: terminating_function: missing; a scenario needs it"
 
 
+def test_a_rule_that_takes_the_action_is_told_where_it_is(tmp_path):
+    rule = "@system(TRANSITION)\ndef kick(w, agent, action): pass\n"
+    (tmp_path / "rules.py").write_text(f"from gv_engine import TRANSITION, system\n{rule}")
+    with pytest.raises(ScenarioError, match=r"kick needs 'action'.* let the rule read w\.action"):
+        Scenario.load({"map": ">E", "transition_functions": ["./rules.py:kick"]}, folder=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [

@@ -338,6 +338,7 @@ def stray(w, agent, how: int = 0):
     if how == 9: w.door.has[agent] = True
     if how == 10: w.add(agent, "dor")
     if how == 11: w.dore.status[agent] = 1
+    if how == 12: w.agent.facin[agent] = 1
 """
 
 
@@ -420,6 +421,12 @@ def test_a_world_says_what_it_has(tmp_path):
         match=r"this world has no 'dore'; its components are .*; did you mean 'door'\?",
     ):
         env.step(0)
+
+
+def test_a_component_says_which_columns_it_has(tmp_path):
+    expected = r"Agent has no column 'facin'; did you mean 'facing'\? \(allowed: has, facing, hol"
+    with pytest.raises(RuleError, match=expected):
+        strayed(tmp_path, 12).step(0)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (2, 2), (4, 5)])
