@@ -15,6 +15,7 @@ from components.wildlife import MovingObstacle
 from gv_engine.language.component import components_in
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
 
+OBJECT_TYPES.common = __name__
 assert object_type("NoneGridObject", Opaque, in_grid=False) == NONE_GRID_OBJECT
 assert object_type("Hidden", Opaque, in_grid=False) == HIDDEN
 assert object_type("Floor") == FLOOR

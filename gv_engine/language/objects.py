@@ -24,7 +24,7 @@ from gv_engine.language.component import (
     is_component,
     snake_case,
 )
-from gv_engine.language.modules import TEXTS, is_rule_module
+from gv_engine.language.modules import TEXTS
 
 
 class Color(IntEnum):
@@ -121,7 +121,12 @@ class ObjectTypes:
 
     Those that scenario files declare in text are there as long as anybody has them; then their
     indices are free again.
+
+    Attributes:
+        common: the module of those that every scenario may name, so that their names are taken.
     """
+
+    common = ""
 
     def __init__(self) -> None:
         self._types: list[Callable[[], ObjectType | None]] = []
@@ -173,8 +178,8 @@ class ObjectTypes:
         for known in self:
             if known.name == name:
                 if known.module != module:
-                    # scenarios that were copied from another keep the names of their types
-                    if is_rule_module(known.module) and is_rule_module(module):
+                    # a scenario that has none of the other's types may use their names
+                    if self.common not in (known.module, module):
                         continue
                     raise ValueError(
                         f"object type {name!r} is already declared in {known.module}; choose "

@@ -312,10 +312,9 @@ class Names:
 
     def types(self) -> dict[str, int]:
         """The indices of the types that it may name, by name."""
-        # one of another scenario's file would be known only if that was loaded before
+        # one of another scenario's file or family would be known only if that was loaded before
         homes = self._homes()
-        known = (t for t in OBJECT_TYPES if t.module in homes or not is_rule_module(t.module))
-        return {t.name: t.index for t in known}
+        return {t.name: t.index for t in OBJECT_TYPES if t.module in homes or _is_anyones(t.module)}
 
     def object_type(self, node: YamlNode) -> int:
         """The index of a type; `./things.py:Coin` imports that file first."""
@@ -341,6 +340,11 @@ def _texts(node: YamlNode) -> Iterator[str]:
             yield from _texts(each)
     else:
         yield node.text
+
+
+def _is_anyones(module: str) -> bool:
+    """Whether a module is neither a scenario's nor the engine's."""
+    return not (is_rule_module(module) or rule_files.is_engine_module(module))
 
 
 def _home(thing: Any) -> str:
