@@ -1,0 +1,118 @@
+"""Levels of MiniGrid with a goal to walk to."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from components.appearance import FLOOR, GREEN, YELLOW
+from components.doors import LOCKED
+from components.minigrid import LAVA
+from components.objects import DOOR, EXIT, KEY, WALL
+from gv_engine.language.system import RESET, system
+from gv_engine.language.world import World
+from systems.building import build_room
+from systems.minigrid.placing import (
+    place,
+    place_agent,
+    put_goal,
+    set_cell,
+    set_column,
+    set_row,
+    start,
+    whole,
+)
+
+
+@system(RESET)
+def empty(w: World, shape: Sequence[int], random_start: bool = False) -> None:
+    """A walled room with the goal in a corner."""
+    build_room(w, shape)
+    put_goal(w, w.height - 2, w.width - 2)
+    start(w, random_start)
+
+
+@system(RESET)
+def dist_shift(w: World, shape: Sequence[int], second_row: int) -> None:
+    """A room with two rows of lava, one of them above the other or beyond the way."""
+    build_room(w, shape)
+    put_goal(w, 1, w.width - 2)
+    set_row(w, LAVA, 1, 3, w.width - 3)
+    set_row(w, LAVA, second_row, 3, w.width - 3)
+    start(w, False)
+
+
+@system(RESET)
+def gap(w: World, shape: Sequence[int], object_type: int) -> None:
+    """A room with a river, and one gap in it."""
+    build_room(w, shape)
+    start(w, False)
+    put_goal(w, w.height - 2, w.width - 2)
+    x = w.rng.integers(2, w.width - 2)
+    y = w.rng.integers(1, w.height - 1)
+    set_column(w, object_type, x, 1, w.height - 1)
+    set_cell(w, FLOOR, y, x)
+
+
+@system(RESET)
+def crossings(w: World, shape: Sequence[int], num_rivers: int, object_type: int) -> None:
+    """A room with rivers across, and a way from the agent to the goal."""
+    build_room(w, shape)
+    start(w, False)
+    put_goal(w, w.height - 2, w.width - 2)
+    upright = len(range(2, w.height - 2, 2))
+    rivers = np.arange(upright + len(range(2, w.width - 2, 2)))
+    w.rng.shuffle(rivers)
+    rivers = np.sort(rivers[:num_rivers])
+    columns = 2 * rivers[rivers < upright] + 2
+    rows = 2 * (rivers[rivers >= upright] - upright) + 2
+    for y in rows:
+        set_row(w, object_type, y, 1, w.width - 1)
+    for x in columns:
+        set_column(w, object_type, x, 1, w.height - 1)
+    down = np.zeros(len(columns) + len(rows), np.int64)
+    down[len(columns) :] = 1
+    w.rng.shuffle(down)
+    i = j = 0
+    for is_down in down:
+        top = rows[i - 1] if i > 0 else 0
+        bottom = rows[i] if i < len(rows) else w.width - 1
+        left = columns[j - 1] if j > 0 else 0
+        right = columns[j] if j < len(columns) else w.height - 1
+        if is_down:
+            set_cell(w, FLOOR, bottom, w.rng.integers(left + 1, right))
+            i += 1
+        else:
+            set_cell(w, FLOOR, w.rng.integers(top + 1, bottom), right)
+            j += 1
+
+
+@system(RESET)
+def four_rooms(w: World, shape: Sequence[int]) -> None:
+    """Four rooms, joined by openings; agent and goal anywhere."""
+    build_room(w, shape)
+    height, width = w.height // 2, w.width // 2
+    for top in (0, height):
+        for left in (0, width):
+            bottom, right = top + height, left + width
+            if left == 0:
+                set_column(w, WALL, right, top, bottom)
+                set_cell(w, FLOOR, w.rng.integers(top + 1, bottom), right)
+            if top == 0:
+                set_row(w, WALL, bottom, left, right)
+                set_cell(w, FLOOR, bottom, w.rng.integers(left + 1, right))
+    place_agent(w, whole(w))
+    place(w, EXIT, GREEN, whole(w))
+
+
+@system(RESET)
+def door_key(w: World, shape: Sequence[int]) -> None:
+    """Two rooms and a locked door between them; agent and key are in the left one."""
+    build_room(w, shape)
+    put_goal(w, w.height - 2, w.width - 2)
+    x = w.rng.integers(2, w.width - 2)
+    set_column(w, WALL, x, 0, w.height)
+    left = 0, 0, w.height, x
+    place_agent(w, left)
+    door = set_cell(w, DOOR, w.rng.integers(1, w.height - 2), x, YELLOW)
+    w.door.status[door] = LOCKED
+    place(w, KEY, YELLOW, left)

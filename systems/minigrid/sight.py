@@ -1,0 +1,29 @@
+"""What a MiniGrid agent sees where walls hide something."""
+
+from gv_engine.language.system import VISIBILITY, system
+from gv_engine.language.world import View, World
+
+
+@system(VISIBILITY, rows=True)
+def occluded(w: World, agent: int, view: View) -> None:
+    """Sight spreads to both sides through what is clear, and from there into the row ahead, also
+    past the corner of two things that block it."""
+    lit = 1 << view.x
+    for i in range(view.y, -1, -1):
+        through = flooded(lit, view.clear_row(i), view.width)
+        ahead = through | through << 1 | through >> 1
+        view.see_row(i, lit | ahead)
+        lit = ahead
+
+
+def flooded(lit: int, clear: int, width: int) -> int:
+    """The clear cells of a row that light reaches from those that are lit, to either side."""
+    through = lit & clear
+    # the carry of the addition runs to higher bits through neighbouring clear cells
+    through |= clear & ~(through + clear)
+    step = 1
+    while step < width:  # to lower bits, twice as far each time
+        through |= clear & through >> step
+        clear &= clear >> step
+        step *= 2
+    return through

@@ -1,0 +1,44 @@
+"""What a step of MiniGrid does beyond the built-in rules, and what it is worth."""
+
+from gv_engine.language.component import NOTHING
+from gv_engine.language.geometry import FORWARD, MOVE_FORWARD
+from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, system
+from gv_engine.language.world import World
+from systems.queries import can_enter, here, holds_asked, towards
+
+
+def worth(w: World, max_steps: int) -> float:
+    """What a success is worth: the sooner, the more."""
+    return 1.0 - 0.9 * ((w.steps + 1) / max_steps)
+
+
+def can_go(w: World, agent: int, action: int) -> bool:
+    """Whether the action leads ahead, and neither a wall nor something portable is in the way."""
+    if action != MOVE_FORWARD:
+        return False
+    y, x = towards(w, agent, FORWARD)
+    return can_enter(w, y, x) and not w.portable.has[w.at[y, x]]
+
+
+@system(TRANSITION, when=can_go)
+def go_ahead(w: World, agent: int) -> None:
+    """Go one cell ahead, unless something is in the way: what can be picked up is, too."""
+    w.position.y[agent], w.position.x[agent] = towards(w, agent, FORWARD)
+
+
+@system(REWARD)
+def reach_goal(w: World, agent: int, max_steps: int) -> float:
+    """Pays for standing on the goal, the sooner, the more."""
+    return worth(w, max_steps) if w.exit.has[here(w, agent)] else 0.0
+
+
+@system(REWARD)
+def fetch(w: World, agent: int, max_steps: int) -> float:
+    """Pays for holding what the mission is about, the sooner, the more."""
+    return worth(w, max_steps) if holds_asked(w, agent) else 0.0
+
+
+@system(TERMINATING, says="You fetched something else than was asked for")
+def holds_anything(w: World, agent: int) -> bool:
+    """The agent holds something."""
+    return w.agent.holding[agent] != NOTHING
