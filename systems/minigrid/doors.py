@@ -1,0 +1,144 @@
+"""Levels of MiniGrid about doors: LockedRoom, Playground, RedBlueDoors."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from components.appearance import BLUE, GREEN, RED
+from components.doors import CLOSED, LOCKED, OPEN
+from components.objects import DOOR, EXIT, KEY, WALL
+from gv_engine.language.system import RESET, REWARD, TERMINATING, system
+from gv_engine.language.world import World
+from systems.building import build_room, put
+from systems.minigrid.missions import ask_also_for, ask_for
+from systems.minigrid.placing import (
+    draw_color,
+    draw_thing,
+    place,
+    place_agent,
+    set_cell,
+    set_column,
+    set_row,
+    shuffled_colors,
+    wall_in,
+    whole,
+)
+from systems.minigrid.steps import worth
+
+
+def put_door(w: World, y: int, x: int, color: int, status: int = CLOSED) -> int:
+    """A door, closed unless said otherwise, in place of whatever is in a cell."""
+    door = set_cell(w, DOOR, y, x, color)
+    w.door.status[door] = status
+    return door
+
+
+# ---- LockedRoom ----------------------------------------------------------------------------------
+
+
+@system(RESET)
+def locked_room(w: World, shape: Sequence[int]) -> None:
+    """Six rooms beside a hall: the goal is in the locked one, its key in another one."""
+    build_room(w, shape)
+    left, right = w.width // 2 - 2, w.width // 2 + 2
+    set_column(w, WALL, left, 0, w.height)
+    set_column(w, WALL, right, 0, w.height)
+    for y in (0, 6, 12):
+        set_row(w, WALL, y, 0, left)
+        set_row(w, WALL, y, right, w.width)
+    locked = w.rng.integers(0, 6)
+    y, x = draw_in_room(w, locked, right)
+    put(w, EXIT, y, x, GREEN)
+    colors = shuffled_colors(w)
+    doors = np.zeros(6, np.int64)
+    for room in range(6):
+        status = LOCKED if room == locked else CLOSED
+        x = left if room % 2 == 0 else right
+        doors[room] = put_door(w, room // 2 * 6 + 3, x, colors[room], status)
+    other = w.rng.integers(0, 6)
+    while other == locked:
+        other = w.rng.integers(0, 6)
+    y, x = draw_in_room(w, other, right)
+    put(w, KEY, y, x, colors[locked])
+    place_agent(w, (0, left, w.height, right - left))
+    ask_for(w, doors[locked])
+    ask_also_for(w, doors[other])
+
+
+def draw_in_room(w: World, room: int, right: int) -> tuple[int, int]:
+    """Any cell inside of one of the six rooms, which are numbered row by row."""
+    left, top = (0 if room % 2 == 0 else right), room // 2 * 6
+    x = w.rng.integers(left + 1, left + 7)
+    y = w.rng.integers(top + 1, top + 6)
+    return y, x
+
+
+# ---- Playground ----------------------------------------------------------------------------------
+
+
+@system(RESET)
+def playground(w: World, shape: Sequence[int], num_things: int) -> None:
+    """Nine rooms with doors between them, and things to play with."""
+    build_room(w, shape)
+    height, width = w.height // 3, w.width // 3
+    for top in range(0, 3 * height, height):
+        for left in range(0, 3 * width, width):
+            bottom, right = top + height, left + width
+            if left < 2 * width:
+                set_column(w, WALL, right, top, bottom)
+                y = w.rng.integers(top + 1, bottom - 1)
+                put_door(w, y, right, draw_color(w))
+            if top < 2 * height:
+                set_row(w, WALL, bottom, left, right)
+                x = w.rng.integers(left + 1, right - 1)
+                put_door(w, bottom, x, draw_color(w))
+    place_agent(w, whole(w))
+    for _ in range(num_things):
+        kind = draw_thing(w)
+        place(w, kind, draw_color(w), whole(w))
+
+
+# ---- RedBlueDoors --------------------------------------------------------------------------------
+
+
+@system(RESET)
+def red_blue_doors(w: World, shape: Sequence[int]) -> None:
+    """A room with a red door on the left and a blue one on the right."""
+    build_room(w, shape)
+    size = w.height
+    room = 0, size // 2, size, size
+    wall_in(w, room)
+    place_agent(w, room)
+    put_door(w, w.rng.integers(1, size - 1), size // 2, RED)
+    put_door(w, w.rng.integers(1, size - 1), size // 2 + size - 1, BLUE)
+
+
+def is_open(w: World, color: int) -> bool:
+    """Whether a door of a colour is open."""
+    for door in w.having(w.door):
+        if w.color.value[door] == color:
+            return w.door.status[door] == OPEN
+    return False
+
+
+def doors_open(w: World, agent: int) -> tuple[bool, bool]:
+    """Whether the red door is open, and the blue one."""
+    return is_open(w, RED), is_open(w, BLUE)
+
+
+@system(REWARD, remember=doors_open)
+def open_blue_door(w: World, agent: int, was: tuple[bool, bool], max_steps: int) -> float:
+    """Pays for opening the blue door while the red one is open, the sooner, the more."""
+    return worth(w, max_steps) if was[0] and is_open(w, BLUE) else 0.0
+
+
+@system(TERMINATING, says="You opened the blue door")
+def blue_door_is_open(w: World, agent: int) -> bool:
+    """The blue door is open."""
+    return is_open(w, BLUE)
+
+
+@system(TERMINATING, remember=doors_open)
+def opened_in_order(w: World, agent: int, was: tuple[bool, bool]) -> bool:
+    """The blue door is open, and the red one was before."""
+    return was[0] and is_open(w, BLUE)

@@ -1,0 +1,66 @@
+"""Memory: a thing to remember, and its like at the end of a hallway."""
+
+from collections.abc import Sequence
+
+from components.appearance import FLOOR, GREEN
+from components.minigrid import BALL
+from components.objects import KEY, WALL
+from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.geometry import RIGHT
+from gv_engine.language.system import RESET, REWARD, TERMINATING, system
+from gv_engine.language.world import World
+from systems.building import build_room, put, put_agent
+from systems.minigrid.placing import draw_thing, set_cell, set_column, set_row
+from systems.minigrid.steps import worth
+
+
+@system(RESET)
+def hallway(w: World, shape: Sequence[int], random_length: bool = False) -> None:
+    """A small room with a green thing, and a hallway that ends between another one and its like."""
+    build_room(w, shape)
+    middle = w.height // 2
+    end = w.rng.integers(4, w.width - 2) if random_length else w.width - 3
+    set_row(w, WALL, middle - 2, 1, 5)
+    set_row(w, WALL, middle + 2, 1, 5)
+    set_row(w, WALL, middle - 1, 4, end)
+    set_row(w, WALL, middle + 1, 4, end)
+    set_column(w, WALL, end, 0, w.height)
+    set_cell(w, FLOOR, middle, end)
+    set_column(w, WALL, end + 2, 0, w.height)
+    put_agent(w, AGENT, middle, w.rng.integers(1, end + 1), RIGHT)
+    put(w, draw_thing(w, 2), middle - 1, 1, GREEN)
+    ball_above = w.rng.integers(0, 2) == 0
+    put(w, BALL if ball_above else KEY, middle - 2, end + 1, GREEN)
+    put(w, KEY if ball_above else BALL, middle + 2, end + 1, GREEN)
+
+
+def chosen(w: World, agent: int) -> int:
+    """The thing at the end of the hallway beside which the agent stands, or NOTHING."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    aside = y - w.height // 2
+    if aside == 0 or x < 5:
+        return NOTHING
+    return w.at[y + aside, x]
+
+
+def is_like_first(w: World, thing: int) -> bool:
+    """Whether a thing is of the type of that in the small room."""
+    return thing != NOTHING and w.kind.value[thing] == w.kind.value[w.at[w.height // 2 - 1, 1]]
+
+
+@system(REWARD)
+def choose_its_like(w: World, agent: int, max_steps: int) -> float:
+    """Pays for choosing the thing that is like the first one, the sooner, the more."""
+    return worth(w, max_steps) if is_like_first(w, chosen(w, agent)) else 0.0
+
+
+@system(TERMINATING, says="You chose the other thing")
+def choose(w: World, agent: int) -> bool:
+    """The agent has chosen one of the things at the end of the hallway."""
+    return chosen(w, agent) != NOTHING
+
+
+@system(TERMINATING)
+def chose_its_like(w: World, agent: int) -> bool:
+    """The agent has chosen the thing that is like the first one."""
+    return is_like_first(w, chosen(w, agent))
