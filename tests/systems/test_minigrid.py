@@ -1,0 +1,82 @@
+"""MiniGrid's levels and rules come out as recorded, bit for bit; these are some of the files."""
+
+import numpy as np
+import pytest
+
+from components.minigrid import BALL
+from gv_engine import Scenario
+from gv_engine.language.errors import ScenarioError
+from gv_engine.language.objects import OBJECT_TYPES, object_type
+from tests import DATA, minigrid
+
+FILES = sorted((DATA / "minigrid").glob("*.npz"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_recordings_come_out_equal(file):
+    assert minigrid.replay_file(file, "object") > 500
+
+
+def test_recordings_come_out_equal_where_it_is_compiled(world):
+    assert minigrid.replay_file(DATA / "minigrid" / "MiniGrid-PutNear-6x6-N2-v0.npz", world) > 500
+
+
+def test_all_ids_have_a_scenario():
+    assert len(minigrid.levels()) == 76
+
+
+@pytest.mark.parametrize("name", minigrid.levels())
+def test_scenarios_are_called_like_their_ids(name):
+    scenario = Scenario.load(minigrid.levels()[name])
+    assert scenario.name == name
+    assert scenario.success or "Playground" in name
+
+
+def test_other_scenarios_know_none_of_its_types_and_may_use_their_names():
+    level = {
+        "map": "^b",
+        "legend": {"b": "Ball"},
+        "transition_functions": [],
+        "reward_functions": [],
+        "terminating_function": "reach_exit",
+        "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+    }
+    with pytest.raises(ScenarioError, match="no object type 'Ball'"):
+        Scenario.load(level)
+    own = Scenario.load({**level, "objects": {"Ball": {}}})
+    assert [OBJECT_TYPES[i].name for i in own.objects].count("Ball") == 1
+    assert BALL not in own.objects
+
+
+def test_names_of_built_in_types_are_taken():
+    with pytest.raises(ValueError, match=r"'Key' is already declared in components\.objects"):
+        object_type("Key", module="elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "what"),
+    [
+        ("grid", (30, 1, 1, 0), "grid[1, 1, 0]"),
+        ("probe", (7,), "probe"),
+        ("image", (2, 3, 5, 0), "image[3, 5, 0]"),
+        ("agent", (9, 2), "agent[2]"),
+        ("carried", (4, 0), "carried[0]"),
+        ("truncated", (3,), "truncated"),
+    ],
+)
+def test_one_changed_number_is_found(name, index, what):
+    with np.load(FILES[0]) as arrays:
+        recorded = dict(arrays.items())
+    recorded[name][index] ^= 1
+    with pytest.raises(minigrid.Different, match=r"recording 0, frame \d+, action") as raised:
+        minigrid.replay(recorded, "object")
+    assert f": {what}: found" in str(raised.value)
+
+
+def test_the_last_bit_of_a_reward_counts():
+    with np.load(FILES[0]) as arrays:
+        recorded = dict(arrays.items())
+    step = int(np.flatnonzero(recorded["reward"])[0])
+    recorded["reward"][step] = np.nextafter(recorded["reward"][step], 9.0)
+    with pytest.raises(minigrid.Different, match="reward: found"):
+        minigrid.replay(recorded, "object")
