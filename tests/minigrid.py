@@ -143,6 +143,8 @@ def replay(recorded: Mapping[str, NDArray[Any]], world: str) -> int:
         Different: not all are.
     """
     scenario = Scenario.load(levels()[str(recorded["id"])])
+    if scenario.max_steps != recorded["max_steps"]:
+        raise Different(f"max_steps: found {scenario.max_steps}, recorded {recorded['max_steps']}")
     starts, seeds = recorded["start"], recorded["seed"].tolist()
     batch = make_batch(scenario, len(seeds), "compiled" if world == "batch" else "object")
     for k, seed in enumerate(seeds):
