@@ -42,15 +42,17 @@ def set_cell(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
 
 
 def set_row(w: World, kind: int, y: int, left: int, right: int) -> None:
-    """New objects in the cells of a row from a column to before another one."""
+    """Plain objects of a type in the cells of a row, from a column to before another one."""
     for x in range(left, right):
-        set_cell(w, kind, y, x)
+        if w.kind.value[w.at[y, x]] != kind:
+            set_cell(w, kind, y, x)
 
 
 def set_column(w: World, kind: int, x: int, top: int, bottom: int) -> None:
-    """New objects in the cells of a column from a row to before another one."""
+    """Plain objects of a type in the cells of a column, from a row to before another one."""
     for y in range(top, bottom):
-        set_cell(w, kind, y, x)
+        if w.kind.value[w.at[y, x]] != kind:
+            set_cell(w, kind, y, x)
 
 
 def wall_in(w: World, area: Area) -> None:
