@@ -198,7 +198,8 @@ def main(arguments: list[str] | None = None, say: Callable[[str], None] = print)
     parser.add_argument("--world", choices=("object", "batch"), default="batch")
     parser.add_argument("--only", default="", metavar="TEXT", help="ids with this text in them")
     options = parser.parse_args(arguments)
-    files = sorted(options.folder.glob(f"{_ID}*{options.only}*.npz"))
+    files = sorted(options.folder.glob(f"{_ID}*.npz"))
+    files = [file for file in files if options.only in file.stem]
     equal = 0
     for file in files:
         if file.stem not in levels():

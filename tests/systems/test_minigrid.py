@@ -17,8 +17,9 @@ def test_recordings_come_out_equal(file):
     assert minigrid.replay_file(file, "object") > 500
 
 
-def test_recordings_come_out_equal_where_it_is_compiled(world):
-    assert minigrid.replay_file(DATA / "minigrid" / "MiniGrid-PutNear-6x6-N2-v0.npz", world) > 500
+@pytest.mark.compiled
+def test_a_recording_comes_out_equal_where_it_is_compiled():
+    assert minigrid.replay_file(DATA / "minigrid" / "MiniGrid-PutNear-6x6-N2-v0.npz", "batch") > 500
 
 
 def test_all_ids_have_a_scenario():
@@ -80,3 +81,10 @@ def test_the_last_bit_of_a_reward_counts():
     recorded["reward"][step] = np.nextafter(recorded["reward"][step], 9.0)
     with pytest.raises(minigrid.Different, match="reward: found"):
         minigrid.replay(recorded, "object")
+
+
+def test_a_folder_is_replayed_as_far_as_it_is_asked_for():
+    lines: list[str] = []
+    options = [str(DATA / "minigrid"), "--world", "object", "--only", "S3R3"]
+    assert minigrid.main(options, lines.append) == 0
+    assert lines == ["MiniGrid-KeyCorridorS3R3-v0: equal, 665 frames", "object: 1 of 1 equal"]
