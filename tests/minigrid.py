@@ -61,8 +61,8 @@ def levels() -> dict[str, Path]:
 
 # ---- the reference's numbers ---------------------------------------------------------------------
 
-_EMPTY = 1, 0, 0
-"""The code of a free cell."""
+_UNSEEN, _EMPTY, _WALL = (0, 0, 0), (1, 0, 0), (2, 5, 0)
+"""The codes of cells that are not seen, free, and beyond the grid."""
 _TYPES = np.zeros((MOST_TYPES, 2), np.uint8)
 """By our index: the number of a type, and that of the colour that all its objects have."""
 _TYPES[[FLOOR, WALL, DOOR, KEY, BALL, PARCEL, EXIT, LAVA], 0] = 1, 2, 4, 5, 6, 7, 8, 9
@@ -87,6 +87,9 @@ def found_in(batch: Worlds, k: int, row: NDArray[Any]) -> dict[str, Any]:
     """What there is of a world to compare, by the names of recorded arrays."""
     layout, outputs = batch.scenario.layout, batch.outputs
     missions, limit = batch.scenario.missions, batch.scenario.max_steps
+    # where sight is limited, walls are all around
+    sees_all = batch.scenario.visibility.name == "fully_transparent"
+    beyond = _WALL if sees_all else _UNSEEN
 
     def things(entities: Any) -> NDArray[np.uint8]:
         shown = codes(look_of(row, layout, entities))[..., :2]
@@ -103,7 +106,7 @@ def found_in(batch: Worlds, k: int, row: NDArray[Any]) -> dict[str, Any]:
         "content": things(content[cells]),
         "mission": missions.text(outputs.mission[k]) if missions else "",
         "direction": way,
-        "image": image_of(row, outputs.grid[k], outputs.item[k]),
+        "image": image_of(row, outputs.grid[k], outputs.item[k], beyond),
         "reward": outputs.rewards[k],
         "terminated": outputs.terminated[k],
         # the engine cuts nothing off that is over
@@ -112,10 +115,16 @@ def found_in(batch: Worlds, k: int, row: NDArray[Any]) -> dict[str, Any]:
 
 
 def image_of(
-    row: NDArray[Any], grid: NDArray[np.uint8], item: NDArray[np.uint8]
+    row: NDArray[Any],
+    grid: NDArray[np.uint8],
+    item: NDArray[np.uint8],
+    beyond: tuple[int, int, int],
 ) -> NDArray[np.uint8]:
-    """(7, 7, 3) what the agent sees, and what it holds in its own cell; all 255 beyond the grid,
-    of which our views do not tell what is seen."""
+    """(7, 7, 3) what the agent sees, and what it holds in its own cell.
+
+    Args:
+        beyond: how cells beyond the grid look.
+    """
     image = np.where(grid[..., :1] == HIDDEN, np.uint8(0), codes(grid))
     size, middle = grid.shape[0], grid.shape[1] // 2
     image[-1, middle] = codes(item) if item[0] else _EMPTY
@@ -124,8 +133,8 @@ def image_of(
     stands = [row["position"][axis][AGENT] for axis in ("y", "x")]
     far, right = np.mgrid[size - 1 : -1 : -1, -middle : size - middle]
     cells = stands + far[..., None] * ahead + right[..., None] * aside
-    beyond = (cells < 0) | (cells >= [row["height"], row["width"]])
-    image[beyond.any(axis=-1)] = 255
+    outside = (cells < 0) | (cells >= [row["height"], row["width"]])
+    image[outside.any(axis=-1)] = beyond
     return image.transpose(1, 0, 2)
 
 
@@ -174,7 +183,6 @@ def _compare(
 ) -> None:
     expected = {name: recorded[name][frame] for name in found if name in recorded}
     expected["mission"] = recorded["missions"][expected["mission"]]
-    expected["image"] = np.where(found["image"] == 255, np.uint8(255), expected["image"])
     for name, value in expected.items():
         got = np.asarray(found[name]).astype(value.dtype)
         if got.shape != value.shape or got.tobytes() != value.tobytes():
