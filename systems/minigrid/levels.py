@@ -7,13 +7,14 @@ import numpy as np
 from components.appearance import FLOOR, GREEN, YELLOW
 from components.doors import LOCKED
 from components.minigrid import LAVA
-from components.objects import DOOR, EXIT, KEY, WALL
+from components.objects import EXIT, KEY, WALL
 from gv_engine.language.system import RESET, system
 from gv_engine.language.world import World
 from systems.building import build_room
 from systems.minigrid.placing import (
     place,
     place_agent,
+    put_door,
     put_goal,
     set_cell,
     set_column,
@@ -53,7 +54,14 @@ def gap(w: World, shape: Sequence[int], object_type: int) -> None:
     set_cell(w, FLOOR, y, x)
 
 
-@system(RESET)
+def even(shape: tuple[int, int]) -> str:
+    """What is wrong with a shape that is not odd; empty if nothing is."""
+    if shape[0] % 2 == 1 and shape[1] % 2 == 1:
+        return ""
+    return f"found shape {list(shape)}: both sides must be odd"
+
+
+@system(RESET, check=even)
 def crossings(w: World, shape: Sequence[int], num_rivers: int, object_type: int) -> None:
     """A room with rivers across, and a way from the agent to the goal."""
     build_room(w, shape)
@@ -113,6 +121,5 @@ def door_key(w: World, shape: Sequence[int]) -> None:
     set_column(w, WALL, x, 0, w.height)
     left = 0, 0, w.height, x
     place_agent(w, left)
-    door = set_cell(w, DOOR, w.rng.integers(1, w.height - 2), x, YELLOW)
-    w.door.status[door] = LOCKED
+    put_door(w, w.rng.integers(1, w.height - 2), x, YELLOW, LOCKED)
     place(w, KEY, YELLOW, left)

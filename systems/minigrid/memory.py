@@ -10,11 +10,12 @@ from gv_engine.language.geometry import RIGHT
 from gv_engine.language.system import RESET, REWARD, TERMINATING, system
 from gv_engine.language.world import World
 from systems.building import build_room, put, put_agent
+from systems.minigrid.levels import even
 from systems.minigrid.placing import draw_thing, set_cell, set_column, set_row
 from systems.minigrid.steps import worth
 
 
-@system(RESET)
+@system(RESET, check=even)
 def hallway(w: World, shape: Sequence[int], random_length: bool = False) -> None:
     """A small room with a green thing, and a hallway that ends between another one and its like."""
     build_room(w, shape)

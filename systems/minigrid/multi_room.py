@@ -13,8 +13,7 @@ from components.appearance import GREEN
 from components.objects import EXIT
 from gv_engine.language.system import RESET, system
 from gv_engine.language.world import World
-from systems.minigrid.doors import put_door
-from systems.minigrid.placing import COLORS, place, place_agent, wall_in
+from systems.minigrid.placing import COLORS, place, place_agent, put_door, wall_in
 
 _LEAST = 4
 """Rows and columns of a room, walls included."""

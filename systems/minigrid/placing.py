@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import BLUE, GREEN, GREY, PURPLE, RED, YELLOW
+from components.doors import CLOSED
 from components.minigrid import BALL, PARCEL
-from components.objects import EXIT, KEY, WALL
+from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 from gv_engine.language.world import World
@@ -62,6 +63,13 @@ def wall_in(w: World, area: Area) -> None:
     set_row(w, WALL, y + height - 1, x, x + width)
     set_column(w, WALL, x, y, y + height)
     set_column(w, WALL, x + width - 1, y, y + height)
+
+
+def put_door(w: World, y: int, x: int, color: int, status: int = CLOSED) -> int:
+    """A door, closed unless said otherwise, in place of whatever is in a cell."""
+    door = set_cell(w, DOOR, y, x, color)
+    w.door.status[door] = status
+    return door
 
 
 def put_goal(w: World, y: int, x: int) -> None:

@@ -17,7 +17,6 @@ from gv_engine.language.geometry import BACKWARD, RIGHT, turned
 from gv_engine.language.system import RESET, REWARD, TERMINATING, system
 from gv_engine.language.world import World
 from systems.building import put_agent
-from systems.minigrid.doors import put_door
 from systems.minigrid.missions import ask_for
 from systems.minigrid.placing import (
     WAYS,
@@ -25,6 +24,7 @@ from systems.minigrid.placing import (
     draw_color,
     place,
     place_agent,
+    put_door,
     set_cell,
     set_row,
     shuffled_colors,

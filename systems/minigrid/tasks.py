@@ -11,7 +11,6 @@ from gv_engine.language.geometry import DONE, DROP, FORWARD, PICK_UP, TOGGLE
 from gv_engine.language.system import RESET, REWARD, TERMINATING, system
 from gv_engine.language.world import World
 from systems.building import build_room, put
-from systems.minigrid.doors import put_door
 from systems.minigrid.missions import ask_also_for, ask_for, keep_place
 from systems.minigrid.placing import (
     ENDLESS,
@@ -21,6 +20,7 @@ from systems.minigrid.placing import (
     draw_thing,
     place,
     place_agent,
+    put_door,
     wall_in,
     whole,
 )
