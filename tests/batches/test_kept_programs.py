@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+from functools import partial
+from typing import NamedTuple
 
 import pytest
 
@@ -41,54 +44,73 @@ for a in (5, 0, 7, 6):
 """
 
 
+class Played(NamedTuple):
+    """What a process printed, and whether it compiled."""
+
+    shown: str
+    compiled: bool
+
+
+def played(folder, *rules, numba="", **variables):
+    """Play in a fresh process, with the cache in a folder."""
+    (folder / "rules.py").write_text(RULES)
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY, str(folder), numba, *rules],
+        env={**own_cache(folder / "cache"), **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Played(done.stdout, "compiling" in done.stderr)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """The first process of all, and where it kept its program."""
+    folder = tmp_path_factory.mktemp("first")
+    return played(folder), folder / "cache"
+
+
 @pytest.fixture
-def play(tmp_path):
-    """Plays in a fresh process; what it prints, and whether it compiled."""
-    (tmp_path / "rules.py").write_text(RULES)
-
-    def play(*rules, numba="", **variables):
-        done = subprocess.run(
-            [sys.executable, "-c", PLAY, str(tmp_path), numba, *rules],
-            env={**own_cache(tmp_path / "cache"), **variables},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout, "compiling" in done.stderr
-
-    return play
+def shown(first):
+    """What the first process printed."""
+    return first[0].shown
 
 
-def test_a_kept_program_needs_no_numba(play):
-    shown, compiled = play()
+@pytest.fixture
+def play(first, tmp_path):
+    """Plays in a fresh process, which finds what the first one has kept."""
+    shutil.copytree(first[1], tmp_path / "cache", symlinks=True)
+    return partial(played, tmp_path)
+
+
+def test_a_kept_program_needs_no_numba(first, play):
+    shown, compiled = first[0]
     assert compiled
     assert shown.startswith("True\n")
     assert play() == (shown.replace("True\n", "False\n"), False)
 
 
-def test_programs_are_found_with_numba_and_without(play):
-    shown, _ = play()
+def test_programs_are_found_with_numba_and_without(play, shown):
     assert play(numba="numba") == (shown, False)
     # where Numba was there first, its settings may be any
-    assert play("turn_agent", numba="numba")[1]
-    assert not play("turn_agent", numba="numba")[1]
-    assert not play("turn_agent")[1]
-    assert not play("turn_agent", numba="numba", NUMBA_CAPTURED_ERRORS="new_style")[1]
+    assert play("turn_agent", numba="numba").compiled
+    assert not play("turn_agent", numba="numba").compiled
+    assert not play("turn_agent").compiled
+    assert not play("turn_agent", numba="numba", NUMBA_CAPTURED_ERRORS="new_style").compiled
 
 
-def test_numbas_variables_have_programs_of_their_own(play):
-    shown, _ = play()
+def test_numbas_variables_have_programs_of_their_own(play, shown):
     assert play(NUMBA_OPT="1") == (shown, True)
-    assert not play()[1]
+    assert not play().compiled
 
 
 @pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04N."])
-def test_a_damaged_program_is_compiled_anew(play, tmp_path, damage):
-    shown, _ = play()
+def test_a_damaged_program_is_compiled_anew(play, shown, tmp_path, damage):
     (kept,) = (tmp_path / "cache" / "compiled").glob("*/program")
     kept.write_bytes(damage)
     assert play() == (shown, True)
-    assert not play()[1]
+    assert not play().compiled
 
 
 def test_what_a_kept_program_raises_is_told(play):
