@@ -143,8 +143,9 @@ def test_where_the_same_steps_do_not_go_it_begins_again(
 def test_types_in_play_stay_as_they_are(tmp_path: Path):
     write_starter(tmp_path / "cave")
     rules = tmp_path / "cave" / "rules.py"
-    game = Game(Scenario.load(tmp_path / "cave"), 0)
-    (rubble,) = (kind for kind in game.scenario.layout.types if kind.name == "Rubble")
+    scenario = Scenario.load(tmp_path / "cave")
+    game = Game(scenario, 0)
+    (rubble,) = (kind for kind in scenario.layout.types if kind.name == "Rubble")
     assert len(rubble.states) == 2
     edit(rules, '"CRACKED"', '"CRACKED", "GONE"')
     rules.write_text(rules.read_text() + "\nraise OSError('not yet')\n")
