@@ -13,14 +13,14 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
-from components.objects import DOOR, EXIT, KEY, WALL
+from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.forms import FORMS, form_of
 from gv_engine.envs.representations import Representation
 from gv_engine.families.grid import hooks
 from gv_engine.families.grid.views import draws
 from gv_engine.frontend.drawing.cell_pictures import cell_pictures
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS
 from gv_engine.reading.library import grid_names
 from gv_engine.rollouts.policy import load_policy
 from gv_engine.rollouts.rollout import rollout
@@ -207,7 +207,7 @@ def test_pictures_are_those_of_the_game(cell):
 @pytest.mark.parametrize("cell", [8, 9])
 def test_whatever_differs_looks_different(cell):
     """Also what the agent stands on, and holds."""
-    kinds = [kind for kind in OBJECT_TYPES if kind.index and kind.module.startswith("components")]
+    kinds = [kind for kind in built_in_types() if kind.index]
     looks = [
         (kind.index, state, color)
         for kind in kinds
