@@ -102,5 +102,13 @@ class StepArrays:
             mine[...] = theirs
 
 
-def _wanted(*shown: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    return tuple(array for array in shown if array.shape[1])
+def _wanted(
+    grid: NDArray[Any], item: NDArray[Any], ground: NDArray[Any], mission: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
+    shown: tuple[NDArray[Any], ...] = (
+        grid,
+        item,
+    )  # not in a loop, as vector environments ask at every step
+    if ground.shape[1]:
+        shown = *shown, ground
+    return (*shown, mission) if mission.shape[1] else shown
