@@ -53,7 +53,7 @@ from gv_engine.reading.forms import (
 )
 from gv_engine.reading.names import Names
 from gv_engine.reading.reader import SHARED_KEYS
-from gv_engine.reading.rule_files import sources
+from gv_engine.reading.rule_files import is_engine_module, sources
 from gv_engine.reading.values import (
     Problems,
     Wrong,
@@ -92,12 +92,15 @@ class _Names(Names):
     """Whether functions of TERMINATING are asked what a success is."""
 
     def system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
-        if ":" in word(node):
-            return super().system(node, phase)
         known, what = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             known, what = SUCCESSES, "success function"
-        return _one(node, known, what)
+        if ":" not in word(node):
+            return _one(node, known, what)
+        found = super().system(node, phase)
+        if found not in known.values() and is_engine_module(found.function.__module__):
+            raise Wrong(node, f"{found.title} is for grids{instead(found.name, known)}")
+        return found
 
     def _function_of_states(self, node: YamlNode, thing: Any, phase: Phase) -> System:
         raise Wrong(node, f"{node.text} is no system; decorate it with @system({phase.name})")

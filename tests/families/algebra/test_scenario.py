@@ -461,6 +461,7 @@ def test_what_is_left_out_does_nothing(tmp_path):
             "own.py:20) remembers something or takes other functions",
         ),
         ("revisit", "reward_functions: found 'revisit', expected a list"),
+        (["systems.reward:living_reward"], "is for grids"),
     ],
 )
 def test_systems_that_are_none_of_algebra(tmp_path, systems, said):
