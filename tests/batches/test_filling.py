@@ -6,7 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gv_engine.batches.compiled import record_methods  # noqa: F401  # teaches numba our records
+from gv_engine.batches.compiled import (
+    derived_methods,  # noqa: F401  # these teach numba our records
+    record_methods,  # noqa: F401
+)
 from gv_engine.batches.compiled.addresses import batch_at
 from gv_engine.batches.compiled.intrinsics import filling
 from gv_engine.batches.compiled.places import places_of

@@ -23,6 +23,7 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from gv_engine.batches.compiled import (
     addresses,
     bounds,
+    derived_methods,
     intrinsics,
     parts,
     program_functions,
@@ -30,6 +31,7 @@ from gv_engine.batches.compiled import (
     records,
     rng_kernels,
     sight,
+    teaching,
     units,
     vectors,
 )
@@ -60,7 +62,18 @@ _SETTINGS = (
 )
 """Settings of Numba by which compiled code differs; most come of variables such as NUMBA_OPT."""
 
-_EMITTING = addresses, bounds, intrinsics, parts, record_methods, records, units, vectors
+_EMITTING = (
+    addresses,
+    bounds,
+    derived_methods,
+    intrinsics,
+    parts,
+    record_methods,
+    records,
+    teaching,
+    units,
+    vectors,
+)
 """Modules whose functions emit code, so that no name leads to them."""
 
 
@@ -84,7 +97,7 @@ class Linked(NamedTuple):
 
 def link_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Linked:
     """What is to be compiled; the arguments are those of `programs.program_of`."""
-    record_methods.know(scenario.layout)
+    teaching.know(scenario.layout)
     kernel, units_ = link(scenario, slots, elements)
     around = [*_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
     roots = [kernel, *(unit.function for unit in units_), *around]
