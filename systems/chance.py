@@ -138,6 +138,26 @@ def put_thing(
         w.agent.holding[AGENT] = new_thing(w, holds[thing], looks, weights, lies, oriented)
 
 
+def put_map(
+    w: World,
+    lies: int,
+    cells: Table,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    oriented: Table,
+) -> None:
+    """Put the things of a map, numbered in its cells, into the grid, row by row as it lies; nothing
+    where the number is -1."""
+    for y in range(w.height):
+        for x in range(w.width):
+            map_y, map_x = cell_on_map(w, lies, y, x)
+            thing = cells[map_y, map_x]
+            if thing >= 0:
+                put_thing(w, y, x, thing, looks, weights, facings, holds, lies, oriented)
+
+
 @system(RESET)
 def from_maps(
     w: World,
@@ -163,11 +183,7 @@ def from_maps(
     """
     number, lies = value_of(w, which), value_of(w, way)
     w.set_shape(shapes[number, lies % 2, 0], shapes[number, lies % 2, 1])
-    for y in range(w.height):
-        for x in range(w.width):
-            map_y, map_x = cell_on_map(w, lies, y, x)
-            thing = cells[number, map_y, map_x]
-            put_thing(w, y, x, thing, looks, weights, facings, holds, lies, oriented)
+    put_map(w, lies, cells[number], looks, weights, facings, holds, oriented)
 
 
 @system(RESET)
@@ -199,12 +215,7 @@ def ground_of_maps(
         cells: (maps, at least height, at least width) what lies there; -1 for nothing.
     """
     number, lies = value_of(w, which), value_of(w, way)
-    for y in range(w.height):
-        for x in range(w.width):
-            map_y, map_x = cell_on_map(w, lies, y, x)
-            thing = cells[number, map_y, map_x]
-            if thing >= 0:
-                put_thing(w, y, x, thing, looks, weights, facings, holds, lies, oriented)
+    put_map(w, lies, cells[number], looks, weights, facings, holds, oriented)
 
 
 def is_near(w: World, y: int, x: int, kinds: Table) -> bool:
