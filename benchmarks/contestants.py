@@ -98,10 +98,16 @@ def gv_vector(
     sized = _LEVELS.get(scenario)
     level = sized(size) if sized else scenario or keydoor(size, view, across)
     env = gv_engine.GridVectorEnv(level, worlds, world="compiled", **options)
+    return _vector(scenario or f"key-door {size}x{size}", env, np.arange(worlds) % 500)
+
+
+def _vector(task: str, env: Any, steps: Any) -> Contestant:
+    """A vector environment of ours, whose episodes are at these steps."""
+    worlds = env.num_envs
     env.reset(seed=0)
-    actions = itertools.cycle(_actions(worlds, len(env.scenario.actions)))
-    # not all episodes at the same step, so that every round has its share of resets
-    env._batch.rows["steps"] = np.arange(worlds) % 500  # type: ignore[attr-defined]
+    actions = itertools.cycle(_actions(worlds, env.num_actions))
+    # not all at the same one, so that every round has its share of resets
+    env._batch.rows["steps"] = steps
 
     def step(times: int) -> None:
         for row in itertools.islice(actions, times):
@@ -111,7 +117,18 @@ def gv_vector(
         for _ in range(times):
             env.reset()
 
-    return Contestant(scenario or f"key-door {size}x{size}", worlds, step, reset)
+    return Contestant(task, worlds, step, reset)
+
+
+def gv_minigrid(level: str, worlds: int = 1024) -> Contestant:
+    """A level of MiniGrid as MiniGrid shows it, many at once."""
+    import gymnasium
+    import numpy as np
+
+    import gv_engine  # noqa: F401  # registers its environments
+
+    env: Any = gymnasium.make_vec(f"GV-MiniGrid-{level}", worlds, world="compiled")
+    return _vector(_told(level), env, np.arange(worlds) % env.scenario.max_steps)
 
 
 def gv_single(world: str = "compiled") -> Contestant:
@@ -169,12 +186,17 @@ def _single(task: str, env: Any) -> Contestant:
     return Contestant(task, 1, step, reset)
 
 
-def minigrid() -> Contestant:
+def minigrid(level: str = "DoorKey-8x8-v0") -> Contestant:
     """MiniGrid through `gymnasium.make`; its vector environments are slower."""
     import gymnasium
     import minigrid  # noqa: F401  # registers its environments
 
-    return _single("DoorKey 8x8", gymnasium.make("MiniGrid-DoorKey-8x8-v0"))
+    return _single(_told(level), gymnasium.make(f"MiniGrid-{level}"))
+
+
+def _told(level: str) -> str:
+    """What tables call a level of MiniGrid."""
+    return level.removesuffix("-v0").replace("-", " ")
 
 
 def gym_gridverse() -> Contestant:
@@ -249,16 +271,17 @@ def griddly() -> Contestant:
     return Contestant("DoorKey 8x8", 1, step, reset)
 
 
-def envpool(worlds: int) -> Contestant:
+def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
     """EnvPool's MiniGrid in C++, one thread."""
     import envpool as pool
     import numpy as np
 
     env = pool.make(
-        "MiniGrid-DoorKey-8x8-v0", env_type="gymnasium", num_envs=worlds, num_threads=1, seed=0
+        f"MiniGrid-{level}", env_type="gymnasium", num_envs=worlds, num_threads=1, seed=0
     )
     env.reset()
-    actions = itertools.cycle(np.random.default_rng(0).integers(0, 7, (64, worlds)))
+    number = env.action_space.n
+    actions = itertools.cycle(np.random.default_rng(0).integers(0, number, (64, worlds)))
 
     def step(times: int) -> None:
         for row in itertools.islice(actions, times):
@@ -268,7 +291,7 @@ def envpool(worlds: int) -> Contestant:
         for _ in range(times):
             env.reset()
 
-    return Contestant("DoorKey 8x8", worlds, step, reset)
+    return Contestant(_told(level), worlds, step, reset)
 
 
 def pufferlib(worlds: int, across: int = 11) -> Contestant:
@@ -307,16 +330,16 @@ def pufferlib(worlds: int, across: int = 11) -> Contestant:
     return Contestant(f"maze 9x9, {across}x{across} view", n, step, reset)
 
 
-def navix(worlds: int, view: str) -> Contestant:
+def navix(worlds: int, view: str, level: str = "DoorKey-8x8-v0") -> Contestant:
     """NAVIX; its first-person views cost more than showing the whole grid."""
-    return _jax("DoorKey 8x8", worlds, *_navix(view))
+    return _jax(_told(level), worlds, *_navix(view, level))
 
 
 @functools.cache
-def _navix(view: str) -> tuple[Any, Any]:
+def _navix(view: str, level: str) -> tuple[Any, Any]:
     import navix as nx
 
-    env = nx.make("Navix-DoorKey-8x8-v0", observation_fn=getattr(nx.observations, view))
+    env = nx.make(f"Navix-{level}", observation_fn=getattr(nx.observations, view))
     return _compiled(env.reset, env.step)
 
 

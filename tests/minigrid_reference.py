@@ -19,7 +19,8 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.minigrid import Different, levels, replay
+from gv_engine.reading.library import minigrid_levels
+from tests.minigrid import Different, replay
 
 _BUSY = 0.15, 0.15, 0.4, 0.1, 0.06, 0.13, 0.01
 """How likely the policy takes each of the seven actions."""
@@ -111,7 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="ids with this text in them")
     options = parser.parse_args(arguments)
     different = frames = 0
-    for name in levels():
+    for name in minigrid_levels():
         if options.only not in name:
             continue
         seeds = range(options.first, options.first + options.seeds)

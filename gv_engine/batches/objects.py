@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gv_engine.batches.autoreset import KEEP, Which, begins, begins_at_once, clear, tell
 from gv_engine.batches.worlds import Worlds
+from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
 from gv_engine.reading.rule_files import in_words
@@ -60,16 +61,22 @@ class ObjectBatch(Worlds):
             tell(out, i, world)
             out.terms[i] = simulation.terms
             if begins_at_once(mode, world.terminated or world.truncated):
-                self._show(i, self._last_shown[i], out.final_member)
+                self._show(i, self._last_shown[i], out.final_member, out.final_facing)
                 out.final_terms[i] = out.terms[i]
                 self._begin(i)
-        self._show(i, self._shown[i], out.member)
+        self._show(i, self._shown[i], out.member, out.facing)
 
     def _begin(self, i: int) -> None:
         self.simulations[i].reset()
         self.outputs.terms[i] = 0.0
 
-    def _show(self, i: int, shown: tuple[NDArray[Any], ...], member: NDArray[Any]) -> None:
+    def _show(
+        self,
+        i: int,
+        shown: tuple[NDArray[Any], ...],
+        member: NDArray[Any],
+        facing: NDArray[Any],
+    ) -> None:
         simulation, (mask, grid, item, *more) = self.simulations[i], shown
         simulation.observe(grid, item)
         if self.layers:
@@ -79,6 +86,7 @@ class ObjectBatch(Worlds):
         if self.masks:
             simulation.valid_actions(mask)
         member[i] = simulation.world.member
+        facing[i] = simulation.world.agent.facing[AGENT]
 
     def snapshot(self, worlds: Which) -> NDArray[Any]:
         chosen = np.atleast_1d(worlds).tolist()

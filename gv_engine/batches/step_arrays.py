@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,13 @@ class StepArrays:
         mask: (N, actions) int8, 1 for every action that would do something.
         terms: (N, functions) float64, the reward function by function.
         member: (N,) int64, which member of a mixture is played.
+        facing: (N,) uint8, the direction in which the agent looks.
         rewards: (N,) float64.
         terminated, truncated: (N,) bool.
         returns, lengths: (N,) float64 and int64, rewards and steps of the episode up to the last
             step, even if a SAME_STEP reset has already begun another one.
-        final_grid, final_item, final_ground, final_mission, final_mask, final_terms, final_member:
-            the same at the end of the episodes that a SAME_STEP reset has just ended.
+        final_grid, final_item, final_ground, final_mission, final_mask, final_terms, final_member,
+            final_facing: the same at the end of the episodes that a SAME_STEP reset has just ended.
         success: (N,) bool, whether an episode has ended well with the last step, even if a
             SAME_STEP reset has already begun another one.
     """
@@ -42,6 +44,7 @@ class StepArrays:
     mask: NDArray[np.int8]
     terms: NDArray[np.float64]
     member: NDArray[np.int64]
+    facing: NDArray[np.uint8]
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
@@ -54,6 +57,7 @@ class StepArrays:
     final_mask: NDArray[np.int8]
     final_terms: NDArray[np.float64]
     final_member: NDArray[np.int64]
+    final_facing: NDArray[np.uint8]
     success: NDArray[np.bool_]
 
     @classmethod
@@ -72,6 +76,7 @@ class StepArrays:
                 np.zeros((n, actions), np.int8),
                 np.zeros((n, terms)),
                 np.zeros(n, np.int64),
+                np.zeros(n, np.uint8),
             )
 
         flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
@@ -89,6 +94,10 @@ class StepArrays:
     def final_observed(self) -> tuple[NDArray[Any], ...]:
         """The same at the end of episodes."""
         return _wanted(self.final_grid, self.final_item, self.final_ground, self.final_mission)
+
+    def named(self, names: Iterable[str], prefix: str = "") -> list[NDArray[Any]]:
+        """The arrays of these names, each with the prefix."""
+        return [getattr(self, prefix + name) for name in names]
 
     @property
     def unwanted(self) -> set[str]:

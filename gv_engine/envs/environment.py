@@ -81,14 +81,14 @@ class GridEnv(ScenarioEnv[Any]):
         **options: Any,
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: Scenario = grid_scenario(scenario, max_steps, **options)
+        self.scenario: Scenario = self._read(scenario, max_steps, **options)
         self.num_actions = len(self.scenario.actions)
         self.action_space = Discrete(self.num_actions)
         self._form = form_of(self.scenario, observation_representation)
         self.observation_space = self._form.space
         if world == "auto" and render_mode == "human":
             world = "object"
-        layers = self._form.layers
+        layers = "ground" in self._form.made_of
         self._batch = make_batch(self.scenario, 1, world, checked=checked, layers=layers)
         self._form.belongs_to(self._batch)
         self._action = np.zeros(1, np.int64)
@@ -98,6 +98,10 @@ class GridEnv(ScenarioEnv[Any]):
         )
         self._tells_success = self.scenario.tells_success
         self._look_at_outputs()
+
+    def _read(self, scenario: Any, max_steps: int | None, **options: Any) -> Scenario:
+        """What is played, from what it is made with."""
+        return grid_scenario(scenario, max_steps, **options)
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
@@ -117,7 +121,7 @@ class GridEnv(ScenarioEnv[Any]):
     def _look_at_outputs(self) -> None:
         """Views of what the world shows: taking them anew at every step would take longer."""
         out = self._batch.outputs
-        self._observed = [array[0] for array in out.observed]
+        self._observed = [array[0, ...] for array in out.named(self._form.made_of)]
         self._mask, self._terms = out.mask[0], out.terms[0]
         self._success = out.success
 

@@ -19,6 +19,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from components.appearance import NONE_GRID_OBJECT
+from gv_engine.envs.form import MISSION, Form, compiled
+from gv_engine.envs.minigrid_form import MiniGridForm
 from gv_engine.envs.representations import (
     REPRESENTATIONS,
     Arrays,
@@ -41,85 +43,10 @@ FormName = str | Mapping[str, Any]
 _CELL_PICTURES = "gv_engine.frontend.drawing.cell_pictures:cell_pictures"
 """What draws them, imported when it is needed."""
 
-MISSION = "mission"
-"""What observations call what the agent is asked to do."""
-
 _LEAST_SIDE = 8
 """Pixels of the smallest drawings."""
 
 _FARTHEST = ": 512 behind, 512 right\n"
-
-
-class Form:
-    """How an environment shows what its agents see.
-
-    Attributes:
-        space: of one observation.
-        kept: the arrays that change from step to step, and that a caller may bring along, by name.
-        lasting: whether an observation follows when its arrays are written into again.
-        layers: whether what lies on the ground is shown, too, from a third array of the worlds.
-    """
-
-    space: spaces.Space[Any]
-    kept: tuple[str, ...] = ("grid", "item")
-    lasting = True
-    layers = False
-
-    def __init__(self, representation: Representation) -> None:
-        self._representation = representation
-
-    def belongs_to(self, worlds: Worlds) -> None:
-        """Compiled code fills the arrays of worlds that are compiled themselves."""
-        self._representation.belongs_to(worlds)
-
-    def arrays(self, *many: int) -> Arrays:
-        """Arrays for one observation, or for so many."""
-        raise NotImplementedError
-
-    def sharing(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Arrays:
-        """Arrays for N observations; these, (N, h, w, 3) and (N, 3), where they hold the same."""
-        return self.arrays(len(item))
-
-    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Fill arrays.
-
-        Args:
-            out: as `arrays` makes them.
-            grid, item: (…, h, w, 3) and (…, 3) type, state and colour indices.
-
-        Raises:
-            ValueError: a type or colour that the space does not list; `default` does not look.
-        """
-        raise NotImplementedError
-
-    def told(self, arrays: Arrays) -> Any:
-        """What users are handed: one observation, or those of many worlds."""
-        raise NotImplementedError
-
-    def beside(self, missions: Missions) -> spaces.Space[Any]:
-        """The space of observations with what the agent is asked to do beside them."""
-        shown = self.space.spaces if isinstance(self.space, spaces.Dict) else {}
-        shown = shown or dict.fromkeys(self.kept, self.space)
-        return spaces.Dict(
-            {**shown, MISSION: spaces.Box(missions.low, missions.high, dtype=np.int32)}
-        )
-
-    def told_beside(self, arrays: Arrays, missions: Missions) -> Any:
-        """What users are handed, if `mission` is among the arrays."""
-        return arrays.copy()
-
-    def one(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> Any:
-        """The observation of one world."""
-        arrays = self.arrays()
-        self.write(arrays, grid, item)
-        return self.told(arrays)
-
-    def each(self, arrays: Arrays) -> NDArray[np.object_]:
-        """(K,) the observations of single worlds, as views of the arrays of many."""
-        found = np.empty(len(next(iter(arrays.values()))), object)
-        for i, parts in enumerate(zip(*arrays.values(), strict=True)):
-            found[i] = self.told(dict(zip(arrays, parts, strict=True)))
-        return found
 
 
 class Numbers(Form):
@@ -180,7 +107,7 @@ class Layers(Numbers):
         scenario: whose observations they are.
     """
 
-    layers = True
+    made_of = "grid", "item", "ground"
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario, "default")
@@ -387,7 +314,7 @@ class WithMission(Form):
         self._form, self._missions = form, missions
         self.space = form.beside(missions)
         self.kept = (*form.kept, MISSION) if form.lasting else form.kept
-        self.lasting, self.layers = form.lasting, form.layers
+        self.made_of, self.lasting = (*form.made_of, MISSION), form.lasting
 
     def belongs_to(self, worlds: Worlds) -> None:
         self._form.belongs_to(worlds)
@@ -415,16 +342,10 @@ class WithMission(Form):
         return self.told(arrays)
 
 
-def compiled(function: Any) -> Any:
-    """A function of arrays, compiled."""
-    from gv_engine.batches.compiled.compiler import compile_function
-
-    return compile_function(function)
-
-
 _FORMS: dict[str, Callable[..., Form]] = {
     **{name: partial(Numbers, name=name) for name in (*REPRESENTATIONS, "cells")},
     "layers": Layers,
+    "minigrid": MiniGridForm,
     "onehot": OneHot,
     "pixels": ViewPixels,
     "text": ViewText,
@@ -450,4 +371,5 @@ def form_of(scenario: Scenario, asked: FormName) -> Form:
             allowed = nearest(option, known) if known else "allowed are none here"
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
     form = made(scenario, **options)
-    return WithMission(form, scenario.missions) if scenario.missions else form
+    missions = None if form.asks else scenario.missions
+    return WithMission(form, missions) if missions else form

@@ -5,17 +5,22 @@ from __future__ import annotations
 import gymnasium
 
 from gv_engine.reading.families import FAMILIES
-from gv_engine.reading.library import gym_id, with_whole_files
+from gv_engine.reading.library import gym_id, minigrid_levels, with_whole_files
 
 
 def register_all() -> None:
-    """Register `GV-<Name>-v0` for each built-in scenario and each file of several, and
-    `GV-Scenario-v0`.
+    """Register `GV-<Name>-v0` for each built-in scenario and each file of several, `GV-` and the id
+    there for each level of MiniGrid, and `GV-Scenario-v0`.
 
-    The latter asks for the scenario: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
+    The last one asks for the scenario: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
     """
     any_family = "gv_engine.envs.any_family"
     _register("GV-Scenario-v0", f"{any_family}:make_env", f"{any_family}:make_vector_env", {})
+    minigrid = "gv_engine.envs.minigrid_env"
+    for name in minigrid_levels():
+        shown = {"scenario": name, "observation_representation": "minigrid"}
+        places = f"{minigrid}:MiniGridEnv", f"{minigrid}:MiniGridVectorEnv"
+        _register(gym_id(name), *places, shown)
     for family in FAMILIES.values():
         for name in with_whole_files(family.built_in()):
             _register(gym_id(name), family.env, family.vector_env, {"scenario": name})

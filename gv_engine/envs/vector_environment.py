@@ -25,7 +25,8 @@ from gv_engine.batches.planning import (
 from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
-from gv_engine.envs.forms import MISSION, FormName, form_of
+from gv_engine.envs.form import MISSION
+from gv_engine.envs.forms import FormName, form_of
 from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays
@@ -95,17 +96,18 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         num_threads = at_least(1, num_threads=num_threads)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
         num_envs = self.num_envs
-        self.scenario: Scenario = grid_scenario(scenario, max_steps, **options)
+        self.scenario: Scenario = self._read(scenario, max_steps, **options)
         self.num_actions = len(self.scenario.actions)
         self.single_action_space = Discrete(self.num_actions)
         self._form = form_of(self.scenario, observation_representation)
-        self.single_observation_space = self._form.space
+        self.single_observation_space = self._form.space_among_many
+        layers = "ground" in self._form.made_of
         self._batch = make_batch(
-            self.scenario, num_envs, world, num_threads, action_masks, layers=self._form.layers
+            self.scenario, num_envs, world, num_threads, action_masks, layers=layers
         )
         self._form.belongs_to(self._batch)
         # not the agent's place, which never changes
-        self.recorded = ("grid", "item", *((MISSION,) if self.scenario.missions else ()))
+        self.recorded = (*self._form.recorded, *((MISSION,) if self.scenario.missions else ()))
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
         self._ended = np.zeros(num_envs, np.bool_)
@@ -113,9 +115,14 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._masks = action_masks
         self._shared_info: dict[str, Any] | None = None
         self._arrays: Arrays | None = None
+        self._observed: list[NDArray[Any]] = []
         self._last: tuple[Arrays, NDArray[np.object_]] | None = None
         self._renderer: Renderer | None = None
         self._bench: Worlds | None = None
+
+    def _read(self, scenario: Any, max_steps: int | None, **options: Any) -> Scenario:
+        """What is played, from what it is made with."""
+        return grid_scenario(scenario, max_steps, **options)
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
@@ -219,15 +226,15 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def _shown(self) -> Arrays:
         """The arrays of all observations, those of the batch where it has the same."""
         if self._arrays is None:
-            out = self._batch.outputs
-            self._arrays = self._form.sharing(*out.observed)
+            self._observed = self._batch.outputs.named(self._form.made_of)
+            self._arrays = self._form.sharing(*self._observed)
         return self._arrays
 
     def _observation(self, given: Arrays | None = None) -> Any:
-        out, form, arrays = self._batch.outputs, self._form, self._shown
+        form, arrays = self._form, self._shown
         if given:
             arrays = {name: given.get(name, array) for name, array in arrays.items()}
-        form.write(arrays, *out.observed)
+        form.write(arrays, *self._observed)
         if self._copy:
             arrays = self._handed(arrays, given or {})
         return form.told(arrays)
@@ -268,20 +275,21 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def _add_final(self, info: dict[str, Any]) -> None:
         """What SAME_STEP resets have just replaced, in the worlds where they did."""
         out, form, ended = self._batch.outputs, self._form, self._ended.copy()
+        observed = out.named(form.made_of, "final_")
         which = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
         if self._copy or not form.lasting:
             arrays = form.arrays(len(which))
-            form.write(arrays, *(array[which] for array in out.final_observed))
+            form.write(arrays, *(array[which] for array in observed))
             final[which] = form.each(arrays)
         else:
             if self._last is None:
-                arrays = form.sharing(*out.final_observed)
+                arrays = form.sharing(*observed)
                 self._last = arrays, form.each(arrays)
             arrays, shared = self._last
             if out.final_grid is not arrays.get("grid"):
                 some = form.arrays(len(which))
-                form.write(some, *(array[which] for array in out.final_observed))
+                form.write(some, *(array[which] for array in observed))
                 for name in form.kept:
                     arrays[name][which] = some[name]
             final[which] = shared[which]
@@ -413,6 +421,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             "_renderer": None,
             "_shared_info": None,
             "_arrays": None,
+            "_observed": [],
             "_last": None,
             "_bench": None,
         }

@@ -17,7 +17,7 @@ from gv_engine.playing.episode import Playable
 from gv_engine.reading.document import LARGEST_SCENARIO, read_file
 from gv_engine.reading.families import FAMILIES, built_in_levels, built_in_names
 from gv_engine.reading.files import read_bytes
-from gv_engine.reading.library import GALLERY, IN_FOLDER, Level, find
+from gv_engine.reading.library import GALLERY, IN_FOLDER, MINIGRID, Level, find
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.packs import is_pack
 from gv_engine.reading.resources import SCENARIOS
@@ -25,7 +25,9 @@ from gv_engine.reading.trust import Consent, Trust, parted
 from gv_engine.reading.values import mapping
 from gv_engine.reading.variants import names_in
 
-_SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)$")
+_SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
+_GROUPS = {GALLERY: "Gallery", MINIGRID: "MiniGrid"}
+"""What all levels of a folder stand under."""
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|family):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
 _MOST = 200  # files of a folder that are looked into
@@ -127,12 +129,14 @@ def built_in_entries() -> list[Entry]:
     for family in FAMILIES.values():
         levels, missing = family.built_in(), family.missing
         found = list(levels)
-        own = {name for name, level in levels.items() if level.file.is_relative_to(GALLERY)}
+        own = {
+            name: group
+            for folder, group in _GROUPS.items()
+            for name, level in levels.items()
+            if level.file.is_relative_to(folder)
+        }
         kinds = {_SIZE.sub("", name) for name in found if name not in own}
-        of_family = [
-            Entry(name, "Gallery" if name in own else _group(name, kinds), missing)
-            for name in found
-        ]
+        of_family = [Entry(name, own.get(name) or _group(name, kinds), missing) for name in found]
         entries += sorted(of_family, key=lambda entry: (entry.group, found.index(entry.source)))
     return entries
 

@@ -16,6 +16,8 @@ from gv_engine.reading.variants import names_in
 
 GALLERY = SCENARIOS / "gallery"
 """The scenarios of one idea each, for authors to copy."""
+MINIGRID = SCENARIOS / "minigrid"
+"""MiniGrid's levels."""
 _SUFFIXES = (".yaml", ".yml")
 IN_FOLDER = "scenario.yaml"
 """The file of a scenario that is a folder."""
@@ -25,11 +27,13 @@ _OTHERS = {
 }
 """Other files that the engine writes, by the ends of their names."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
+_WITH_VERSION = re.compile(r".+-v\d+")
+"""Names that are the ids of others."""
 
 
 def grid_names() -> list[str]:
-    """Names of the built-in scenarios, sorted; none is read for it."""
-    return sorted(built_in_grids())
+    """Names of the built-in scenarios without MiniGrid's, sorted; none is read for it."""
+    return sorted(built_in_grids().keys() - minigrid_levels())
 
 
 class Level(NamedTuple):
@@ -62,7 +66,14 @@ def built_in_grids() -> dict[str, Level]:
     for folder in (SCENARIOS, GALLERY):
         files |= {path.stem: path for path in folder.glob("*.yaml")}
         files |= {path.parent.name: path for path in folder.glob(f"*/{IN_FOLDER}")}
-    return levels(files)
+    return levels(files) | minigrid_levels()
+
+
+def minigrid_levels() -> dict[str, Level]:
+    """MiniGrid's levels, by the ids that they have there."""
+    files = sorted(MINIGRID.glob("*.yaml"))
+    found = (item for file in files for item in levels({"MiniGrid": file}).items())
+    return {name: level for name, level in found if level.variant}
 
 
 def levels(files: Mapping[str, Path]) -> dict[str, Level]:
@@ -79,7 +90,7 @@ def with_whole_files(known: Mapping[str, Level]) -> dict[str, Level]:
     files = {
         name.removesuffix(f"-{level.variant}"): Level(level.file)
         for name, level in known.items()
-        if level.variant
+        if level.variant and not _WITH_VERSION.fullmatch(name)
     }
     return files | dict(known)
 
@@ -89,7 +100,11 @@ def gym_id(name: str) -> str:
 
     >>> gym_id("dynamic-obstacles-5x5")
     'GV-DynamicObstacles-5x5-v0'
+    >>> gym_id("MiniGrid-DoorKey-5x5-v0")
+    'GV-MiniGrid-DoorKey-5x5-v0'
     """
+    if _WITH_VERSION.fullmatch(name):
+        return f"GV-{name}"
     parts = name.split("-")
     sizes = [part for part in parts if _SIZE.fullmatch(part)]
     words = "".join(part[:1].upper() + part[1:] for part in parts if part not in sizes)

@@ -7,6 +7,7 @@ from components.minigrid import BALL
 from gv_engine import Scenario
 from gv_engine.language.errors import ScenarioError
 from gv_engine.language.objects import OBJECT_TYPES, object_type
+from gv_engine.reading.library import minigrid_levels
 from tests import DATA, minigrid
 
 FILES = sorted((DATA / "minigrid").glob("*.npz"))
@@ -23,12 +24,12 @@ def test_a_recording_comes_out_equal_where_it_is_compiled():
 
 
 def test_all_ids_have_a_scenario():
-    assert len(minigrid.levels()) == 76
+    assert len(minigrid_levels()) == 76
 
 
-@pytest.mark.parametrize("name", minigrid.levels())
+@pytest.mark.parametrize("name", minigrid_levels())
 def test_scenarios_are_called_like_their_ids(name):
-    scenario = Scenario.load(minigrid.levels()[name])
+    scenario = Scenario.load(name)
     assert scenario.name == name
     assert scenario.success or "Playground" in name
 

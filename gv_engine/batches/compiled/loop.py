@@ -130,6 +130,7 @@ def link(
                 if asks:
                     ask(w, p, b.mission[i].row if shown else b.final_mission[i].row)
                 b.member[i] = w.member
+                b.facing[i] = w.agent.facing[AGENT]
                 if not shown:
                     _keep_apart(b, i)
             b.actions[i] = BEGIN if mixed and not p.mine else KEEP
@@ -176,6 +177,7 @@ def _choose(b: Any, start: int, stop: int) -> int:
 def _keep_apart(b: Any, i: int) -> None:
     """Keep what the end of an episode shows, beside the view, from the next one."""
     b.final_member[i] = b.member[i]
+    b.final_facing[i] = b.facing[i]
     terms, last = b.terms[i].row, b.final_terms[i].row
     for k in range(len(terms)):
         last[k] = terms[k]

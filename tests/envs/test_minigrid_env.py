@@ -1,0 +1,200 @@
+"""MiniGrid's levels through their Gymnasium ids: what they show, one and many, and their habits.
+
+`tests/systems/test_minigrid.py` compares them with recordings of MiniGrid itself.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete, Text
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+from components.objects import TELEPOD
+from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine.language.errors import ScenarioError
+from gv_engine.reading.library import gym_id, minigrid_levels
+from tests.boards import RULES, scenario
+from tests.comparing import same
+
+PUT_NEAR, BALLS = "GV-MiniGrid-PutNear-6x6-N2-v0", "GV-MiniGrid-Dynamic-Obstacles-5x5-v0"
+
+
+def one(name: str, **options: Any) -> Any:
+    return gymnasium.make(name, **{"world": "object", "disable_env_checker": True, **options})
+
+
+def many(name: str, number: int, **options: Any) -> Any:
+    return gymnasium.make_vec(name, number, **{"world": "object", **options})
+
+
+def test_all_ids_are_registered_as_minigrid_has_them():
+    ids = [name for name in gymnasium.registry if name.startswith("GV-MiniGrid-")]
+    assert (
+        ids == [f"GV-{name}" for name in minigrid_levels()] == list(map(gym_id, minigrid_levels()))
+    )
+    assert len(ids) == 76
+
+
+@pytest.mark.parametrize("name", [PUT_NEAR, BALLS, "GV-MiniGrid-Playground-v0"])
+def test_gymnasiums_own_check(name):
+    check_env(one(name).unwrapped, skip_render_check=True)
+
+
+def test_spaces_are_minigrids():
+    env = one(PUT_NEAR)
+    image, direction, mission = (
+        env.observation_space[key] for key in ("image", "direction", "mission")
+    )
+    assert image == Box(0, 255, (7, 7, 3), np.uint8)
+    assert (direction, env.action_space) == (Discrete(4), Discrete(7))
+    assert isinstance(mission, Text)
+    assert one(BALLS).action_space == Discrete(3)
+    envs = many(PUT_NEAR, 3)
+    shown = envs.reset(seed=0)[0]
+    assert shown in envs.observation_space
+    assert shown["mission"].shape == (3, len(envs.scenario.missions.names))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_both_worlds_one_and_many_show_the_same(mode):
+    options = {"max_steps": 6, "autoreset_mode": mode}
+    objects, compiled, own = (
+        many(PUT_NEAR, 3, world=world, copy=copy, **options)
+        for world, copy in (("object", False), ("compiled", False), ("compiled", True))
+    )
+    alone, other = (one(PUT_NEAR, max_steps=6, world=world) for world in ("object", "compiled"))
+    found: Any = objects.reset(seed=1)
+    assert same(found, compiled.reset(seed=1))
+    assert same(found, own.reset(seed=1))
+    assert same(alone.reset(seed=1), shown := other.reset(seed=1))
+    pilot = np.random.default_rng(0)
+    ends = 0
+    for step in range(24):
+        if step < 7:
+            texts = {"mission": objects.missions()[0]}
+            assert same({key: part[0] for key, part in found[0].items()} | texts, shown[0])
+        actions = pilot.integers(7, size=3)
+        found = objects.step(actions)
+        assert same(found, compiled.step(actions))
+        assert same(found, own.step(actions))
+        assert same(alone.step(actions[0]), shown := other.step(actions[0]))
+        for last in found[4].get("final_obs", ()):
+            if last is not None:
+                ends += 1
+                assert last in objects.single_observation_space
+    assert (ends > 6) == (mode is AutoresetMode.SAME_STEP)
+
+
+def test_the_last_observation_is_that_of_the_end():
+    """Not that of the level which a reset has put in its place."""
+    options = {"max_steps": 5}
+    at_once = many(PUT_NEAR, 4, autoreset_mode="SameStep", **options)
+    later = many(PUT_NEAR, 4, autoreset_mode="Disabled", **options)
+    for envs in (at_once, later):
+        envs.reset(seed=3)
+    for action in (0, 2, 1, 2, 1):
+        *_, info = at_once.step([action] * 4)
+        expected, *_ = later.step([action] * 4)
+    for i, last in enumerate(info["final_obs"]):
+        assert same(last, {key: part[i] for key, part in expected.items()})
+
+
+def test_copies_go_on_alike():
+    envs = many(PUT_NEAR, 3)
+    envs.reset(seed=0)
+    envs.step([1, 2, 0])
+    twins = envs.fork(), pickle.loads(pickle.dumps(envs))
+    for action in (0, 2, 3, 1):
+        found = envs.step([action] * 3)[0]
+        assert all(same(found, twin.step([action] * 3)[0]) for twin in twins)
+
+
+def test_results_go_where_they_are_asked_for():
+    envs = many(PUT_NEAR, 2)
+    out = {"image": np.ones((2, 7, 7, 3), np.uint8), "direction": np.full(2, 9)}
+    envs.reset(seed=0)
+    shown = envs.step([0, 1], out=out)[0]
+    assert shown["image"] is out["image"]
+    assert shown["direction"] is out["direction"]
+    assert out["direction"].max() < 4
+
+
+# ---- habits ------------------------------------------------------------------------------------
+
+
+def test_an_end_in_the_last_step_is_both():
+    way = (2, 1, 2)  # to the goal of the smallest room
+    for steps, truncated in ((3, True), (4, False)):
+        env = one("GV-MiniGrid-Empty-5x5-v0", size=4, max_steps=steps)
+        envs = many("GV-MiniGrid-Empty-5x5-v0", 2, size=4, max_steps=steps)
+        env.reset(seed=0), envs.reset(seed=0)
+        for action in way:
+            _, reward, *ends, _ = env.step(action)
+            _, rewards, *all_ends, _ = envs.step([action] * 2)
+        assert ends == [True, truncated]
+        assert np.array(all_ends).T.tolist() == [ends, ends]
+        # the limit that was asked for counts in the reward, too
+        assert reward == rewards[0] == 1 - 0.9 * (3 / steps)
+
+
+@pytest.mark.parametrize("action", [3, 6, 7])
+def test_actions_that_a_level_lacks_are_its_first(action):
+    shown = []
+    for given in (0, action):
+        env, envs = one(BALLS), many(BALLS, 2)
+        env.reset(seed=0), envs.reset(seed=0)
+        shown.append((env.step(given), envs.step([given, 1])))
+    assert same(*shown)
+
+
+@pytest.mark.parametrize(("name", "action"), [(PUT_NEAR, 7), (PUT_NEAR, -1), (BALLS, -1)])
+def test_all_others_are_refused(name, action):
+    env, envs = one(name), many(name, 2)
+    env.reset(seed=0), envs.reset(seed=0)
+    with pytest.raises(ValueError, match=f"action {action}: allowed are 0 to"):
+        env.step(action)
+    with pytest.raises(ValueError, match=f"action {action} of world 1: allowed are 0 to"):
+        envs.step([0, action])
+
+
+def test_levels_are_made_with_other_parameters():
+    env = one("GV-MiniGrid-DoorKey-8x8-v0", size=6)
+    env.reset(seed=0)
+    assert env.unwrapped.scenario.max_steps == 360
+    with pytest.raises(ScenarioError, match="no option 'sise'"):
+        one("GV-MiniGrid-DoorKey-8x8-v0", sise=6)
+
+
+def test_other_representations_are_there_too():
+    env = one(PUT_NEAR, observation_representation="default")
+    assert set(env.reset(seed=0)[0]) == {"grid", "agent_id_grid", "item", "mission"}
+
+
+# ---- the representation --------------------------------------------------------------------------
+
+
+def test_columns_from_the_left_and_in_each_the_farthest_first():
+    """What MiniGrid lacks has numbers of its own."""
+    sees = {"name": "fully_transparent", "area": [[-2, 0], [-1, 0]]}
+    made = scenario("DT\n.^", **{**RULES, "observation_function": sees})
+    env = GridEnv(made, world="object", observation_representation="minigrid")
+    free, beyond, telepod = [1, 0, 0], [2, 5, 0], [11 + TELEPOD, 0, 0]
+    locked_yellow_door = [4, 4, 2]
+    shown = env.reset(seed=0)[0]
+    assert shown["image"].tolist() == [[beyond, locked_yellow_door, free], [beyond, telepod, free]]
+    assert (shown["direction"], shown["mission"]) == (3, "")
+
+
+def test_any_level_can_be_shown_so():
+    for name in ("medley-7x7", "memory-5x5"):
+        envs = GridVectorEnv(name, 2, world="object", observation_representation="minigrid")
+        shown = envs.reset(seed=0)[0]
+        assert shown in envs.observation_space
+        assert not Scenario.load(name).missions or shown["mission"].any()
