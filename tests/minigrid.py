@@ -27,6 +27,11 @@ from gv_engine.reading.library import minigrid_levels
 from gv_engine.worlds.rng import generator_from_row
 from tests.boards import look_of
 
+Recorded = Mapping[str, NDArray[Any]]
+"""The arrays of a file."""
+Found = dict[str, Any]
+"""What there is of some worlds, by the names of recorded arrays."""
+
 
 class Different(Exception):
     """The first difference; says where, what was found and what is recorded."""
@@ -35,11 +40,11 @@ class Different(Exception):
 # ---- replaying -----------------------------------------------------------------------------------
 
 
-def replay(recorded: Mapping[str, NDArray[Any]], world: str) -> int:
+def replay(recorded: Recorded, world: str) -> int:
     """Replay all recordings of an id; how many frames are equal.
 
     Args:
-        recorded: the arrays of its file.
+        recorded: the arrays of its file, or some of them.
         world: "object", one environment for all; or "batch", a vector environment.
 
     Raises:
@@ -48,56 +53,61 @@ def replay(recorded: Mapping[str, NDArray[Any]], world: str) -> int:
     limit = Scenario.load(str(recorded["id"])).max_steps
     if limit != recorded["max_steps"]:
         raise Different(f"max_steps: found {limit}, recorded {recorded['max_steps']}")
-    for frame, found in _WORLDS[world](recorded):
-        _compare(found, recorded, frame)
+    for frames, found in _WORLDS[world](recorded):
+        _compare(found, recorded, frames)
     return int(recorded["start"][-1])
 
 
-def one_by_one(recorded: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Frames, and what there is then, recording after recording."""
+def one_by_one(recorded: Recorded) -> Iterator[tuple[NDArray[np.int64], Found]]:
+    """The frames of one recording after the other, and what there is then."""
     env: Any = gymnasium.make(f"GV-{recorded['id']}", world="object", disable_env_checker=True)
-    seeds = dict(zip(recorded["start"].tolist(), recorded["seed"].tolist()))
-    for frame, action in enumerate(recorded["action"].tolist()):
-        if action < 0:
-            shown, came = env.reset(seed=seeds.get(frame))[0], (0.0, False, False)
-        else:
-            shown, *came, _ = env.step(action)
-        yield frame, _found(env.unwrapped.scenario, env.unwrapped.snapshot(), shown, *came)
+    starts, actions = recorded["start"].tolist(), recorded["action"].tolist()
+    for start, end, seed in zip(starts, starts[1:], recorded["seed"].tolist()):
+        found: list[Found] = []
+        for frame in range(start, end):
+            if actions[frame] < 0:
+                shown = env.reset(seed=seed if frame == start else None)[0]
+                came: list[Any] = [0.0, False, False]
+            else:
+                shown, *came, _ = env.step(actions[frame])
+            found.append(shown | dict(zip(_CAME, came, strict=True)))
+            if "grid" in recorded:
+                row = env.unwrapped.snapshot()
+                found[-1] |= _state(env.unwrapped.scenario, row, shown["direction"])
+        yield np.arange(start, end), _together(found)
 
 
-def side_by_side(recorded: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Frames, and what there is then, all recordings at once; an end is followed by a reset, as it
-    is where they were recorded."""
-    starts, seeds = recorded["start"], recorded["seed"].tolist()
+def side_by_side(recorded: Recorded) -> Iterator[tuple[NDArray[np.int64], Found]]:
+    """The next frame of all recordings, and what there is then; an end is followed by a reset, as
+    it is where they were recorded."""
+    starts, ends, seeds = recorded["start"][:-1], recorded["start"][1:], recorded["seed"].tolist()
     envs: Any = gymnasium.make_vec(f"GV-{recorded['id']}", len(seeds), world="compiled")
-    for t in range(np.diff(starts).max()):
-        frames = starts[:-1] + t
-        playing = frames < starts[1:]
+    for t in range(np.max(ends - starts)):
+        frames = starts + t
+        playing = np.flatnonzero(frames < ends)
         if t == 0:
-            shown, came = envs.reset(seed=seeds)[0], (np.zeros(len(seeds)),) * 3
+            shown, came = envs.reset(seed=seeds)[0], [np.zeros(len(seeds))] * 3
         else:
-            actions = recorded["action"][np.minimum(frames, starts[1:] - 1)]
+            actions = recorded["action"][np.minimum(frames, ends - 1)]
             shown, *came, _ = envs.step(np.maximum(actions, 0))
-        shown["mission"] = envs.missions()
-        rows = envs.snapshot()
-        for k in np.flatnonzero(playing).tolist():
-            own = {name: part[k] for name, part in shown.items()}
-            found = _found(envs.scenario, rows[k], own, *(part[k] for part in came))
-            yield frames.item(k), found
+        shown["mission"] = np.array(envs.missions())
+        found = {k: part[playing] for k, part in (shown | dict(zip(_CAME, came))).items()}
+        if "grid" in recorded:
+            whole = zip(envs.snapshot(playing), found["direction"], strict=True)
+            found |= _together([_state(envs.scenario, *each) for each in whole])
+        yield frames[playing], found
 
 
 _WORLDS = {"object": one_by_one, "batch": side_by_side}
+_CAME = "reward", "terminated", "truncated"
 
 
-def _found(
-    scenario: Scenario,
-    row: NDArray[Any],
-    shown: dict[str, Any],
-    reward: float,
-    terminated: bool,
-    truncated: bool,
-) -> dict[str, Any]:
-    """What there is of a world to compare, by the names of recorded arrays."""
+def _together(found: list[Found]) -> Found:
+    return {name: [each[name] for each in found] for name in found[0]}
+
+
+def _state(scenario: Scenario, row: NDArray[Any], direction: int) -> dict[str, Any]:
+    """What there is of a world beside what it shows, by the names of recorded arrays."""
 
     def things(entities: Any) -> NDArray[np.uint8]:
         looks = codes(look_of(row, scenario.layout, entities))[..., :2]
@@ -107,30 +117,27 @@ def _found(
     held, content = row["agent"]["holding"][AGENT], row["box"]["content"]
     return {
         "probe": generator_from_row(row["rng"]).integers(0, 2**32),
-        "agent": (*(row["position"][axis][AGENT] for axis in ("x", "y")), shown["direction"]),
+        "agent": [*(row["position"][axis][AGENT] for axis in ("x", "y")), direction],
         "grid": codes(look_of(row, scenario.layout, cells)),
         "carried": np.concatenate([things(held), things(content[held])]),
         "content": things(content[cells]),
-        **shown,
-        "reward": reward,
-        "terminated": terminated,
-        "truncated": truncated,
     }
 
 
-def _compare(found: Mapping[str, Any], recorded: Mapping[str, NDArray[Any]], frame: int) -> None:
-    expected = {name: recorded[name][frame] for name in found if name in recorded}
+def _compare(found: Found, recorded: Recorded, frames: NDArray[np.int64]) -> None:
+    expected = {name: recorded[name][frames] for name in found if name in recorded}
     expected["mission"] = recorded["missions"][expected["mission"]]
-    for name, value in expected.items():
-        got = np.asarray(found[name]).astype(value.dtype)
-        if got.shape != value.shape or got.tobytes() != value.tobytes():
-            k = int(np.searchsorted(recorded["start"], frame, "right")) - 1
-            at = tuple(np.argwhere(got != value)[0].tolist()) if got.shape == value.shape else ()
-            raise Different(
-                f"recording {k}, frame {frame - recorded['start'][k]}, "
-                f"action {recorded['action'][frame]}: {name}{list(at) or ''}: "
-                f"found {got[at]!r}, recorded {value[at]!r}"
-            )
+    for name, values in expected.items():
+        got = np.asarray(found[name]).astype(values.dtype)
+        if got.tobytes() == values.tobytes() and got.shape == values.shape:
+            continue
+        i, *at = np.argwhere(got != values)[0].tolist() if got.shape == values.shape else [0]
+        k = int(np.searchsorted(recorded["start"], frames[i], "right")) - 1
+        raise Different(
+            f"recording {k}, frame {frames[i] - recorded['start'][k]}, "
+            f"action {recorded['action'][frames[i]]}: {name}{at or ''}: "
+            f"found {got[i, *at]!r}, recorded {values[i, *at]!r}"
+        )
 
 
 def replay_file(file: Path, world: str) -> int:

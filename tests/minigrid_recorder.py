@@ -1,0 +1,138 @@
+"""MiniGrid as it plays, recorded; a process of its own, where MiniGrid is installed and we are not.
+
+    python -m tests.minigrid_recorder
+
+answers each line of its input with a pickle of the arrays of a recorded file. A line is a JSON
+list: an id, the first seed, how many there are, how many frames each has, and whether all that
+there is counts, or only what is shown.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+_BUSY = 0.15, 0.15, 0.4, 0.1, 0.06, 0.13, 0.01
+"""How likely the busy policy takes each of the seven actions, where it does not use a thing."""
+_PICK_UP, _TOGGLE = 3, 5
+
+
+def recorded(name: str, seeds: range, steps: int, whole: bool) -> dict[str, NDArray[Any]]:
+    """The arrays of a file: so many frames from each of the seeds, through the ends of episodes.
+
+    Even seeds are played by a busy policy, which takes, drops, opens and breaks what there is, odd
+    ones by a random one.
+    """
+    import minigrid  # noqa: F401  # registers its ids
+
+    env: Any = gymnasium.make(name, disable_env_checker=True)
+    frames = [frame for seed in seeds for frame in _played(env, seed, steps, whole)]
+    missions = sorted({frame["mission"] for frame in frames})
+    numbers = {mission: number for number, mission in enumerate(missions)}
+    arrays = {key: np.array([frame[key] for frame in frames]) for key in frames[0]}
+    return arrays | {
+        "id": np.array(name),
+        "max_steps": np.array(env.unwrapped.max_steps),
+        "seed": np.array(seeds),
+        "start": np.arange(0, len(frames) + 1, steps),
+        "missions": np.array(missions),
+        "mission": np.array([numbers[frame["mission"]] for frame in frames]),
+    }
+
+
+def _played(env: Any, seed: int, steps: int, whole: bool) -> Iterator[dict[str, Any]]:
+    """The frames of a recording."""
+    act = _busy(env, seed, steps) if seed % 2 == 0 else _random(env, seed, steps)
+    observation, _ = env.reset(seed=seed)
+    came: tuple[Any, ...] = -1, 0.0, False, False
+    for _ in range(steps):
+        yield _frame(env, observation, whole, *came)
+        if came[2] or came[3]:
+            observation, _ = env.reset()
+            came = -1, 0.0, False, False
+        else:
+            action = next(act)
+            observation, reward, terminated, truncated, _ = env.step(action)
+            came = action, float(reward), terminated, truncated
+
+
+def _random(env: Any, seed: int, steps: int) -> Iterator[int]:
+    yield from np.random.default_rng((seed, 1)).integers(env.action_space.n, size=steps).tolist()
+
+
+def _busy(env: Any, seed: int, steps: int) -> Iterator[int]:
+    policy, inner = np.random.default_rng((seed, 1)), env.unwrapped
+    usual = policy.choice(len(_BUSY), steps, p=_BUSY).tolist()
+    for action, chance in zip(usual, policy.random(steps).tolist(), strict=True):
+        ahead = inner.grid.get(*inner.front_pos)
+        if ahead is None or chance > 0.5 or ahead.type in ("wall", "goal", "lava"):
+            yield action
+        else:
+            yield _TOGGLE if ahead.type == "door" or chance < 0.1 else _PICK_UP
+
+
+def _frame(
+    env: Any,
+    observation: dict[str, Any],
+    whole: bool,
+    action: int,
+    reward: float,
+    terminated: bool,
+    truncated: bool,
+) -> dict[str, Any]:
+    shown = {
+        "action": action,
+        "image": observation["image"],
+        "direction": np.uint8(observation["direction"]),
+        "mission": observation["mission"],
+        "reward": reward,
+        "terminated": terminated,
+        "truncated": truncated,
+    }
+    return shown | _state(env.unwrapped) if whole else shown
+
+
+def _state(env: Any) -> dict[str, Any]:
+    """What there is beside what is shown."""
+    from minigrid.core.constants import COLOR_TO_IDX, OBJECT_TO_IDX
+
+    def code(thing: Any) -> tuple[int, int]:
+        return (0, 0) if thing is None else (OBJECT_TO_IDX[thing.type], COLOR_TO_IDX[thing.color])
+
+    def inside(thing: Any) -> Any:
+        return getattr(thing, "contains", None)
+
+    grid, held = env.grid.encode(), env.carrying
+    content = np.zeros((*grid.shape[:2], 2), np.uint8)
+    for x, y in zip(*np.nonzero(grid[..., 0] == OBJECT_TO_IDX["box"])):
+        content[x, y] = code(inside(env.grid.get(x, y)))
+    return {
+        "grid": grid,
+        "content": content,
+        "agent": np.array([*env.agent_pos, env.agent_dir], np.uint8),
+        "carried": np.array([*code(held), *code(inside(held))], np.uint8),
+        "probe": np.uint32(copy.deepcopy(env.np_random).integers(0, 2**32)),
+    }
+
+
+def main() -> None:
+    """Answer."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever the reference prints is no answer
+    for line in sys.stdin:
+        name, first, seeds, steps, whole = json.loads(line)
+        pickle.dump(recorded(name, range(first, first + seeds), steps, whole), answers)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
