@@ -36,7 +36,7 @@ class WorldsAtOnce(Worlds):
     def make(self, num_worlds: int) -> None:
         from gv_engine.batches.compiled.batch import CompiledBatch
 
-        settings = self.num_threads, self.masks, self.checked, self.layers
+        settings = self.num_threads, self.masks, self.checked, self.more
         given = self.scenario, num_worlds, *settings, self.outputs
         self._coming = None
         try:

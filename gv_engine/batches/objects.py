@@ -16,6 +16,7 @@ from gv_engine.language.frame import Frame
 from gv_engine.reading.rule_files import in_words
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
+from gv_engine.worlds.view import show_whole
 from gv_engine.worlds.world import ObjectWorld
 
 
@@ -79,10 +80,13 @@ class ObjectBatch(Worlds):
     ) -> None:
         simulation, (mask, grid, item, *more) = self.simulations[i], shown
         simulation.observe(grid, item)
-        if self.layers:
-            simulation.view.show_ground(simulation.world, grid, more[0])
+        rest = iter(more)
+        if "ground" in self.more:
+            simulation.view.show_ground(simulation.world, grid, next(rest))
+        if "whole" in self.more:
+            show_whole(simulation.world, next(rest))
         if missions := self.scenario.missions:
-            more[-1][...] = missions.numbers(simulation.world)
+            next(rest)[...] = missions.numbers(simulation.world)
         if self.masks:
             simulation.valid_actions(mask)
         member[i] = simulation.world.member

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
+
+
+_OBSERVED = "grid", "item", "ground", "whole", "mission"
 
 
 @dataclass
@@ -22,6 +25,9 @@ class StepArrays:
         item: (N, 3) uint8, the held object.
         ground: (N, h, w, 3) uint8, the same as `grid` of what lies on the ground alone, Floor for
             nothing; (N, 0) if nobody asks for it.
+        whole: (N, H, W, 3) uint8, the same as `grid` of the whole grid, seen or not: Hidden beyond
+            it, and NoneGridObject where the agent stands, whose direction is the state; (N, 0) if
+            nobody asks for it.
         mission: (N, k) int32, what the agent is asked to do; k is 0 if it is asked nothing.
         mask: (N, actions) int8, 1 for every action that would do something.
         terms: (N, functions) float64, the reward function by function.
@@ -31,8 +37,9 @@ class StepArrays:
         terminated, truncated: (N,) bool.
         returns, lengths: (N,) float64 and int64, rewards and steps of the episode up to the last
             step, even if a SAME_STEP reset has already begun another one.
-        final_grid, final_item, final_ground, final_mission, final_mask, final_terms, final_member,
-            final_facing: the same at the end of the episodes that a SAME_STEP reset has just ended.
+        final_grid, final_item, final_ground, final_whole, final_mission, final_mask, final_terms,
+            final_member, final_facing: the same at the end of the episodes that a SAME_STEP reset
+            has just ended.
         success: (N,) bool, whether an episode has ended well with the last step, even if a
             SAME_STEP reset has already begun another one.
     """
@@ -40,6 +47,7 @@ class StepArrays:
     grid: NDArray[np.uint8]
     item: NDArray[np.uint8]
     ground: NDArray[np.uint8]
+    whole: NDArray[np.uint8]
     mission: NDArray[np.int32]
     mask: NDArray[np.int8]
     terms: NDArray[np.float64]
@@ -53,6 +61,7 @@ class StepArrays:
     final_grid: NDArray[np.uint8]
     final_item: NDArray[np.uint8]
     final_ground: NDArray[np.uint8]
+    final_whole: NDArray[np.uint8]
     final_mission: NDArray[np.int32]
     final_mask: NDArray[np.int8]
     final_terms: NDArray[np.float64]
@@ -61,17 +70,18 @@ class StepArrays:
     success: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, scenario: Scenario, num_worlds: int, layers: bool = False) -> StepArrays:
-        """Empty arrays for this many worlds; `layers` says whether they show the ground, too."""
+    def of(cls, scenario: Scenario, num_worlds: int, more: Collection[str] = ()) -> StepArrays:
+        """Empty arrays for this many worlds; of `ground` and `whole` those that are in `more`."""
         n, actions, terms = num_worlds, len(scenario.actions), len(scenario.reward_names)
         asked = len(scenario.missions.names) if scenario.missions else 0
-        view = *scenario.area.shape, 3
+        view, whole = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
 
         def shown() -> tuple[Any, ...]:
             return (
                 np.zeros((n, *view), np.uint8),
                 np.zeros((n, 3), np.uint8),
-                np.zeros((n, *(view if layers else (0,))), np.uint8),
+                np.zeros((n, *(view if "ground" in more else (0,))), np.uint8),
+                np.zeros((n, *(whole if "whole" in more else (0,))), np.uint8),
                 np.zeros((n, asked), np.int32),
                 np.zeros((n, actions), np.int8),
                 np.zeros((n, terms)),
@@ -86,14 +96,14 @@ class StepArrays:
 
     @property
     def observed(self) -> tuple[NDArray[Any], ...]:
-        """What observations are made of: `grid`, `item`, `ground` if somebody asks for it, and
-        `mission` if agents are asked something."""
-        return _wanted(self.grid, self.item, self.ground, self.mission)
+        """What observations are made of: `grid`, `item`, `ground` and `whole` if somebody asks for
+        them, and `mission` if agents are asked something."""
+        return _wanted(self.named(_OBSERVED))
 
     @property
     def final_observed(self) -> tuple[NDArray[Any], ...]:
         """The same at the end of episodes."""
-        return _wanted(self.final_grid, self.final_item, self.final_ground, self.final_mission)
+        return _wanted(self.named(_OBSERVED, "final_"))
 
     def named(self, names: Iterable[str], prefix: str = "") -> list[NDArray[Any]]:
         """The arrays of these names, each with the prefix."""
@@ -102,7 +112,7 @@ class StepArrays:
     @property
     def unwanted(self) -> set[str]:
         """The names of the arrays of observations into which nothing is ever written."""
-        empty = [name for name in ("ground", "mission") if not getattr(self, name).shape[1]]
+        empty = [name for name in _OBSERVED if not getattr(self, name).shape[1]]
         return {*empty, *(f"final_{name}" for name in empty)}
 
     def become(self, other: StepArrays) -> None:
@@ -111,13 +121,5 @@ class StepArrays:
             mine[...] = theirs
 
 
-def _wanted(
-    grid: NDArray[Any], item: NDArray[Any], ground: NDArray[Any], mission: NDArray[Any]
-) -> tuple[NDArray[Any], ...]:
-    shown: tuple[NDArray[Any], ...] = (
-        grid,
-        item,
-    )  # not in a loop, as vector environments ask at every step
-    if ground.shape[1]:
-        shown = *shown, ground
-    return (*shown, mission) if mission.shape[1] else shown
+def _wanted(arrays: Iterable[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
+    return tuple(array for array in arrays if array.shape[1])

@@ -35,7 +35,7 @@ class Worlds(Protocol):
         num_threads: how many threads share the work, if the backend shares it.
         masks: whether to find out which actions would do something.
         checked: whether an index beyond its array is an error even in the engine's own rules.
-        layers: whether to show what lies on the ground, too.
+        more: names of arrays in `StepArrays` to be shown, too, that few ask for: ground, whole.
         outputs: what they show it in, if not in arrays of their own.
 
     Attributes:
@@ -54,7 +54,7 @@ class Worlds(Protocol):
     num_threads: int
     masks: bool
     checked: bool
-    layers: bool
+    more: tuple[str, ...]
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class Worlds(Protocol):
         num_threads: int = 1,
         masks: bool = True,
         checked: bool = False,
-        layers: bool = False,
+        more: tuple[str, ...] = (),
         outputs: StepArrays | None = None,
     ) -> None:
         self.scenario = scenario
-        self.outputs = outputs or StepArrays.of(scenario, num_worlds, layers)
+        self.outputs = outputs or StepArrays.of(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
-        self.layers = layers
+        self.more = more
         self.make(num_worlds)
 
     def make(self, num_worlds: int) -> None:
@@ -159,7 +159,7 @@ class Worlds(Protocol):
 
     def bench(self, num_worlds: int) -> Worlds:
         """Worlds of the same kind for whoever plans, in one thread."""
-        made = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked, self.layers)
+        made = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked, self.more)
         made.prepare()
         return made
 
@@ -173,7 +173,7 @@ class Worlds(Protocol):
         """Run the rendering systems on world i; `show` takes the finished frame."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        given = self.scenario, len(self), self.num_threads, self.masks, self.checked, self.layers
+        given = self.scenario, len(self), self.num_threads, self.masks, self.checked, self.more
         return given, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -207,14 +207,14 @@ def make_batch(
     num_threads: int = 1,
     masks: bool = True,
     checked: bool = False,
-    layers: bool = False,
+    more: tuple[str, ...] = (),
 ) -> Worlds:
     """Worlds of a backend, ready to step; compiled ones by default.
 
     Args:
         world: a name in `BACKENDS`, or "auto": compiled if possible, objects until their program
             is there; if an author's rule does not compile, objects and a warning.
-        num_threads, masks, checked, layers: as for `Worlds`.
+        num_threads, masks, checked, more: as for `Worlds`.
 
     Raises:
         DoesNotCompileError: a backend was asked for and cannot run a rule, or "auto" and none of
@@ -227,7 +227,7 @@ def make_batch(
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
     place = _AT_ONCE if world == "auto" else BACKENDS[world]
     worlds = cast(type[Worlds], resolve_name(place))(
-        scenario, num_worlds, num_threads, masks, checked, layers
+        scenario, num_worlds, num_threads, masks, checked, more
     )
     worlds.prepare()
     return worlds.settled

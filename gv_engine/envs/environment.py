@@ -88,8 +88,7 @@ class GridEnv(ScenarioEnv[Any]):
         self.observation_space = self._form.space
         if world == "auto" and render_mode == "human":
             world = "object"
-        layers = "ground" in self._form.made_of
-        self._batch = make_batch(self.scenario, 1, world, checked=checked, layers=layers)
+        self._batch = make_batch(self.scenario, 1, world, checked=checked, more=self._form.made_of)
         self._form.belongs_to(self._batch)
         self._action = np.zeros(1, np.int64)
         self._reward_names, self._is_mixture = (

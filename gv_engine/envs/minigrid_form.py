@@ -34,8 +34,10 @@ from gv_engine.language.objects import COLORS, MOST_TYPES
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
-_FIRST_OTHER = 11
-"""From here on come the numbers of types that MiniGrid lacks; its own end with 10."""
+_AGENT = 10
+"""The number of the agent, where it shows in its cell."""
+_FIRST_OTHER = _AGENT + 1
+"""From here on come the numbers of types that MiniGrid lacks."""
 _TYPES = np.zeros((MOST_TYPES, 2), np.uint8)
 """By our index: the number of a type, and that of the colour that all its objects have."""
 _TYPES[:, 0] = np.arange(_FIRST_OTHER, _FIRST_OTHER + MOST_TYPES)
@@ -71,17 +73,31 @@ class MiniGridForm(Form):
 
     Args:
         scenario: whose observations they are.
+        fully_observable: the image is of the whole grid instead, seen or not, its columns from left
+            to right and in each from top to bottom; where the agent stands it has type 10, and the
+            direction as state.
     """
 
-    made_of = "grid", "item", "facing", MISSION
+    made_of: tuple[str, ...] = ("grid", "item", "facing", MISSION)
     kept = recorded = "image", "direction"
     lasting = False  # a direction alone is a number
     asks = True
     space: spaces.Dict
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, fully_observable: bool = False) -> None:
         super().__init__(Representation.of_observation(scenario))
+        self._fully = bool(fully_observable)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
+        self._own = (x, y) if 0 <= y < height and 0 <= x < width else None
+        self._types = _TYPES.copy()
+        if self._fully:
+            self.made_of = "whole", "item", "facing", MISSION
+            height, width = scenario.largest_shape
+            self._own = None
+            self._types[NONE_GRID_OBJECT, 0] = _AGENT
+        elif all(member.visibility.name == "fully_transparent" for member in scenario.members):
+            # all that is not seen is beyond the grid
+            self._types[HIDDEN] = _TYPES[WALL]
         self._missions = missions = scenario.missions
         self._low, self._high = (missions.low, missions.high) if missions else _NO_NUMBERS
         self._image = width, height, 3
@@ -96,11 +112,6 @@ class MiniGridForm(Form):
                 ),
             }
         )
-        self._types = _TYPES.copy()
-        if all(member.visibility.name == "fully_transparent" for member in scenario.members):
-            # all that is not seen is beyond the grid
-            self._types[HIDDEN] = _TYPES[WALL]
-        self._own = (x, y) if 0 <= y < height and 0 <= x < width else None
         kinds = np.resize(self._types, (256, 2)).astype(np.uint32)
         colors = np.resize(_COLORS, 256).astype(np.uint32)
         self._numbers = kinds[:, 0] + (kinds[:, 1] << 8), colors << 8
@@ -134,10 +145,13 @@ class MiniGridForm(Form):
             where = self._cells, self._own_cell, image.reshape(shape)
             paint_all = compiled(paint)
             paint_all(grid.reshape(shape), item.reshape(-1, 3), *self._numbers, *where)
-            return
-        np.copyto(image, codes(np.swapaxes(grid, -3, -2), self._types))
-        if self._own:
-            image[..., *self._own, :] = codes(item)
+        else:
+            np.copyto(image, codes(np.swapaxes(grid, -3, -2), self._types))
+            if self._own:
+                image[..., *self._own, :] = codes(item)
+        if self._fully:
+            agents = np.nonzero(image[..., 0] == _AGENT)
+            image[..., 2][agents] = out["direction"][agents[:-2]]
 
     def told(self, arrays: Arrays) -> Arrays:
         return arrays.copy()

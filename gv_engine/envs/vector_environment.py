@@ -101,9 +101,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self.single_action_space = Discrete(self.num_actions)
         self._form = form_of(self.scenario, observation_representation)
         self.single_observation_space = self._form.space_among_many
-        layers = "ground" in self._form.made_of
         self._batch = make_batch(
-            self.scenario, num_envs, world, num_threads, action_masks, layers=layers
+            self.scenario, num_envs, world, num_threads, action_masks, more=self._form.made_of
         )
         self._form.belongs_to(self._batch)
         # not the agent's place, which never changes

@@ -456,7 +456,7 @@ class _Reader(TopLevel):
         return found
 
     def layout(self, reset: tuple[Call, ...], objects: tuple[int, ...]) -> Layout | None:
-        shapes = _shapes(reset)
+        shapes = shapes_of(reset)
         size = self.key("max_shape", read_pair, None)
         if size is None:
             if not shapes:
@@ -512,7 +512,7 @@ class _Reader(TopLevel):
         return [located(label, node, message) for node, message in self.read.warnings]
 
 
-def _shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
+def shapes_of(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
     """The shapes that resets are given, also those within others."""
     found: list[tuple[int, int]] = []
     for call in calls:
@@ -524,5 +524,5 @@ def _shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
             found += [(int(height), int(width)) for height, width in shapes.reshape(-1, 2)]
         for argument in call.arguments.values():
             nested = argument if isinstance(argument, tuple) else (argument,)
-            found += _shapes(tuple(each for each in nested if isinstance(each, Call)))
+            found += shapes_of(tuple(each for each in nested if isinstance(each, Call)))
     return found

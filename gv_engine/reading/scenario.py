@@ -28,15 +28,15 @@ from gv_engine.language.errors import ScenarioError
 from gv_engine.language.frame import Canvas, Frame
 from gv_engine.language.geometry import action_name
 from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.language.system import SUCCESS, TERMINATING, VISIBILITY, Phase
+from gv_engine.language.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
 from gv_engine.reading.document import Document, read_file, read_mapping
 from gv_engine.reading.families import Command, built_in_levels
 from gv_engine.reading.identity import ScenarioIdentity, watched
-from gv_engine.reading.layout import Layout
+from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.library import find
 from gv_engine.reading.missions import Missions
 from gv_engine.reading.mixture import is_mixture, read_mixture
-from gv_engine.reading.reader import read_document
+from gv_engine.reading.reader import read_document, shapes_of
 from gv_engine.reading.rule_files import SourceFile
 from gv_engine.reading.trust import parted
 
@@ -182,6 +182,17 @@ class Scenario:
         if not self.mission_texts:
             return None
         return Missions(self.layout, [member.mission_texts for member in self.members])
+
+    @property
+    def largest_shape(self) -> tuple[int, int]:
+        """(height, width) of the largest level that resets are told to make; that of the layout,
+        which has steps, where it may be larger."""
+        resets = tuple(call for member in self.members for call in member.calls(RESET))
+        sizes = zip(*shapes_of(resets), strict=True)
+        height, width = map(max, sizes) if resets else (0, 0)
+        room = self.layout.height, self.layout.width
+        told = (rounded(height), rounded(width)) == room
+        return (height, width) if told else room
 
     def mission(self, w: Any) -> str:
         """What the agent of a world is asked to do, in words; empty if it is nothing.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.language.area import Area
-from gv_engine.language.component import NOTHING, OUTSIDE
+from gv_engine.language.component import AGENT, NOTHING, OUTSIDE
 from gv_engine.language.errors import RuleError
 
 if TYPE_CHECKING:
@@ -130,6 +130,16 @@ class ObjectView:
         entities = self._ground or [NOTHING] * len(self._entities)
         seen = grid[..., 0] != HIDDEN
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
+
+
+def show_whole(w: ObjectWorld, out: NDArray[np.uint8]) -> None:
+    """Write how all cells look, seen or not, as `StepArrays.whole` has it."""
+    out[...] = HIDDEN, 0, 0
+    cells, (height, width, _) = w.cells(), out.shape
+    y, x = w.position.y[AGENT], w.position.x[AGENT]
+    if w.inside(y, x):
+        cells[y, x] = NONE_GRID_OBJECT, w.agent.facing[AGENT], NONE
+    out[: w.height, : w.width] = cells[:height, :width]
 
 
 @lru_cache(maxsize=4096)

@@ -50,7 +50,7 @@ class Compilation:
         self.keys = keys_of(worlds)
         self.failures: Mapping[str, str] | None = None
         self._name, self._began, self._told = worlds.scenario.name, time.perf_counter(), False
-        settings = worlds.checked, worlds.layers
+        settings = worlds.checked, worlds.more
         asked = worlds.scenario, settings, self.keys, "numba" in sys.modules
         self._asked = pickle.dumps(sys.path), pickle.dumps(asked)
         self._process: subprocess.Popen[bytes] | None = None
@@ -193,10 +193,10 @@ def main() -> None:
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     answer, sys.stdout = sys.stdout, sys.stderr  # what rule files print is none
     asked: Any = pickle.load(sys.stdin.buffer)
-    scenario, (checked, layers), keys, numba = asked
+    scenario, (checked, more), keys, numba = asked
     if numba:  # keys are others there
         from gv_engine.batches.compiled import compiler  # noqa: F401
-    worlds = CompiledBatch(scenario, 1, checked=checked, layers=layers)
+    worlds = CompiledBatch(scenario, 1, checked=checked, more=more)
     failures = {}
     if keys_of(worlds) == keys:  # else something in them is of the process that asks alone
         with alone(keys[0]):

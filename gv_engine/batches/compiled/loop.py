@@ -24,7 +24,7 @@ from gv_engine.batches.compiled.parameters import functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
-from gv_engine.batches.compiled.sight import ground_writer, look, write_view
+from gv_engine.batches.compiled.sight import ground_writer, look, write_view, write_whole
 from gv_engine.batches.compiled.step import asking, bind, nobody
 from gv_engine.batches.compiled.units import Unit
 from gv_engine.language.component import AGENT, NOTHING
@@ -58,6 +58,7 @@ def link(
     checked = "running" in (elements["parameters"].names or ())
     asks, ask = "mission" in elements, asking(scenario.layout)
     layered, write_ground = "ground" in elements, ground_writer(scenario.layout)
+    wholly = "whole" in elements
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
         b = batch(address)
@@ -127,6 +128,8 @@ def link(
                         b.grid[i].row if shown else b.final_grid[i].row,
                         b.ground[i].row if shown else b.final_ground[i].row,
                     )
+                if wholly:
+                    write_whole(w, AGENT, b.whole[i].row if shown else b.final_whole[i].row)
                 if asks:
                     ask(w, p, b.mission[i].row if shown else b.final_mission[i].row)
                 b.member[i] = w.member

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.batches.compiled.vectors import cut, show
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import step_x, step_y
@@ -83,6 +83,18 @@ def ground_look(w: Any, y: int, x: int) -> int:
 def floor_look(w: Any, y: int, x: int) -> int:
     """How it looks in worlds without ground."""
     return FLOOR
+
+
+def write_whole(w: Any, agent: int, out: Any) -> None:
+    """Write how all cells look, seen or not, as `StepArrays.whole` has it."""
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            shown = w.looks[y, x] if y < w.height and x < w.width else HIDDEN
+            for channel in range(3):
+                out[y, x, channel] = shown >> 8 * channel & 255
+    y, x = w.position.y[agent], w.position.x[agent]
+    if w.inside(y, x) and y < out.shape[0] and x < out.shape[1]:
+        out[y, x, 0], out[y, x, 1], out[y, x, 2] = NONE_GRID_OBJECT, w.agent.facing[agent], NONE
 
 
 # ---- a view by rows of bits: bit j is the cell in column j ---------------------------------------
