@@ -32,6 +32,7 @@ CONTENTS = {
         "docs/rules",
         "docs/checking",
         "docs/researchers",
+        "docs/minigrid",
         "docs/replays",
         "docs/gridverse",
         "docs/mathy",

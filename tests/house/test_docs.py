@@ -13,13 +13,16 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from gv_engine import Scenario
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.language.world import World
+from gv_engine.reading.library import minigrid_levels
 from tests import ROOT
 
 pytestmark = pytest.mark.slow
@@ -127,6 +130,18 @@ def anchors(page: Path) -> list[str]:
     """What links to the titles of a page end in."""
     titles = TITLE.findall(BLOCK.sub("", page.read_text("utf-8")))
     return [re.sub(r"[^\w\s-]", "", title.lower()).replace(" ", "-") for title in titles]
+
+
+def test_minigrids_ids_are_those_of_its_files():
+    rows = ["| file | ids | parameters |", "|---|---|---|"]
+    for file, found in groupby(minigrid_levels().values(), lambda level: level.file):
+        variants = ", ".join(f"`{level.variant}`" for level in found)
+        settings = Scenario.load(file).document.parameters
+        names = ", ".join(f"`{parameter.name}`" for parameter in settings)
+        rows.append(f"| `{file.name}` | {variants} | {names} |")
+    text = (ROOT / "docs" / "minigrid.md").read_text("utf-8")
+    _, _, rest = text.partition("<!-- ids -->\n")
+    assert rest.partition("\n<!-- end of ids -->")[0].splitlines() == rows
 
 
 def test_keys_are_those_of_the_bindings():
