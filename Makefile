@@ -13,7 +13,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test quick check bench fuzz mutants reference docs clean anew
+.PHONY: help play test quick check bench fuzz minigrid mutants reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -46,6 +46,10 @@ docs: .venv/docs-$(KEY)  ## the site of all pages: site/index.html
 
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
+
+minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help says how)
+	$(PYTHON) -m tests.minigrid_reference $(ARGS)
+	$(PYTHON) -m tests.minigrid_ppo
 
 mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do tests notice? (FILES=…)
 	$(PYTHON) -m tests.mutants $(FILES)

@@ -54,7 +54,7 @@ _NO_NUMBERS = np.zeros((2, 0), np.int32)
 """The least and the greatest numbers of missions where nothing is asked."""
 
 
-def codes(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
+def minigrid_codes(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
     """(…, 3) type, colour and state of (…, 3) type, state and colour."""
     of_type = types[looks[..., 0]]
     found = np.empty(looks.shape, np.uint8)
@@ -146,9 +146,9 @@ class MiniGridForm(Form):
             paint_all = compiled(paint)
             paint_all(grid.reshape(shape), item.reshape(-1, 3), *self._numbers, *where)
         else:
-            np.copyto(image, codes(np.swapaxes(grid, -3, -2), self._types))
+            np.copyto(image, minigrid_codes(np.swapaxes(grid, -3, -2), self._types))
             if self._own:
-                image[..., *self._own, :] = codes(item)
+                image[..., *self._own, :] = minigrid_codes(item)
         if self._fully:
             agents = np.nonzero(image[..., 0] == _AGENT)
             image[..., 2][agents] = out["direction"][agents[:-2]]
