@@ -34,7 +34,7 @@ class MiniGridEnv(GridEnv):
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)
-        truncated |= self._batch.outputs.lengths.item() == self.scenario.max_steps
+        truncated |= self._batch.outputs.lengths.item() >= (self.scenario.max_steps or np.inf)
         return observation, reward, terminated, truncated, info
 
     def _checked(self, action: Any) -> int:
@@ -50,7 +50,7 @@ class MiniGridVectorEnv(GridVectorEnv):
 
     def _told(self, given: Arrays) -> VectorStep:
         out = self._batch.outputs
-        out.truncated |= out.lengths == self.scenario.max_steps
+        out.truncated |= out.lengths >= (self.scenario.max_steps or np.inf)
         return super()._told(given)
 
     def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
