@@ -51,10 +51,12 @@ class Unit(NamedTuple):
     Attributes:
         function: what is compiled.
         field: of the parameters, where its own record is; "" if it takes none, `(w, …)`.
+        seldom: whether a call of it may cost what a call does.
     """
 
     function: Callable[..., Any]
     field: str = ""
+    seldom: bool = False
 
     def kinds(self, w: Any, p: Any, *more: Any) -> tuple[Any, ...]:
         """The types of its arguments, in a program with parameters `p`."""
@@ -62,9 +64,9 @@ class Unit(NamedTuple):
 
     def code(self, kinds: tuple[Any, ...]) -> Code:
         """Its code for arguments of these types: known, kept, or compiled now."""
-        around, codes = _around.get()
+        around, codes, _ = _around.get()
         if (self.function, kinds) not in codes:
-            codes[self.function, kinds] = _code(self.function, kinds, around)
+            codes[self.function, kinds] = _code(self.function, kinds, self.seldom, around)
         return codes[self.function, kinds]
 
     def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
@@ -83,7 +85,10 @@ class Unit(NamedTuple):
         function = _cgutils.get_or_insert_function(
             builder.module, convention.get_function_type(code.returns, kinds), code.name
         )
-        context.active_code_library.add_linking_library(code.library)
+        if self.seldom:
+            _around.get().seldom[code.name] = code.library
+        else:
+            context.active_code_library.add_linking_library(code.library)
         status, result = convention.call_function(builder, function, code.returns, kinds, given)
         with _cgutils.if_unlikely(builder, status.is_error):
             convention.return_status_propagate(builder, status)
@@ -91,10 +96,12 @@ class Unit(NamedTuple):
 
 
 class _Around(NamedTuple):
-    """What a program's units lie among: a digest of it, and the codes of those before."""
+    """What a program's units lie among: a digest of it, the codes of those before, and the code of
+    those that are called seldom."""
 
     digest: str
     codes: dict[tuple[Callable[..., Any], tuple[Any, ...]], Code]
+    seldom: dict[str, Any]
 
 
 _around: ContextVar[_Around] = ContextVar("_around")
@@ -103,7 +110,7 @@ _around: ContextVar[_Around] = ContextVar("_around")
 @contextmanager
 def among(digest: str) -> Iterator[None]:
     """The units that this thread compiles in here lie among code, and settings, of this digest."""
-    token = _around.set(_Around(digest, {}))
+    token = _around.set(_Around(digest, {}, {}))
     try:
         yield
     finally:
@@ -257,12 +264,13 @@ _NONE = _types.Tuple(())
 _CODES: dict[str, Code] = {}
 
 
-def _code(function: Callable[..., Any], kinds: tuple[Any, ...], around: str) -> Code:
-    key = program_functions.program_digest([function], ", ".join(map(_spelled, kinds)), around)
+def _code(function: Callable[..., Any], kinds: tuple[Any, ...], seldom: bool, around: str) -> Code:
+    spelled = ", ".join(map(_spelled, kinds))
+    key = program_functions.program_digest([function], spelled, str(seldom), around)
     if key not in _CODES:
         name = f"unit_{key}"
         found = kept_unit(key)
-        returns, bitcode = found or _compile(function, kinds, name)
+        returns, bitcode = found or _compile(function, kinds, name, seldom)
         library = part_library(_codegen(), name)
         library._final_module = binding.parse_bitcode(bitcode)
         library._finalize_dynamic_globals()
@@ -273,10 +281,15 @@ def _code(function: Callable[..., Any], kinds: tuple[Any, ...], around: str) -> 
     return _CODES[key]
 
 
-def _compile(function: Callable[..., Any], kinds: Any, name: str) -> tuple[Any, bytes]:
+def _compile(
+    function: Callable[..., Any], kinds: Any, name: str, seldom: bool
+) -> tuple[Any, bytes]:
     """The type of what it returns, and LLVM code."""
     result = _typed(function, kinds)
-    module = _optimised(result, name, result.fndesc.llvm_func_name)
+    library = _whole(result, name)
+    if seldom:
+        library._final_module = _without_orders(library._final_module)
+    module = _optimised(library, result.fndesc.llvm_func_name)
     module.get_function(result.fndesc.llvm_func_name).name = name
     return result.signature.return_type, module.as_bitcode()
 
@@ -288,7 +301,12 @@ def compile_whole(kernel: Callable[..., Any]) -> tuple[bytes, tuple[str, ...], t
     describes the exception, as a negative number; see `machine_code.Loaded`.
     """
     result = _typed(kernel, (types.int64,) * 4)
-    module = _optimised(result, ENTRY, ENTRY, _entry(result.fndesc))
+    library = _whole(result, ENTRY, _entry(result.fndesc))
+    module = _optimised(library, ENTRY)
+    # what is called seldom is optimised by itself, and that is enough
+    for unit in _around.get().seldom.values():
+        module.link_in(unit._final_module, preserve=True)
+    _hide(module, ENTRY)
     asked = [part.name for part in module.functions if part.is_declaration]
     kept = [part.name for part in module.global_variables]
     return (
@@ -330,19 +348,33 @@ def _typed(function: Callable[..., Any], kinds: Any) -> Any:
     return result
 
 
-def _optimised(result: Any, name: str, entry: str, *modules: Any) -> Any:
-    """LLVM code of a function and all that it calls, of which only the entry is seen outside."""
+def _whole(result: Any, name: str, *modules: Any) -> Any:
+    """A library of a function, of all that it calls, and of other modules."""
     library = _codegen().create_library(name)
     for module in modules:
         library.add_ir_module(module)
     library._final_module.link_in(result.library._final_module, preserve=True)
-    for part in library._final_module.functions:
+    return library
+
+
+def _optimised(library: Any, entry: str) -> Any:
+    """The LLVM code of a library, of which only the entry is seen outside."""
+    _hide(library._final_module, entry)
+    library._optimize_final_module()
+    return library._final_module
+
+
+def _hide(module: Any, entry: str) -> None:
+    for part in module.functions:
         if part.name == entry:
             part.linkage = "external"
         elif not part.is_declaration:
             part.linkage = "internal"
-    library._optimize_final_module()
-    return library._final_module
+
+
+def _without_orders(module: Any) -> Any:
+    """A module in which LLVM alone decides what becomes part of its callers: smaller and sooner."""
+    return binding.parse_assembly(str(module).replace("alwaysinline", "nounwind"))
 
 
 def _codegen() -> Any:
