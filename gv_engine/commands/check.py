@@ -96,6 +96,12 @@ def levels_of(source: str) -> list[str]:
     return sources[1:] if sources[0] == source and len(sources) > 1 else [source]
 
 
+def played_of(source: str) -> list[str]:
+    """A scenario, or all variants of a file; a pack as a whole."""
+    sources = sources_of(source)
+    return [source] if sources[0] == source else sources
+
+
 def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:
     hooks, document = hooks_of(scenario), scenario.document
     if document.said:
