@@ -97,7 +97,7 @@ class _Names(Names):
             known, what = SUCCESSES, "success function"
         if ":" not in word(node):
             return _one(node, known, what)
-        found = super().system(node, phase)
+        found = self._own_system(node, phase)
         if found not in known.values() and is_engine_module(found.function.__module__):
             raise Wrong(node, f"{found.title} is for grids{instead(found.name, known)}")
         return found
