@@ -2,6 +2,7 @@
 
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,16 +143,18 @@ def test_equal_levels_are_searched_once(level):
 
 
 def test_all_levels_share_one_limit_of_seconds(monkeypatch):
-    searched = []
-    monkeypatch.setattr(Solver, "_search", lambda self, *rest: searched.append(rest[-1]) or LATER)
+    searched: list[float] = []
+
+    def search(solver: Solver, *rest: Any) -> Solution:
+        searched.append(rest[-1])
+        return Solution(Verdict.UNKNOWN, (), 1, 1, False)
+
+    monkeypatch.setattr(Solver, "_search", search)
     survey = Survey(Scenario.load("keydoor-5x5"), range(9), seconds=60.0)
     assert len(survey.found) == len(searched) == 9
     assert max(searched) - min(searched) < 1, "all of them end at the same time"
     survey = Survey(Scenario.load("keydoor-5x5"), range(9), seconds=1e-9)
     assert list(survey.found) == [0]
-
-
-LATER = Solution(Verdict.UNKNOWN, (), 1, 1, False)
 
 
 def test_what_check_has_compiled_is_used_again(level, monkeypatch):
