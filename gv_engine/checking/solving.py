@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any, NamedTuple
@@ -96,12 +96,13 @@ class Solver:
         self._together = max(1, _TOGETHER // followers)
         self._searched: dict[int, Solution] = {}
 
-    def solve(self, seed: int, seconds: float | None = None) -> Solution:
+    def solve(self, seed: int, ends: float | None = None) -> Solution:
         """Search the level of a seed, unless that of another seed was the same.
 
         Args:
             seed: of the level.
-            seconds: the search gives up after so long, in place of the solver's own.
+            ends: the time of `time.monotonic` when it gives up, rather than after the solver's
+                seconds.
 
         Raises:
             RuleError: a rule is not defined on a state.
@@ -111,7 +112,7 @@ class Solver:
         start = self._worlds.snapshot(np.zeros(1, np.int64))
         level = int(state_keys(start, False, True, self._worlds.compiles)[0])
         if level not in self._searched:
-            ends = time.monotonic() + (self._seconds if seconds is None else seconds)
+            ends = time.monotonic() + self._seconds if ends is None else ends
             try:
                 self._searched[level] = self._search(self._blind, start, False, ends)
             except _Draws:
@@ -157,24 +158,26 @@ class Survey:
     Args:
         scenario: whose levels they are.
         seeds: of them.
-        seconds: for all of them together; no other is begun after so long.
+        seconds: for all of them together; what is not found by then is left out, but for the first.
         checked: as for `Solver`.
 
     Attributes:
         found: what was found, by seed.
-        limits: how far it has looked.
+        extent: how many it has searched, and how far.
     """
 
     def __init__(
-        self, scenario: Scenario, seeds: Iterable[int], seconds: float, checked: bool = False
+        self, scenario: Scenario, seeds: Sequence[int], seconds: float, checked: bool = False
     ) -> None:
         solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.monotonic() + seconds
         self.found: dict[int, Solution] = {}
         for seed in seeds:
-            left = ends - time.monotonic()
-            if left > 0 or not self.found:
-                self.found[seed] = solver.solve(seed, left)
-        self.limits = f"{_SURVEYED:,} states of a level, {seconds:g} s in all"
+            solution = solver.solve(seed, ends)
+            in_time = time.monotonic() < ends or solution.verdict is not Verdict.UNKNOWN
+            if in_time or not self.found:
+                self.found[seed] = solution
+        limits = f"{_SURVEYED:,} states of each and {seconds:g} s in all"
+        self.extent = f"{len(self.found)} of {len(seeds)} levels, within {limits}"
 
     def seeds(self, verdict: Verdict) -> list[int]:
         """Of which levels that is true."""
