@@ -51,8 +51,8 @@ from gv_engine.reading.forms import (
     named,
     whole,
 )
+from gv_engine.reading.grid_keys import SHARED_KEYS
 from gv_engine.reading.names import Names
-from gv_engine.reading.reader import SHARED_KEYS
 from gv_engine.reading.rule_files import is_engine_module, sources
 from gv_engine.reading.values import (
     Problems,
