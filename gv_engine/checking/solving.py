@@ -69,7 +69,7 @@ class Solver:
     Args:
         scenario: whose levels they are.
         states: the search gives up after so many.
-        seconds: or after so long.
+        seconds: or after so long, of this process's time, so that no other one changes its answers.
         checked: as for `make_batch`.
 
     Raises:
@@ -101,8 +101,7 @@ class Solver:
 
         Args:
             seed: of the level.
-            ends: the time of `time.monotonic` when it gives up, rather than after the solver's
-                seconds.
+            ends: the `time.process_time` when it gives up, rather than after the solver's seconds.
 
         Raises:
             RuleError: a rule is not defined on a state.
@@ -112,7 +111,7 @@ class Solver:
         start = self._worlds.snapshot(np.zeros(1, np.int64))
         level = int(state_keys(start, False, True, self._worlds.compiles)[0])
         if level not in self._searched:
-            ends = time.monotonic() + self._seconds if ends is None else ends
+            ends = time.process_time() + self._seconds if ends is None else ends
             try:
                 self._searched[level] = self._search(self._blind, start, False, ends)
             except _Draws:
@@ -128,7 +127,7 @@ class Solver:
                 break
             layer: list[Any] = []
             for begin in range(0, len(states), self._together):
-                if len(known) > self._states or time.monotonic() > ends:
+                if len(known) > self._states or time.process_time() > ends:
                     return Solution(Verdict.UNKNOWN, (), len(known), len(steps), draws)
                 some = states[begin : begin + self._together]
                 found = expand(worlds, some, self._actions)
@@ -169,14 +168,14 @@ class Survey:
     def __init__(
         self, scenario: Scenario, seeds: Sequence[int], seconds: float, checked: bool = False
     ) -> None:
-        solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.monotonic() + seconds
+        solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.process_time() + seconds
         self.found: dict[int, Solution] = {}
         for seed in seeds:
             solution = solver.solve(seed, ends)
-            in_time = time.monotonic() < ends or solution.verdict is not Verdict.UNKNOWN
+            in_time = time.process_time() < ends or solution.verdict is not Verdict.UNKNOWN
             if in_time or not self.found:
                 self.found[seed] = solution
-        limits = f"{_SURVEYED:,} states of each and {seconds:g} s in all"
+        limits = f"{_SURVEYED:,} states of each and {seconds:g} s of computing in all"
         self.extent = f"{len(self.found)} of {len(seeds)} levels, within {limits}"
 
     def seeds(self, verdict: Verdict) -> list[int]:
