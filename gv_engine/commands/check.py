@@ -55,7 +55,8 @@ def add(commands: Commands) -> None:
         metavar="SECONDS",
         type=duration,
         default=10.0,
-        help="for each call of a rule, which is stopped and named after that (default: 10)",
+        help="for each call of a rule, which is stopped and named after that, and for all of the "
+        "search for ways to win (default: 10)",
     )
 
 
