@@ -48,8 +48,10 @@ def parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
         yield from parts(*part)
 
 
-_LEAST = 4096
-"""Bytes of a record of parameters, which there is one of."""
+_LEAST = 8192
+"""Bytes of a record of parameters."""
+_APART = 64
+"""More bytes, so that caches do not keep those of all members of a mixture in one place."""
 
 _COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY
 
@@ -146,10 +148,10 @@ def common_part(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _padded(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """With a power of two as its size, so that its common part is that of many others."""
+    """Of one of few sizes, so that its common part is that of many others."""
     names, places = zip(*(dtype.fields or {}).items())
     formats, offsets = zip(*(place[:2] for place in places))
-    size = max(_LEAST, 1 << (dtype.itemsize - 1).bit_length())
+    size = max(_LEAST, 1 << (dtype.itemsize - 1).bit_length()) + _APART
     parts = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
     return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]  # mixed values
 
