@@ -20,8 +20,8 @@ from gv_engine.language.errors import RuleError
 from gv_engine.language.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.reading.scenario import Scenario
 
-AT_ONCE = 1024
-"""Worlds that states are expanded in; their rows stay in the cache."""
+_IN_THE_CACHE = 1 << 21
+"""Bytes of rows that stay there while states are expanded in them."""
 
 _OF_THE_PAST = {
     *("reward", "total", "steps", "error", "action"),
@@ -44,6 +44,11 @@ class Expansion(NamedTuple):
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     masks: NDArray[np.int8]
+
+
+def at_once(scenario: Scenario) -> int:
+    """How many worlds states are best expanded in."""
+    return min(1024, max(64, _IN_THE_CACHE // scenario.layout.dtype.itemsize))
 
 
 def expand(bench: Worlds, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:

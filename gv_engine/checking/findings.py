@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
-from gv_engine.checking.answers import unanswered
+from gv_engine.checking.answers import unanswered, undeclared
 from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, column_name
 from gv_engine.language.geometry import ACTIONS
@@ -64,7 +64,8 @@ class Finding(NamedTuple):
 def findings(scenario: Scenario) -> list[Finding]:
     """What is found in a scenario, or in each that it mixes."""
     found = [finding for member in scenario.members for finding in _Examiner(member).findings()]
-    return [*found, *(Finding("action", says) for says in unanswered(scenario))]
+    said = [*unanswered(scenario), *undeclared(scenario)]
+    return [*found, *(Finding("action", says) for says in said)]
 
 
 class _Examiner:

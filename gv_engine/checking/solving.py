@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any, NamedTuple
@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.batches.compiled.batch import CompiledBatch
 from gv_engine.batches.compiled.program_functions import asks_for
-from gv_engine.batches.planning import AT_ONCE, expand, goes_by_steps, state_keys
-from gv_engine.batches.worlds import Worlds, make_batch
+from gv_engine.batches.planning import at_once, expand, goes_by_steps, state_keys
+from gv_engine.batches.worlds import Worlds, make_batch, words_of
 from gv_engine.language.call import Call
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT
@@ -24,8 +25,8 @@ from gv_engine.worlds.simulation import Simulation
 _SURVEYED = 200_000
 """States of each level of many."""
 
-_TOGETHER = 4 * AT_ONCE
-"""States that are expanded together; all that follows them is in memory at one time."""
+_TOGETHER = 1 << 23
+"""Bytes of what follows states that are expanded together."""
 
 
 class Verdict(Enum):
@@ -59,7 +60,7 @@ class _Draws(Exception):
 
 
 class Solver:
-    """Searches levels of one scenario.
+    """Searches levels of one scenario, each of them once, whichever seeds it has.
 
     A win is an end of the episode that the `success_function` calls one; without it, any end by the
     `terminating_function`. Where a step draws, the search takes the very draws that follow from the
@@ -68,7 +69,7 @@ class Solver:
     Args:
         scenario: whose levels they are.
         states: the search gives up after so many.
-        seconds: or after so long.
+        seconds: or after so long, of this process's time, so that no other one changes its answers.
         checked: as for `make_batch`.
 
     Raises:
@@ -91,9 +92,16 @@ class Solver:
         # to look may draw, which changes nothing that the agent does
         blind = _blind(scenario)
         self._blind = self._worlds if blind is scenario else _worlds(blind, checked)
+        followers = scenario.layout.dtype.itemsize * len(self._actions)
+        self._together = max(1, _TOGETHER // followers)
+        self._searched: dict[int, Solution] = {}
 
-    def solve(self, seed: int) -> Solution:
-        """Search the level of a seed.
+    def solve(self, seed: int, ends: float | None = None) -> Solution:
+        """Search the level of a seed, unless that of another seed was the same.
+
+        Args:
+            seed: of the level.
+            ends: the `time.process_time` when it gives up, rather than after the solver's seconds.
 
         Raises:
             RuleError: a rule is not defined on a state.
@@ -101,11 +109,14 @@ class Solver:
         self._worlds.set_generator(0, np.random.default_rng(seed))
         self._worlds.reset(np.arange(len(self._worlds)) == 0)
         start = self._worlds.snapshot(np.zeros(1, np.int64))
-        ends = time.monotonic() + self._seconds
-        try:
-            return self._search(self._blind, start, False, ends)
-        except _Draws:
-            return self._search(self._worlds, start, True, ends)
+        level = int(state_keys(start, False, True, self._worlds.compiles)[0])
+        if level not in self._searched:
+            ends = time.process_time() + self._seconds if ends is None else ends
+            try:
+                self._searched[level] = self._search(self._blind, start, False, ends)
+            except _Draws:
+                return self._search(self._worlds, start, True, ends)
+        return self._searched[level]
 
     def _search(self, worlds: Worlds, start: NDArray[Any], draws: bool, ends: float) -> Solution:
         how = draws, self._by_steps, worlds.compiles
@@ -115,49 +126,57 @@ class Solver:
             if len(steps) == self._limit:
                 break
             layer: list[Any] = []
-            for begin in range(0, len(states), _TOGETHER):
-                if len(known) > self._states or time.monotonic() > ends:
+            for begin in range(0, len(states), self._together):
+                if len(known) > self._states or time.process_time() > ends:
                     return Solution(Verdict.UNKNOWN, (), len(known), len(steps), draws)
-                found = expand(worlds, states[begin : begin + _TOGETHER], self._actions)
+                some = states[begin : begin + self._together]
+                found = expand(worlds, some, self._actions)
                 rows, num_actions = found.rows.reshape(-1), found.rows.shape[1]
-                if not draws and _have_drawn(states[begin : begin + _TOGETHER], found.rows):
+                if not draws and _have_drawn(some, found.rows):
                     raise _Draws
                 if (won := rows[self._won] != 0).any():
                     state, action = divmod(int(won.argmax()), num_actions)
                     way = [action, *_way_back(steps, begin + state)][::-1]
                     return Solution(Verdict.WON, tuple(way), len(known), len(way), draws)
-                keys = state_keys(rows, *how)
-                keys, first = np.unique(keys, return_index=True)
-                new = first[~np.isin(keys, known) & ~found.terminated.reshape(-1)[first]]
-                known = np.union1d(known, keys)
-                layer.append((begin + new // num_actions, new % num_actions, rows.take(new)))
-            before, by, rows = (np.concatenate(parts) for parts in zip(*layer, strict=True))
+                keys, first = np.unique(state_keys(rows, *how), return_index=True)
+                place = np.searchsorted(known, keys)
+                unknown = known.take(place, mode="clip") != keys
+                known = np.insert(known, place[unknown], keys[unknown])
+                new = first[unknown & ~found.terminated.reshape(-1)[first]]
+                words = words_of(rows.take(new))
+                layer.append((begin + new // num_actions, new % num_actions, words))
+            before, by, words = (np.concatenate(parts) for parts in zip(*layer, strict=True))
             steps.append((before, by))
-            states = rows
+            states = words.view(start.dtype)[:, 0]
         return Solution(Verdict.LOST, (), len(known), len(steps), draws)
 
 
 class Survey:
-    """Searches the levels of several seeds.
+    """Searches the levels of several seeds, within one limit of seconds.
 
     Args:
         scenario: whose levels they are.
         seeds: of them.
-        seconds: no other is begun after so long.
+        seconds: for all of them together; what is not found by then is left out, but for the first.
         checked: as for `Solver`.
 
     Attributes:
         found: what was found, by seed.
+        extent: how many it has searched, and how far.
     """
 
     def __init__(
-        self, scenario: Scenario, seeds: Iterable[int], seconds: float, checked: bool = False
+        self, scenario: Scenario, seeds: Sequence[int], seconds: float, checked: bool = False
     ) -> None:
-        solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.monotonic() + seconds
+        solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.process_time() + seconds
         self.found: dict[int, Solution] = {}
         for seed in seeds:
-            if time.monotonic() < ends or not self.found:
-                self.found[seed] = solver.solve(seed)
+            solution = solver.solve(seed, ends)
+            in_time = time.process_time() < ends or solution.verdict is not Verdict.UNKNOWN
+            if in_time or not self.found:
+                self.found[seed] = solution
+        limits = f"{_SURVEYED:,} states of each and {seconds:g} s of computing in all"
+        self.extent = f"{len(self.found)} of {len(seeds)} levels, within {limits}"
 
     def seeds(self, verdict: Verdict) -> list[int]:
         """Of which levels that is true."""
@@ -217,8 +236,16 @@ def _have_drawn(states: NDArray[Any], followers: NDArray[Any]) -> bool:
 
 
 def _worlds(scenario: Scenario, checked: bool) -> Worlds:
+    """Compiled worlds if there can be any; rather those of `check`, if it has left them, than new
+    ones."""
     try:
-        return make_batch(scenario, AT_ONCE, "compiled", checked=checked)
+        size = at_once(scenario)
+        worlds = CompiledBatch(scenario, size, checked=checked)
+        if not (checked or worlds.load()):
+            kept = CompiledBatch(scenario, size, checked=True)
+            worlds = kept if kept.load() else worlds
+        worlds.prepare()
+        return worlds
     except BuiltInDoesNotCompileError:
         raise
     except DoesNotCompileError:

@@ -30,6 +30,7 @@ from gv_engine.commands import (
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
 from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.reading.rule_files import failure, place_of
+from gv_engine.reading.values import instead
 from gv_engine.rollouts.policy import PolicyError
 
 COMMANDS = (
@@ -73,7 +74,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0, 1 where something is wrong with what was asked for, 2 where with the
         asking, 130 after Ctrl-C.
     """
-    options = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    made, names = parser()
+    if given and not given[0].startswith("-") and given[0] not in names:
+        made.error(f"no command {given[0]!r}{instead(given[0], names)}")
+    options = made.parse_args(given)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("default", RuntimeWarning)
@@ -82,8 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def parser() -> tuple[argparse.ArgumentParser, list[str]]:
+    """The parser of the whole command line, and the names of all commands."""
     made = argparse.ArgumentParser(
         "gv-engine",
         description="Gridworlds to play, to write and to train on.",
@@ -94,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
     commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add(commands)
-    return made
+    return made, list(commands.choices)
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -55,7 +55,8 @@ def add(commands: Commands) -> None:
         metavar="SECONDS",
         type=duration,
         default=10.0,
-        help="for each call of a rule, which is stopped and named after that (default: 10)",
+        help="for each call of a rule, which is stopped and named after that, and for all of the "
+        "search for ways to win (default: 10)",
     )
 
 
@@ -94,6 +95,12 @@ def levels_of(source: str) -> list[str]:
     """A scenario, or all levels of a pack."""
     sources = sources_of(source)
     return sources[1:] if sources[0] == source and len(sources) > 1 else [source]
+
+
+def played_of(source: str) -> list[str]:
+    """A scenario, or all variants of a file; a pack as a whole."""
+    sources = sources_of(source)
+    return [source] if sources[0] == source else sources
 
 
 def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from gv_engine.commands.arguments import (
     complain,
     scenario_options,
 )
+from gv_engine.commands.check import played_of
 from gv_engine.commands.progress import progress
 from gv_engine.language.errors import DoesNotCompileError
 from gv_engine.reading.families import FAMILIES, hooks_of
@@ -53,7 +54,8 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("name scenarios, or say --all")
     there = [family for family in FAMILIES.values() if options.all and not family.missing]
     named = options.scenarios or [name for family in there for name in family.built_in()]
-    scenarios = [load_scenario(name, **scenario_options(options)) for name in named]
+    sources = [source for name in named for source in played_of(name)]
+    scenarios = [load_scenario(source, **scenario_options(options)) for source in sources]
     rows, code = [], 0
     with progress("programs", len(scenarios)) as advance, warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)  # one that is not kept is of no use

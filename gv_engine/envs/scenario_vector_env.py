@@ -132,12 +132,13 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
                 f"actions have shape {given.shape} and dtype {given.dtype}: expected "
                 f"({self.num_envs},) integers"
             )
-        if given.min() < 0 or given.max() > last:
+        chosen = np.ascontiguousarray(given, np.int64)
+        if chosen.view(np.uint64).max() > last:  # where those below 0 are the largest
             wrong = int(np.flatnonzero((given < 0) | (given > last))[0])
             raise ValueError(
                 f"action {given[wrong]} of {self.called} {wrong}: allowed are 0 to {last}"
             )
-        return np.ascontiguousarray(given, np.int64)
+        return chosen
 
     def _add_episode(
         self,

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from gv_engine.language.call import Call
-from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import marked
+from gv_engine.reading.drawn_maps import MOST_CELLS, DrawnMaps, Tables
 from gv_engine.reading.draws import DrawnValues, table
 from gv_engine.reading.forms import (
     OBJECT,
@@ -40,8 +39,7 @@ from gv_engine.reading.forms import (
     several,
     whole,
 )
-from gv_engine.reading.layout import rounded
-from gv_engine.reading.map import SYMBOL_KEYS, Legend, MapReader, Symbol, read_symbol
+from gv_engine.reading.map import SYMBOL_KEYS, Legend, Symbol, read_symbol
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
     LONGEST_SIDE,
@@ -49,32 +47,17 @@ from gv_engine.reading.values import (
     Wrong,
     YamlNode,
     check_keys,
-    distinct,
     instead,
     integer,
     items,
     mapping,
-    one_of,
-    read_pair,
     word,
 )
-from systems.chance import (
-    NOBODY,
-    THE_AGENT,
-    draw_level,
-    from_maps,
-    ground_of_maps,
-    place_things,
-    walled_room,
-)
+from systems.chance import THE_AGENT, draw_level, place_things
 
 _TRIES = 100
 _MOST_TRIES = 10_000
 _MOST_PLACES = _MOST_BOXES = 100
-_MOST_MAPS = 1000
-_MOST_CELLS = 2**22
-"""Of all maps together, each as large as the largest."""
-_WAYS = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 _LIST = list_of(TEXT)
 _PLACES: KeyTable = {
     "count": Key(
@@ -152,41 +135,6 @@ class PlacedThing:
     apart: tuple[int, ...]
 
 
-class Tables:
-    """What stands in cells, as tables: things by their numbers, then what is in them."""
-
-    def __init__(self, given: Sequence[Symbol]) -> None:
-        symbols = [*given]
-        numbers: dict[Symbol | None, int] = {None: 0}
-        for symbol in symbols:  # which grows
-            for inner in symbol.inner:
-                numbers[inner] = len(symbols)
-                symbols.append(inner)
-        most = max([1, *(len(symbol.options) for symbol in symbols)])
-        looks, weights = table(0, len(symbols), most, 4), table(0, len(symbols), most)
-        looks[..., 0], weights[:, 0] = FLOOR, 1
-        facings, holds = table(NOBODY, len(symbols)), table(0, len(symbols))
-        for number, symbol in enumerate(symbols):
-            looks[number, : len(symbol.options)] = [
-                (each.kind, each.state, each.color, numbers[each.content])
-                for each in symbol.options
-            ]
-            holds[number] = numbers[symbol.holds]
-            weights[number, : len(symbol.weights)] = symbol.weights
-            if symbol.facing is not None:
-                facings[number] = symbol.facing
-        oriented = table(0, len(OBJECT_TYPES))
-        for kind in OBJECT_TYPES:
-            oriented[kind.index] = kind.states == ORIENTATIONS
-        self.arguments = {
-            "looks": looks,
-            "weights": weights,
-            "facings": facings,
-            "holds": holds,
-            "oriented": oriented,
-        }
-
-
 class ChanceReader:
     """Reads the level of a scenario in which something is drawn.
 
@@ -215,10 +163,8 @@ class ChanceReader:
         self._draws = draws
         self._legend = legend
         self._allowed = allowed
-        self._maps: list[MapReader] = []
-        self._shape: tuple[int, int] | None = None
+        self._maps = DrawnMaps(problems, entries, draws, legend, allowed)
         self._rooms: dict[str, Region] = {}
-        self._which = self._way = 0
         self.depth = 1
 
     def call(self, reset: Call | None) -> Call:
@@ -227,14 +173,14 @@ class ChanceReader:
         Args:
             reset: what builds the level, None for a room or maps.
         """
-        levels = (reset,) if reset else self._level()
+        levels = (reset,) if reset else self._maps.read()
         marked_rooms = [symbol.room for symbol in self._legend.values() if symbol and symbol.room]
         self._rooms = {room: Region((), (room,)) for room in marked_rooms}
         with self._problems.collect():
             self._read_rooms()
         places = self._places()
         if reset is None and not any(place.symbol.facing is not None for place in places):
-            self._ask_for_agent()
+            self._maps.ask_for_agent()
         for place in places:
             with self._problems.collect():
                 self._check_room(place, reset)
@@ -254,80 +200,6 @@ class ChanceReader:
             marked(draw_level).system,
             {"reset_functions": resets, "things": things, "through": through, "tries": tries},
         )
-
-    # ---- maps --------------------------------------------------------------------------------
-
-    def _level(self) -> tuple[Call, ...]:
-        if "room" in self._entries:
-            self._shape = read_pair(self._entries["room"])
-            return (Call(marked(walled_room).system, {"shape": self._shape}),)
-        node = self._entries.get("maps", self._entries.get("map"))
-        assert node
-        drawn = items(node) if "maps" in self._entries else [node]
-        if not 1 <= len(drawn) <= _MOST_MAPS:
-            raise Wrong(node, f"found {len(drawn)} maps, expected 1 to {_MOST_MAPS}")
-        self._maps = [
-            MapReader(self._problems, each, self._legend, self._allowed) for each in drawn
-        ]
-        ways = self._ways()
-        self._which = self._draws.add_numbers(range(len(drawn)))
-        self._way = self._draws.add_numbers(ways)
-        shapes = table(1, len(drawn), 2, 2)
-        shapes[: len(drawn)] = [
-            (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self._maps
-        ]
-        symbols = {c: s for level in self._maps for c, s in level.legend.items() if s}
-        characters = list(symbols)
-        cells = self._over_maps(lambda character: characters.index(character), node)
-        lies = {"which": self._which, "way": self._way}
-        level = Call(
-            marked(from_maps).system,
-            {
-                **lies,
-                "shapes": shapes,
-                "cells": cells,
-                **Tables(list(symbols.values())).arguments,
-            },
-        )
-        below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
-        if not below:
-            return (level,)
-        numbers = {c: number for number, c in enumerate(below)}
-        cells = self._over_maps(lambda character: numbers.get(character, -1), node)
-        tables = Tables(list(below.values())).arguments
-        return level, Call(marked(ground_of_maps).system, {**lies, "cells": cells, **tables})
-
-    def _ways(self) -> tuple[int, ...]:
-        """How maps may lie."""
-        if "symmetries" not in self._entries:
-            return (0,)
-        named: list[str] = []
-        with self._problems.collect():
-            node = self._entries["symmetries"]
-            numbers = distinct(self._problems, node, lambda n: one_of(n, _WAYS, "symmetry"))
-            named = [list(_WAYS)[number] for number in numbers]
-        turns = _WAYS["turn"] if "turn" in named else (0,)
-        mirrors = _WAYS["mirror"] if "mirror" in named else (0,)
-        return tuple(mirror + turn for mirror in mirrors for turn in turns)
-
-    def _over_maps(self, number: Callable[[str], int], node: YamlNode) -> NDArray[np.int64]:
-        """A number for each character of all maps."""
-        height, width = (rounded(max(m.shape[axis] for m in self._maps)) for axis in (0, 1))
-        if len(self._maps) * height * width > _MOST_CELLS:
-            raise Wrong(node, f"{len(self._maps)} maps of up to {height}x{width} are too many")
-        cells = np.zeros((len(table(0, len(self._maps))), height, width), np.int64)
-        for k, level in enumerate(self._maps):
-            known = {c: number(c) for row in level.rows for c in {*row} if level.legend.get(c)}
-            for y, row in enumerate(level.rows):
-                cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
-        return cells
-
-    def _ask_for_agent(self) -> None:
-        if self._shape:
-            node = self._entries["room"]
-            self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
-        for level in self._maps:
-            level.ask_for_agent()
 
     # ---- regions -----------------------------------------------------------------------------
 
@@ -409,11 +281,11 @@ class ChanceReader:
 
     def _count(self, node: YamlNode) -> tuple[int, int]:
         if not isinstance(node.value, list):
-            number = self._draws.number(node, _MOST_CELLS)
+            number = self._draws.number(node, MOST_CELLS)
             return number, number
         if len(node.value) != 2:
             raise Wrong(node, f"found {node.found}, expected the least and the greatest: [2, 4]")
-        return self._draws.range(node.value[0], node.value[1], _MOST_CELLS)
+        return self._draws.range(node.value[0], node.value[1], MOST_CELLS)
 
     def _thing(self, node: YamlNode) -> int:
         """The agent, or a type of objects."""
@@ -428,44 +300,18 @@ class ChanceReader:
         """Refuse a region that has no room for all things of a place, as far as that is known."""
         most = max(self._draws.options(place.count[1]))
         marks = [*self._rooms]
-        for number, free in enumerate(self._free(reset), 1):
+        for number, free in enumerate(self._maps.free(reset), 1):
             inside = np.zeros_like(free)
             for top, low, left, right in place.region.boxes:
                 inside[top : low + 1, left : right + 1] = True
             if place.region.marks:
-                rooms = self._marked(number - 1, marks)
+                rooms = self._maps.rooms(number - 1, marks)
                 inside |= np.isin(rooms, [1 + marks.index(m) for m in place.region.marks])
             left_over = int((free & inside).sum())
             if left_over < most:
-                where = f" of map {number}" if len(self._maps) > 1 else ""
+                where = f" of map {number}" if len(self._maps.maps) > 1 else ""
                 room = "no free cell" if left_over == 0 else f"{left_over} free cells"
                 raise Wrong(place.node, f"up to {most} of it, where its region{where} has {room}")
-
-    def _free(self, reset: Call | None) -> list[NDArray[np.bool_]]:
-        """The cells of each map that may be free; () if nothing is known."""
-        if self._shape:
-            free = np.zeros(self._shape, np.bool_)
-            free[1:-1, 1:-1] = True
-            return [free]
-        found = []
-        for level in self._maps:
-            free = np.zeros(level.shape, np.bool_)
-            for y, x, symbol in level.symbols():
-                kinds = [kind for o in symbol.options for kind in self._draws.options(o.kind)]
-                free[y, x] = FLOOR in kinds and symbol.ground is None
-            found.append(free)
-        match reset and reset.arguments.get("shape"):
-            case [int(height), int(width)]:
-                found.append(np.ones((height, width), np.bool_))
-        return found
-
-    def _marked(self, number: int, marks: list[str]) -> NDArray[np.int64]:
-        """(H, W) the room of each cell of a map, from 1 on; 0 for none."""
-        level = self._maps[number]
-        rooms = np.zeros(level.shape, np.int64)
-        for y, x, symbol in level.symbols():
-            rooms[y, x] = 1 + marks.index(symbol.room) if symbol.room else 0
-        return rooms
 
     def _placing(self, places: list[PlacedThing]) -> Call:
         marks = [*self._rooms]
@@ -484,14 +330,14 @@ class ChanceReader:
         if any(place.region.marks for place in places):
             node = self._entries["place"]
             room_of = {c: s.room for c, s in self._legend.items() if s and s.room}
-            rooms = self._over_maps(
+            rooms = self._maps.over_maps(
                 lambda c: 1 + marks.index(room_of[c]) if c in room_of else 0, node
             )
         return Call(
             marked(place_things).system,
             {
-                "which": self._which,
-                "way": self._way,
+                "which": self._maps.which,
+                "way": self._maps.way,
                 "lines": lines,
                 "counts": counts,
                 "boxes": boxes,

@@ -189,6 +189,7 @@ class Family:
             `gv_engine.frontend.drawing.recording`; the usual view first, whatever it is called.
         keys: what players can do in its games.
         panels: groups of keys that its games have besides.
+        rules: the module with rules for its worlds alone; "" for grids, which have all others.
         extra: what it needs besides the package itself.
     """
 
@@ -206,6 +207,7 @@ class Family:
     views: Mapping[str, str]
     keys: tuple[Command, ...]
     panels: tuple[str, ...] = ()
+    rules: str = ""
     extra: Extra | None = None
 
     @property

@@ -20,9 +20,10 @@ from gv_engine.reading.actions import ACTIONS_OF_ALL
 from gv_engine.reading.document import FILE_KEYS, Document
 from gv_engine.reading.files import exists
 from gv_engine.reading.forms import SCENARIO, TEXT, Key, KeyTable, either, keyed, list_of, mapped
+from gv_engine.reading.grid_keys import SHARED_KEYS
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import Level
-from gv_engine.reading.reader import SHARED_KEYS, TopLevel
+from gv_engine.reading.reader import TopLevel
 from gv_engine.reading.values import (
     Refused,
     Wrong,

@@ -39,6 +39,7 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading import rule_files
 from gv_engine.reading.actions import read_action
+from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.trust import Trust, is_dotted, is_file
 from gv_engine.reading.values import Refused, Wrong, YamlNode, instead, one_of, word
 from systems.reset import from_map
@@ -214,7 +215,7 @@ class Names:
         """
         name = word(node)
         if ":" in name:
-            return self._own_system(node, phase, processors)
+            return self._for_grids(node, self._own_system(node, phase, processors))
         known = [other for other in REGISTRIES[phase] if REGISTRIES[phase][other] is not _DRAWN]
         if name in known:
             return REGISTRIES[phase][name]
@@ -224,12 +225,20 @@ class Names:
         fault = f"{name!r} is a {places[0].label}" if places else f"no {phase.label} {name!r}"
         raise Wrong(node, fault + self._instead(name, known))
 
+    def _for_grids(self, node: YamlNode, found: System) -> System:
+        for family in FAMILIES.values():
+            if found.function.__module__ == family.rules:
+                known = instead(found.name, REGISTRIES[found.phase])
+                raise Wrong(node, f"{found.title} is for {family.title}{known}")
+        return found
+
     def _instead(self, name: str, known: Iterable[str]) -> str:
         """The end of a message about a name that is not built in."""
         beside = rule_files.declared_in(self._folder, name)
         return f"; a file beside declares it, write {beside}" if beside else instead(name, known)
 
-    def _own_system(self, node: YamlNode, phase: Phase, processors: bool) -> System:
+    def _own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
+        """The system of a reference."""
         thing = self._found(node)
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
             if not processors or phase not in _PROCESSORS:

@@ -26,42 +26,19 @@ from gv_engine.language.system import (
     VISIBILITY,
     Phase,
 )
-from gv_engine.reading.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
+from gv_engine.reading.actions import read_actions
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.chance import CHANCE_KEYS, ChanceReader, is_by_chance
 from gv_engine.reading.document import FILE_KEYS, Document
 from gv_engine.reading.draws import DrawnValues
 from gv_engine.reading.families import Command
-from gv_engine.reading.forms import (
-    AREA,
-    COLOR,
-    OBJECT,
-    PAIR,
-    TEXT,
-    JsonForm,
-    Key,
-    KeyTable,
-    either,
-    function,
-    keyed,
-    list_of,
-    mapped,
-    named,
-    several,
-    whole,
-)
+from gv_engine.reading.grid_keys import FROM_VISIBILITY, GRID_KEYS, MOST_ENTITIES, SPACE
 from gv_engine.reading.layout import Layout, rounded
-from gv_engine.reading.map import LEGEND_KEYS, Legend, outside, read_legend, read_map
-from gv_engine.reading.mission_reader import (
-    MISSION_FORM,
-    MISSION_KEYS,
-    AskedMission,
-    asks_for_mission,
-    read_mission,
-)
+from gv_engine.reading.map import Legend, outside, read_legend, read_map
+from gv_engine.reading.mission_reader import AskedMission, asks_for_mission, read_mission
 from gv_engine.reading.names import Names
 from gv_engine.reading.rule_files import sources
-from gv_engine.reading.things import THING_KEYS, read_things
+from gv_engine.reading.things import read_things
 from gv_engine.reading.values import (
     LARGEST,
     Problems,
@@ -80,108 +57,6 @@ from gv_engine.reading.values import (
     word,
     words,
 )
-
-_MOST_ENTITIES = 2**22
-
-SHARED_KEYS: KeyTable = {
-    "name": Key("What the level is called: its file or folder, if left out.", TEXT),
-    "description": Key("What it is about and what to do in it, for people.", TEXT),
-    "max_steps": Key(
-        "After so many steps an episode is cut off; without it, never.",
-        either(whole(1, LARGEST), {"type": "null"}),
-    ),
-    "action_space": Key(
-        "Its actions, by name or, those of its own, as `{name: KICK, key: K}`; the usual eight, if "
-        "left out.",
-        ACTION_SPACE,
-        below=OWN_ACTION_KEYS,
-    ),
-}
-"""Those of grids and of mixtures of them."""
-_SHOWN: tuple[JsonForm, ...] = tuple(
-    {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
-)
-_SPACE: KeyTable = {
-    "objects": Key("Names of the objects that may occur; all, if left out.", several(OBJECT)),
-    "colors": Key(
-        "Colours that may occur; NONE, RED, GREEN, BLUE and YELLOW, if left out.", several(COLOR)
-    ),
-}
-VIEW: KeyTable = {
-    "area": Key("[[ymin, ymax], [xmin, xmax]] around an agent that looks up.", AREA, required=True)
-}
-FROM_VISIBILITY: KeyTable = {
-    "name": Key("It is `from_visibility`.", named(["from_visibility"]), required=True),
-    **VIEW,
-    "visibility_function": Key("Which of the cells are seen.", function(VISIBILITY), required=True),
-}
-
-GRID_KEYS: KeyTable = {
-    "family": Key("The family of worlds, `grid` if left out; `mathy` is algebra.", named(["grid"])),
-    **SHARED_KEYS,
-    "capacity": Key(
-        "For how many entities a world has room; found out if left out.", whole(2, _MOST_ENTITIES)
-    ),
-    "max_shape": Key("[height, width] of the largest grid; found out if left out.", PAIR),
-    "objects": Key(
-        "Types of objects of its own, by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
-        mapped(keyed(THING_KEYS)),
-        below=THING_KEYS,
-    ),
-    "state_space": Key("What may be on the grid.", keyed(_SPACE), below=_SPACE),
-    "observation_space": Key("What may be seen.", keyed(_SPACE), below=_SPACE),
-    "map": Key(
-        "The level, a character per cell, in place of a `reset_function`; messages count its rows "
-        "and columns from 1.",
-        TEXT,
-    ),
-    "legend": Key(
-        "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
-        "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
-        mapped(
-            either(OBJECT, {**keyed(LEGEND_KEYS), **either(*_SHOWN)}),
-            propertyNames={"minLength": 1, "maxLength": 1},
-        ),
-        below=LEGEND_KEYS,
-    ),
-    **CHANCE_KEYS,
-    "mission": Key(
-        "What the agent is asked to do, in words and numbers: "
-        '`{text: "fetch the {color} {object}", object: Key, color: RED}`.',
-        MISSION_FORM,
-        below=MISSION_KEYS,
-    ),
-    "reset_function": Key(
-        "What builds the level, in place of a `map`: a rule that draws one by chance.",
-        function(RESET),
-    ),
-    "transition_functions": Key(
-        "What a step does, in this order.", list_of(function(TRANSITION)), required=True
-    ),
-    "reward_functions": Key(
-        "What a step is worth: the sum of these, in this order; of the same name, the second is "
-        '`name_2` in `info["reward_terms"]`.',
-        list_of(function(REWARD)),
-        required=True,
-    ),
-    "observation_function": Key(
-        "What the agent sees: an `area` of cells around it, and which of them are seen.",
-        function(OBSERVATION),
-        required=True,
-        below=VIEW,
-    ),
-    "terminating_function": Key(
-        "When the episode is over; several go into `reduce_any`.",
-        function(TERMINATING),
-        required=True,
-    ),
-    "success_function": Key(
-        "Whether that was a success: asked where the terminating function has ended the episode; "
-        "without it, nothing is guessed.",
-        function(TERMINATING),
-    ),
-}
-"""Those of scenarios of grids."""
 
 _LEVELS = ("map", "maps", "room", "reset_function")
 """Of these, a level has one."""
@@ -359,7 +234,7 @@ class _Reader(TopLevel):
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The types and colours of a space, in order of index; given are its defaults."""
         entries: dict[str, YamlNode] = {}
-        entries = self.key(key, lambda node: check_keys(self.problems, node, _SPACE), entries)
+        entries = self.key(key, lambda node: check_keys(self.problems, node, SPACE), entries)
         objects = self.listed(entries.get("objects"), self.grid_object, objects)
         colors = self.listed(entries.get("colors"), read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
@@ -480,7 +355,7 @@ class _Reader(TopLevel):
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
         capacity = _FREE_ENTITIES + cells * in_cell
-        capacity = self.key("capacity", lambda node: integer(node, 2, _MOST_ENTITIES), capacity)
+        capacity = self.key("capacity", lambda node: integer(node, 2, MOST_ENTITIES), capacity)
         draws = is_by_chance(reset) or (self.mission is not None and self.mission.given)
         drawn = self.draws.room if draws else 0
         return Layout(height, width, capacity, self.components(types), types, drawn)

@@ -159,10 +159,10 @@ def mapping(node: YamlNode) -> dict[str, YamlNode]:
     return node.value
 
 
-def items(node: YamlNode) -> list[YamlNode]:
-    """The items of a list."""
+def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
+    """The items of a list; of what, for people."""
     if not isinstance(node.value, list):
-        raise Wrong(node, f"found {node.found}, expected a list")
+        raise Wrong(node, f"found {node.found}, expected {expected}")
     return node.value
 
 
@@ -278,20 +278,23 @@ def distinct(
 
 def read_pair(node: YamlNode) -> tuple[int, int]:
     """(height, width), or rows and columns of rooms."""
-    pair = items(node)
+    expected = "two numbers: [height, width]"
+    pair = items(node, expected)
     if len(pair) != 2:
-        raise Wrong(node, f"found {node.found}, expected two numbers: [height, width]")
+        raise Wrong(node, f"found {node.found}, expected {expected}")
     return integer(pair[0], 1, LONGEST_SIDE), integer(pair[1], 1, LONGEST_SIDE)
 
 
 def read_area(node: YamlNode) -> Area:
     """Inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
-    ranges = items(node)
-    if len(ranges) != 2 or any(len(items(limits)) != 2 for limits in ranges):
-        raise Wrong(node, "expected two ranges: [[ymin, ymax], [xmin, xmax]]")
+    expected = "two ranges: [[ymin, ymax], [xmin, xmax]]"
+    ranges = items(node, expected)
+    sides = [items(limits, "a range: [least, most]") for limits in ranges]
+    if [len(limits) for limits in sides] != [2, 2]:
+        raise Wrong(node, f"expected {expected}")
     bounds = []
-    for limits in ranges:
-        low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in items(limits))
+    for limits, ends in zip(ranges, sides, strict=True):
+        low, high = (integer(limit, -LONGEST_SIDE, LONGEST_SIDE) for limit in ends)
         if low > high:
             raise Wrong(limits, f"found [{low}, {high}], expected the smaller number first")
         if high - low >= _WIDEST_VIEW:

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.batches.autoreset import NEXT_STEP, RESTART
-from gv_engine.batches.worlds import make_batch
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.worlds.row_world import RowWorld
 from systems.queries import blocks_vision
+from tests.batches.turns import ALL, WORLDS, assert_as_fresh, begun, by_chance, go_on
 from tests.worlds.test_worlds import assert_same_run
 
 pytestmark = pytest.mark.compiled
@@ -111,8 +110,6 @@ def compare(w, agent):
         w.fail("wet where nothing is")
 '''
 
-WORLDS = 40
-
 
 @pytest.fixture(scope="module", params=[[9, 11], [65, 70]], ids=["small", "large"])
 def scenario(request, tmp_path_factory):
@@ -141,14 +138,6 @@ def scenario(request, tmp_path_factory):
     )
 
 
-def begun(scenario, seed=0):
-    batch = make_batch(scenario, WORLDS, "compiled", checked=True)
-    for i in range(WORLDS):
-        batch.set_generator(i, np.random.default_rng(seed + i))
-    batch.step(np.full(WORLDS, RESTART), NEXT_STEP)
-    return batch
-
-
 def packed(world, e):
     kind, state, color = world.appearance(e)
     return kind | state << 8 | color << 16 | int(blocks_vision(world, e)) << 31
@@ -166,10 +155,9 @@ def assert_kept(batch):
 
 
 def test_whatever_a_rule_does_reaches_looks_lists_and_ways(scenario):
-    batch, actions = begun(scenario), np.random.default_rng(1)
-    for step in range(120):
-        batch.step(actions.integers(0, 8, WORLDS), NEXT_STEP)
-        if step % 20 == 0:
+    batch = begun(scenario)
+    for turn in by_chance(batch, 120):
+        if turn % 20 == 0:
             assert_kept(batch)
     assert {fault_of_row(scenario, batch.snapshot(i)) for i in range(WORLDS)} == {""}
 
@@ -180,16 +168,7 @@ def test_both_worlds_have_them_alike(scenario, seed):
 
 
 def test_other_rows_bring_what_is_derived_from_them(scenario):
-    batch, other = begun(scenario), begun(scenario, seed=100)
-    for _ in range(40):
-        other.step(np.zeros(WORLDS, np.int64), NEXT_STEP)
-    batch.restore(np.arange(WORLDS), other.snapshot(np.arange(WORLDS)))
+    batch, other = begun(scenario), go_on(begun(scenario, seed=100), 40)
+    batch.restore(ALL, other.snapshot(ALL))
     assert_kept(batch)
-    for _ in range(30):
-        batch.step(np.zeros(WORLDS, np.int64), NEXT_STEP)
-    batch.reset(np.ones(WORLDS, np.bool_))
-    fresh = begun(scenario)
-    fresh.restore(np.arange(WORLDS), batch.snapshot(np.arange(WORLDS)))
-    names = {"looks", "beneath", "listed", "filled", "blocked"} & {*batch.beside.dtype.names}
-    for name in names:
-        np.testing.assert_array_equal(batch.beside[name], fresh.beside[name])
+    assert_as_fresh(go_on(batch, 30), ("looks", "beneath", "listed", "filled", "blocked"))

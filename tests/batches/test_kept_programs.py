@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
+from gv_engine.batches.compiled import program_cache
 from tests.batches.test_programs import BASE
 from tests.caches import own_cache
 
@@ -119,3 +121,17 @@ def test_what_a_kept_program_raises_is_told(play):
     assert "ValueError: not here" in shown
     assert "ZeroDivisionError: " in shown
     assert play("./rules.py:refuse") == (shown, False)
+
+
+def test_the_oldest_make_room(tmp_path, monkeypatch):
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(program_cache, "KEPT_PROGRAMS", 2)
+    monkeypatch.setattr(program_cache, "KEPT_UNITS", 3)
+    for age in range(5):
+        program_cache.make_place(f"{age}")
+        program_cache.keep_unit(f"{age}", None, b"")
+        for path in (tmp_path / "compiled" / f"{age}", tmp_path / "units" / f"{age}.unit"):
+            os.utime(path, (age, age))
+    program_cache.make_room()
+    assert sorted(path.name for path in (tmp_path / "compiled").iterdir()) == ["3", "4"]
+    assert sorted(path.stem for path in (tmp_path / "units").iterdir()) == ["2", "3", "4"]

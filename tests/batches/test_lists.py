@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.batches.autoreset import NEXT_STEP, RESTART
-from gv_engine.batches.worlds import make_batch
+from tests.batches.turns import ALL, assert_as_fresh, begun, by_chance, go_on
 from tests.worlds.test_worlds import assert_same_run
 
 pytestmark = pytest.mark.compiled
@@ -91,8 +90,6 @@ def compare(w, agent):
                 w.fail("another way")
 '''
 
-WORLDS = 40
-
 
 @pytest.fixture(scope="module", params=[[9, 11], [65, 70]], ids=["small", "large"])
 def scenario(request, tmp_path_factory):
@@ -119,18 +116,8 @@ def scenario(request, tmp_path_factory):
     )
 
 
-def begun(scenario, seed=0):
-    batch = make_batch(scenario, WORLDS, "compiled", checked=True)
-    for i in range(WORLDS):
-        batch.set_generator(i, np.random.default_rng(seed + i))
-    batch.step(np.full(WORLDS, RESTART), NEXT_STEP)
-    return batch
-
-
 def test_whatever_a_rule_writes_reaches_lists_and_ways(scenario):
-    batch, actions = begun(scenario), np.random.default_rng(1)
-    for _ in range(150):
-        batch.step(actions.integers(0, 8, WORLDS), NEXT_STEP)
+    assert [*by_chance(begun(scenario), 150)][-1] == 149, "and `compare` has found nothing"
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -139,15 +126,8 @@ def test_both_worlds_have_them_alike(scenario, seed):
 
 
 def test_other_rows_bring_their_lists_and_ways(scenario):
-    batch, other = begun(scenario), begun(scenario, seed=100)
-    for _ in range(40):
-        other.step(np.zeros(WORLDS, np.int64), NEXT_STEP)
+    batch, other = begun(scenario), go_on(begun(scenario, seed=100), 40)
     for _ in range(3):
-        batch.restore(np.arange(WORLDS), other.snapshot(np.arange(WORLDS)))
-        for _ in range(30):
-            batch.step(np.zeros(WORLDS, np.int64), NEXT_STEP)
-    batch.reset(np.ones(WORLDS, np.bool_))
-    fresh = begun(scenario)
-    fresh.restore(np.arange(WORLDS), batch.snapshot(np.arange(WORLDS)))
-    for name in ("looks", "listed", "filled", "blocked"):
-        np.testing.assert_array_equal(batch.beside[name], fresh.beside[name])
+        batch.restore(ALL, other.snapshot(ALL))
+        go_on(batch, 30)
+    assert_as_fresh(batch, ("looks", "listed", "filled", "blocked"))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.batches.autoreset import LOOK, NEXT_STEP, RESTART, SAME_STEP
-from gv_engine.batches.worlds import make_batch
+from gv_engine.batches.autoreset import LOOK, NEXT_STEP, SAME_STEP
 from gv_engine.worlds.row_world import RowWorld
 from systems.queries import blocks_vision
+from tests.batches.turns import ALL, WORLDS, begun, by_chance, go_on
 from tests.worlds.test_worlds import assert_same_run
 
 pytestmark = pytest.mark.compiled
@@ -70,8 +70,6 @@ def meddle(w, agent):
         w.color.value[e - w.capacity] = 3
 '''
 
-WORLDS = 40
-
 
 SIGHTS = [
     ("fully_transparent", [[-6, 0], [-3, 3]]),
@@ -127,20 +125,10 @@ def assert_kept(batch):
         np.testing.assert_array_equal(batch.looks[i, :height, :width], expected)
 
 
-def begun(scenario, seed=0):
-    batch = make_batch(scenario, WORLDS, "compiled", checked=True)
-    for i in range(WORLDS):
-        batch.set_generator(i, np.random.default_rng(seed + i))
-    batch.step(np.full(WORLDS, RESTART), NEXT_STEP)
-    return batch
-
-
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 def test_whatever_a_rule_writes_reaches_how_cells_look(scenario, mode):
     batch = begun(scenario)
-    actions = np.random.default_rng(1)
-    for _ in range(100):
-        batch.step(actions.integers(0, 8, WORLDS), mode)
+    for _ in by_chance(batch, 100, mode):
         assert_kept(batch)
 
 
@@ -150,10 +138,8 @@ def test_both_worlds_show_it_alike(scenario, seed):
 
 
 def test_other_rows_bring_their_looks(scenario):
-    batch, other = begun(scenario), begun(scenario, seed=100)
-    for _ in range(20):
-        other.step(np.zeros(WORLDS, np.int64), NEXT_STEP)
-    batch.restore(np.arange(WORLDS), other.snapshot(np.arange(WORLDS)))
+    batch, other = begun(scenario), go_on(begun(scenario, seed=100), 20)
+    batch.restore(ALL, other.snapshot(ALL))
     assert_kept(batch)
     thawed = pickle.loads(pickle.dumps(other))
     thawed.step(np.full(WORLDS, LOOK), NEXT_STEP)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.checking.answers import unanswered
+from gv_engine.checking.answers import unanswered, undeclared
 
 RULES = '''
 from gv_engine import TRANSITION, system
@@ -30,6 +30,15 @@ def may(w, agent, action):
 def turn_over(w, agent):
     """By an attribute."""
 
+KICK_OR_PULL = named_action("KIK"), named_action("PULL")
+
+def might(w, agent, action):
+    return action in KICK_OR_PULL
+
+@system(TRANSITION, when=might)
+def pull(w, agent):
+    """By several constants."""
+
 def sing(state, action, *, rng=None):
     """By a text."""
     if action.name == "KICK":
@@ -41,7 +50,7 @@ class Anything(esper.Processor):
 '''
 
 
-def told(folder: Any, actions: list[Any], *rules: Any) -> list[str]:
+def played(folder: Any, actions: list[Any], *rules: Any) -> Scenario:
     (folder / "rules.py").write_text(RULES)
     level = {
         "map": ">.E",
@@ -51,7 +60,11 @@ def told(folder: Any, actions: list[Any], *rules: Any) -> list[str]:
         "terminating_function": "reach_exit",
         "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [-1, 1]]},
     }
-    return unanswered(Scenario.load(level, folder=folder))
+    return Scenario.load(level, folder=folder)
+
+
+def told(folder: Any, actions: list[Any], *rules: Any) -> list[str]:
+    return unanswered(played(folder, actions, *rules))
 
 
 @pytest.mark.parametrize(
@@ -68,6 +81,7 @@ def told(folder: Any, actions: list[Any], *rules: Any) -> list[str]:
                 "transition_functions": [{"name": "pickndrop", "on_action": "KICK"}],
             },
         ),
+        ({"name": "PULL"}, "./rules.py:pull"),
         ("PICK_UP", "pick_up"),
         ("DROP", "drop"),
         ("TOGGLE", "toggle"),
@@ -80,6 +94,15 @@ def test_an_action_wants_a_rule_that_names_it(tmp_path, action, rule):
     (line,) = told(tmp_path, [action])
     assert line.startswith(f"nothing acts on {name}; give a rule {{name: …, on_action: {name}}}")
     assert told(tmp_path, [action], rule) == []
+
+
+def test_an_action_that_a_rule_names_is_declared(tmp_path):
+    line = "    return action in KICK_OR_PULL"
+    place = f"rules.py:{RULES.splitlines().index(line)}: might asks for "
+    kik, pull = undeclared(played(tmp_path, [{"name": "KICK"}], "./rules.py:pull"))
+    assert f"{place}KIK, which no action_space declares; did you mean 'KICK'?" in kik
+    assert f"{place}PULL, which no action_space declares" in pull
+    assert undeclared(played(tmp_path, [{"name": "KICK"}], "./rules.py:kick")) == []
 
 
 def test_what_asks_for_no_rule_is_not_told(tmp_path):

@@ -2,12 +2,14 @@
 
 from collections import deque
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
-from gv_engine.checking.solving import Solver, Verdict
+from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.checking.solving import Solution, Solver, Survey, Verdict
 from gv_engine.commands import main
 from gv_engine.playing.replay import Replay
 from tests.levels import NOT_OF_GALLERY
@@ -133,6 +135,37 @@ def test_not_found_is_not_cannot(level):
     assert Solver(Scenario.load(level), seconds=1e-9).solve(0).verdict is Verdict.UNKNOWN
 
 
+def test_equal_levels_are_searched_once(level):
+    solver = Solver(Scenario.load(level))
+    assert solver.solve(1) is solver.solve(0)
+    solver = Solver(Scenario.load("dynamic-obstacles-7x7"))
+    assert solver.solve(3) == solver.solve(3), "draws have the search begin anew"
+
+
+def test_all_levels_share_one_limit_of_seconds(monkeypatch):
+    searched: list[float] = []
+
+    def search(solver: Solver, *rest: Any) -> Solution:
+        searched.append(rest[-1])
+        return Solution(Verdict.UNKNOWN, (), 1, 1, False)
+
+    monkeypatch.setattr(Solver, "_search", search)
+    survey = Survey(Scenario.load("keydoor-5x5"), range(9), seconds=60.0)
+    assert len(survey.found) == len(searched) == 9
+    assert len(set(searched)) == 1, "all of them end at the same time"
+    survey = Survey(Scenario.load("keydoor-5x5"), range(9), seconds=1e-9)
+    assert list(survey.found) == [0]
+    assert survey.extent.startswith("1 of 9 levels, within 200,000 states of each and 1e-09 s")
+
+
+def test_what_check_has_compiled_is_used_again(level, monkeypatch):
+    monkeypatch.setattr(CompiledBatch, "load", lambda batch: batch.checked)
+    monkeypatch.setattr(CompiledBatch, "prepare", lambda batch: None)
+    assert Solver(Scenario.load(level))._worlds.checked
+    monkeypatch.setattr(CompiledBatch, "load", lambda batch: not batch.checked)
+    assert not Solver(Scenario.load(level))._worlds.checked
+
+
 def test_any_end_wins_where_no_success_is_declared(level):
     level.write_text(LEVEL.replace("success_function: reach_exit\n", ""))
     assert len(Solver(Scenario.load(level)).solve(0).actions) == 1  # into the wall
@@ -185,7 +218,12 @@ def test_settings_are_kept_in_the_replay(tmp_path, capsys):
 
 def test_check_says_whether_it_can_be_won(level, capsys):
     assert main(["check", str(level), "--episodes", "1"]) == 0
-    assert "can be won\t20 of 20 levels" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert (
+        "searched\t20 of 20 levels, within 200,000 states of each and 10 s of computing in all\n"
+        in said
+    )
+    assert "can be won\t20 of 20 levels" in said
     level.write_text(LEVEL.replace("K", "."))
     assert main(["check", str(level), "--episodes", "1"]) == 1
     assert f"{level.stem}: none of the levels of 20 seeds can be won" in capsys.readouterr().err

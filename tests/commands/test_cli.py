@@ -32,6 +32,13 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
     assert len(COMMANDS) == len(named)
 
 
+def test_unknown_command(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        main(["chek", "keydoor-9x9"])
+    said = capsys.readouterr().err
+    assert "gv-engine: error: no command 'chek'; did you mean 'check'? (allowed: play, " in said
+
+
 @pytest.mark.parametrize("words", [["rollout"], ["record"], ["play"], ["check"]])
 def test_unknown_scenario(words: list[str], capsys: pytest.CaptureFixture[str]):
     code = main([*words, "keydor-9x9", *(["a.png"] if words == ["record"] else [])])

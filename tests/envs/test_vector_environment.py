@@ -143,6 +143,8 @@ def envs():
         ([[0, 1, 2]], r"shape \(1, 3\)"),
         ([0, 8, 0], "action 8 of world 1: allowed are 0 to 7"),
         ([0, 0, -1], "action -1 of world 2: allowed are 0 to 7"),
+        (np.array([0, 255, 0], np.uint8), "action 255 of world 1: allowed are 0 to 7"),
+        (np.array([0, 0, 2**63], np.uint64), "action 9223372036854775808 of world 2: allowed"),
     ],
 )
 def test_wrong_actions(envs, actions, message):

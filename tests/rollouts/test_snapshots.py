@@ -89,7 +89,7 @@ def test_mistakes(tmp_path):
 
 
 def begun(*words):
-    return play.begin(parser().parse_args(["play", *map(str, words)]))
+    return play.begin(parser()[0].parse_args(["play", *map(str, words)]))
 
 
 @pytest.mark.parametrize("level", ["keydoor-5x5", "medley-7x7"])

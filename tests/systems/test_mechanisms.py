@@ -162,6 +162,11 @@ def test_both_worlds_agree_on_all_of_it(side):
     assert report.fault == ""
 
 
+def test_what_holds_plates_down_makes_no_action_valid(yard):
+    assert yard("#>P#").mask == {"MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT"}
+    assert yard("#>P#", MOVE_FORWARD).mask == {"MOVE_BACKWARD", "TURN_LEFT", "TURN_RIGHT"}
+
+
 @pytest.mark.parametrize(
     "rule",
     [

@@ -119,7 +119,9 @@ class CompiledBatch(Worlds):
             own = {"rows": whole, "parameters": records, "views": views}
             own |= {"actions": self._actions, "playing": self._playing, "turns": turns}
             shown, unwanted = vars(self.outputs), self.outputs.unwanted
-            return {**own, **{name: shown[name] for name in shown if name not in unwanted}}
+            own |= {name: shown[name] for name in shown if name not in unwanted}
+            # in one line, as programs that are the same otherwise may have other rewards
+            return own | {name: own[name].reshape(-1) for name in ("terms", "final_terms")}
 
         # a world is played by one member's rules after the other's
         self.checked |= not all(

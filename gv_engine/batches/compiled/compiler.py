@@ -36,7 +36,7 @@ from gv_engine.batches.compiled import (
     vectors,
 )
 from gv_engine.batches.compiled.function_cache import ProgramCache
-from gv_engine.batches.compiled.loop import link
+from gv_engine.batches.compiled.loop import Loop, link
 from gv_engine.batches.compiled.machine_code import machine
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_cache import KeptProgram, keep_until_exit, not_kept
@@ -81,14 +81,14 @@ class Linked(NamedTuple):
     """A scenario's systems put together, to be compiled.
 
     Attributes:
-        kernel: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed.
+        loop: over the worlds of a batch.
         functions: all that it is made of.
         checked: whether it refuses an index beyond its array.
         made_of: a digest of all that it is made of.
         surroundings: a digest of the code, and the settings, that all programs have in common.
     """
 
-    kernel: FunctionType
+    loop: Loop
     functions: tuple[FunctionType, ...]
     checked: bool
     made_of: str
@@ -98,16 +98,17 @@ class Linked(NamedTuple):
 def link_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Linked:
     """What is to be compiled; the arguments are those of `programs.program_of`."""
     teaching.know(scenario.layout)
-    kernel, units_ = link(scenario, slots, elements)
+    loop = link(scenario, slots, elements)
     around = [*_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
-    roots = [kernel, *(unit.function for unit in units_), *around]
+    rules = (rule for rule, _ in loop.rules)
+    roots = [loop.kernel, *rules, *(unit.function for unit in loop.units), *around]
     functions = tuple(program_functions.functions_of(roots))
     checked = "running" in (elements["parameters"].names or ())
     digest = program_functions.program_digest(
         [*around, *chain.from_iterable(map(_functions, _EMITTING))], *_compiler(), str(checked)
     )
     made_of = program_functions.program_digest(roots, str(elements), digest, machine())
-    return Linked(kernel, functions, checked, made_of, digest)
+    return Linked(loop, functions, checked, made_of, digest)
 
 
 def compile_linked(linked: Linked) -> KeptProgram:
@@ -119,6 +120,7 @@ def compile_linked(linked: Linked) -> KeptProgram:
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # set by name
         raise DoesNotCompileError("Numba is switched off, by NUMBA_DISABLE_JIT")
     parts.mark_parts(linked.functions)
+    loop = linked.loop
     # chains are as deep as lists of systems are long, and Numba recurses ten times a link
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))
@@ -132,7 +134,7 @@ def compile_linked(linked: Linked) -> KeptProgram:
             bounds.checking(linked.checked),
             units.among(linked.surroundings),
         ):
-            whole = units.compile_whole(linked.kernel)
+            whole = units.compile_whole(loop.kernel, str(loop.elements), loop.rules)
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise DoesNotCompileError(_brief(error, linked.functions)) from None
     except KeyError as error:  # what Numba raises for a field that a record does not have

@@ -139,6 +139,18 @@ def line_of(typing_context: Any, array: Any) -> Any:
 
 
 @intrinsic
+def row_of(typing_context: Any, line: Any, number: Any, size: Any) -> Any:
+    """`(line, number, size)`: one of the rows of so many values that lie in one line."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        first = _make_array(line)(context, builder, arguments[0]).data
+        start = builder.gep(first, [builder.mul(arguments[1], arguments[2])])
+        return array_at(context, builder, line, start, arguments[2])
+
+    return line(line, types.intp, types.intp), generate
+
+
+@intrinsic
 def count_ones(typing_context: Any, bits: Any) -> Any:
     """`(bits)`: how many of them are set."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numba import types
 
 from gv_engine.batches.autoreset import (
     BEGIN,
@@ -18,19 +19,20 @@ from gv_engine.batches.autoreset import (
     clear,
     tell,
 )
-from gv_engine.batches.compiled.addresses import batch_at
-from gv_engine.batches.compiled.intrinsics import LINE, fetching, prefetch_look
-from gv_engine.batches.compiled.parameters import functions_of_calls
+from gv_engine.batches.compiled.addresses import Batch, batch_at
+from gv_engine.batches.compiled.intrinsics import LINE, fetching, prefetch_look, row_of
+from gv_engine.batches.compiled.parameters import common_part, functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
 from gv_engine.batches.compiled.sight import ground_writer, look, write_view, write_whole
 from gv_engine.batches.compiled.step import asking, bind, nobody
-from gv_engine.batches.compiled.units import Unit
+from gv_engine.batches.compiled.units import Unit, given
 from gv_engine.language.component import AGENT, NOTHING
 from gv_engine.language.geometry import step_x, step_y
 from gv_engine.language.system import REWARD, TERMINATING, TRANSITION
 from gv_engine.language.verbs import VERBS
+from gv_engine.reading.layout import Layout
 from gv_engine.worlds.rng import draw_member
 
 if TYPE_CHECKING:
@@ -40,24 +42,63 @@ AHEAD = 4
 """So many worlds before its turn a row is asked for, and half as many its cells if it is large."""
 
 
-def link(
-    scenario: Scenario, slots: Sequence[int], elements: Elements
-) -> tuple[FunctionType, list[Unit]]:
-    """The kernel, not compiled yet, and its units.
+class Loop(NamedTuple):
+    """What runs the worlds of a batch, not compiled yet.
+
+    Attributes:
+        kernel: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed.
+        elements: of the arrays that it works on, of the parameters only what all programs have, so
+            that it is the same for other rules.
+        rules: what it calls, and the types of its arguments.
+        units: that these are made of.
+    """
+
+    kernel: FunctionType
+    elements: Elements
+    rules: list[tuple[Any, tuple[Any, ...]]]
+    units: list[Unit]
+
+
+def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Loop:
+    """The loop over the worlds of a batch, and what it calls.
 
     Args:
         scenario: whose systems it runs.
         slots: where the terms of its rewards go.
         elements: of the arrays of the batch.
     """
+    systems, units = bind(scenario, slots)
+    prefetch: Any = fetching(_read(scenario, elements["rows"], not scenario.layout.is_large))
+
+    def fetch(rows: Any, index: int) -> None:
+        prefetch(rows, index)
+
+    common = {**elements, "parameters": common_part(elements["parameters"])}
+    rules = zip((*systems, fetch), _kinds(elements).values())
+    return Loop(_kernel(scenario.layout, common), common, list(rules), units)
+
+
+def _kinds(elements: Elements) -> dict[str, tuple[Any, ...]]:
+    """The types of the arguments of what the kernel calls, by names."""
+    arrays = Batch(elements).arrays
+    w, p, view = (arrays[name].dtype for name in ("rows", "parameters", "views"))
+    seen = (arrays[name].dtype.typeof("row") for name in ("grid", "item", "mask"))
+    return {
+        "begin": (w, p, arrays["terms"]),
+        "act": (w, p, types.int64, arrays["terms"]),
+        "reveal": (w, p, view, *seen),
+        "fetch": (arrays["rows"], types.int64),
+    }
+
+
+def _kernel(layout: Layout, elements: Elements) -> FunctionType:
     batch = batch_at(elements)
-    (begin, act, reveal), units = bind(scenario, slots)
+    begin, act, reveal, fetch = (given(*each) for each in _kinds(elements).items())
     mixed = "share" in (elements["parameters"].names or ())
-    large = scenario.layout.is_large
-    prefetch = fetching(_read(scenario, elements["rows"], not large))
+    large = layout.is_large
     checked = "running" in (elements["parameters"].names or ())
-    asks, ask = "mission" in elements, asking(scenario.layout)
-    layered, write_ground = "ground" in elements, ground_writer(scenario.layout)
+    asks, ask = "mission" in elements, asking(layout)
+    layered, write_ground = "ground" in elements, ground_writer(layout)
     wholly = "whole" in elements
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
@@ -70,7 +111,7 @@ def link(
             i: Any = np.uint64(b.turns[turn] if mixed else turn)
             w = b.rows[i]
             if turn + AHEAD < stop:
-                prefetch(b.rows, b.turns[turn + AHEAD] if mixed else turn + AHEAD)
+                fetch((b.rows, b.turns[turn + AHEAD] if mixed else turn + AHEAD))
             if large and turn + AHEAD // 2 < stop:
                 soon = turn + AHEAD // 2
                 _foresee(b.rows[b.turns[soon] if mixed else soon], b.views[0])
@@ -98,10 +139,11 @@ def link(
                         p = b.parameters[w.member]
                         if not p.mine:
                             break
+                terms = row_of(b.terms, i, p.num_terms)
                 if action == BEGIN:
-                    begin(w, p, b.terms[i].row)
+                    begin((w, p, terms))
                 elif action >= 0:
-                    act(w, p, p.actions[action], b.terms[i].row)
+                    act((w, p, p.actions[action], terms))
                     tell(b, i, w)
                     over = w.error == 0 and (w.terminated != 0 or w.truncated != 0)
                     shown = not begins_at_once(mode, over)
@@ -113,12 +155,14 @@ def link(
                 if w.error != 0:
                     break
                 reveal(
-                    w,
-                    p,
-                    b.views[0],
-                    b.grid[i].row if shown else b.final_grid[i].row,
-                    b.item[i].row if shown else b.final_item[i].row,
-                    b.mask[i].row if shown else b.final_mask[i].row,
+                    (
+                        w,
+                        p,
+                        b.views[0],
+                        b.grid[i].row if shown else b.final_grid[i].row,
+                        b.item[i].row if shown else b.final_item[i].row,
+                        b.mask[i].row if shown else b.final_mask[i].row,
+                    )
                 )
                 if layered:
                     write_ground(
@@ -135,12 +179,12 @@ def link(
                 b.member[i] = w.member
                 b.facing[i] = w.agent.facing[AGENT]
                 if not shown:
-                    _keep_apart(b, i)
+                    _keep_apart(b, i, terms, row_of(b.final_terms, i, p.num_terms))
             b.actions[i] = BEGIN if mixed and not p.mine else KEEP
             failed += w.error != 0
         return failed
 
-    return kernel, units  # type: ignore[return-value]  # mypy does not know it as a FunctionType
+    return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
 
 
 def _read(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
@@ -177,11 +221,10 @@ def _choose(b: Any, start: int, stop: int) -> int:
     return end
 
 
-def _keep_apart(b: Any, i: int) -> None:
+def _keep_apart(b: Any, i: int, terms: Any, last: Any) -> None:
     """Keep what the end of an episode shows, beside the view, from the next one."""
     b.final_member[i] = b.member[i]
     b.final_facing[i] = b.facing[i]
-    terms, last = b.terms[i].row, b.final_terms[i].row
     for k in range(len(terms)):
         last[k] = terms[k]
 

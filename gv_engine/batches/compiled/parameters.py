@@ -48,6 +48,11 @@ def parts(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
         yield from parts(*part)
 
 
+_LEAST = 8192
+"""Bytes of a record of parameters."""
+_APART = 64
+"""More bytes, so that caches do not keep those of all members of a mixture in one place."""
+
 _COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY
 
 
@@ -109,6 +114,7 @@ def parameters(
         "actions": actions,
         "places": places,
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
+        "num_terms": np.asarray(len(scenario.reward_names)),
         "mine": np.asarray(1, np.uint8),
     }
     if scenario.missions:
@@ -125,12 +131,29 @@ def parameters(
             if is_data(value)
         }
         values[field] = _record({**running, **own} or {"none": np.asarray(0, np.uint8)})
-    records = np.zeros(len(scenario.members), _record(values).dtype)
+    records = np.zeros(len(scenario.members), _padded(_record(values).dtype))
     for name, value in values.items():
         records[number][name] = value
     if len(scenario.members) > 1:
         records["share"] = scenario.shares
     return records
+
+
+def common_part(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A dtype of parameters without those of calls, which are records of their own."""
+    own = {name: place for name, place in (dtype.fields or {}).items() if not place[0].names}
+    formats, offsets = zip(*(place[:2] for place in own.values()))
+    parts = {"names": [*own], "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize}
+    return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]  # mixed values
+
+
+def _padded(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Of one of few sizes, so that its common part is that of many others."""
+    names, places = zip(*(dtype.fields or {}).items())
+    formats, offsets = zip(*(place[:2] for place in places))
+    size = max(_LEAST, 1 << (dtype.itemsize - 1).bit_length()) + _APART
+    parts = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
+    return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]  # mixed values
 
 
 def _record(values: dict[str, NDArray[Any]]) -> NDArray[Any]:

@@ -21,6 +21,10 @@ from numba.core.typed_passes import AnnotateTypes, NativeLowering
 from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.extending import register_jitable
 
+_LONG = 115
+"""Statements of Numba's, from which on LLVM decides whether a function becomes part of its callers.
+Were it told to, rules that call many of these would take it ten times as long."""
+
 
 class _PartCodegen:
     """The code generator of a part: nothing of it is ever in memory to be run."""
@@ -59,6 +63,8 @@ class _PartLowering(NativeLowering):
     _name = "part_lowering"
 
     def run_pass(self, state: Any) -> bool:
+        statements = sum(len(block.body) for block in state.func_ir.blocks.values())
+        state.flags.forceinline &= statements < _LONG
         state.library = part_library(
             _PartCodegen(state.targetctx.codegen()), state.func_id.func_name
         )

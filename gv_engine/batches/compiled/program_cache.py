@@ -22,10 +22,11 @@ import platformdirs
 from gv_engine.language.errors import RuleError
 from gv_engine.reading.files import replacing
 
-KEPT_PROGRAMS = 100
-"""Programs that are kept; beyond, the oldest go when a new one comes."""
+KEPT_PROGRAMS = 500
+"""Programs that are kept, several times what comes with the engine; beyond, the oldest go when a
+new one comes."""
 
-KEPT_UNITS = 2000
+KEPT_UNITS = 10_000
 """Units that are kept, likewise."""
 
 
@@ -107,9 +108,17 @@ def _try_place(key: str) -> None:
 
 
 def make_room() -> None:
-    """Let the oldest programs go, where there are many."""
-    for old in sorted(cache_folder().glob("*"), key=_age)[:-KEPT_PROGRAMS]:
+    """Let the oldest programs and units go, where there are many."""
+    for old in _oldest(cache_folder(), KEPT_PROGRAMS):
         shutil.rmtree(old, ignore_errors=True)
+    for old in _oldest(_units(), KEPT_UNITS):
+        old.unlink(missing_ok=True)
+
+
+def _oldest(folder: Path, kept: int) -> list[Path]:
+    """What is in a folder beyond the newest ones that are kept there."""
+    found = list(folder.glob("*"))
+    return sorted(found, key=_age)[:-kept] if len(found) > kept else []
 
 
 def not_kept(error: OSError) -> None:
@@ -148,8 +157,6 @@ def keep_unit(key: str, returns: Any, bitcode: bytes) -> None:
     path = _unit(key)
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for old in sorted(path.parent.glob("*.unit"), key=_age)[:-KEPT_UNITS]:
-            old.unlink()
         with replacing(path) as draft:
             draft.write_bytes(pickle.dumps((returns, bitcode)))
 
@@ -167,7 +174,11 @@ def _unpickled(path: Path) -> Any:
 
 
 def _unit(key: str) -> Path:
-    return cache_folder().parent / "units" / f"{key}.unit"
+    return _units() / f"{key}.unit"
+
+
+def _units() -> Path:
+    return cache_folder().parent / "units"
 
 
 def _age(path: Path) -> float:

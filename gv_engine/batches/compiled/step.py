@@ -145,7 +145,8 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
         scenario: whose they are.
         slots: where the terms of its rewards go.
     """
-    resets, moves = _run(scenario, RESET), _run(scenario, TRANSITION)
+    resets = [unit._replace(seldom=True) for unit in _run(scenario, RESET)]
+    moves = _run(scenario, TRANSITION)
     rewards, (over,) = _asked(scenario, REWARD), _asked(scenario, TERMINATING)
     well = next(iter(_asked(scenario, SUCCESS)), Asked(Unit(_never), None))
     answers = [
@@ -176,7 +177,7 @@ def _clear(w: Any, was: Any) -> None:
     w.clear()
 
 
-_CLEAR = Unit(_clear)
+_CLEAR = Unit(_clear, seldom=True)
 
 
 def _beginning(clear: Any, reset: Any) -> Any:

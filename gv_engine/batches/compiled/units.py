@@ -51,10 +51,12 @@ class Unit(NamedTuple):
     Attributes:
         function: what is compiled.
         field: of the parameters, where its own record is; "" if it takes none, `(w, …)`.
+        seldom: whether a call of it may cost what a call does.
     """
 
     function: Callable[..., Any]
     field: str = ""
+    seldom: bool = False
 
     def kinds(self, w: Any, p: Any, *more: Any) -> tuple[Any, ...]:
         """The types of its arguments, in a program with parameters `p`."""
@@ -62,9 +64,10 @@ class Unit(NamedTuple):
 
     def code(self, kinds: tuple[Any, ...]) -> Code:
         """Its code for arguments of these types: known, kept, or compiled now."""
-        around, codes = _around.get()
+        around, codes, _ = _around.get()
         if (self.function, kinds) not in codes:
-            codes[self.function, kinds] = _code(self.function, kinds, around)
+            finish = _by_itself if self.seldom else _optimised
+            codes[self.function, kinds] = _code(self.function, kinds, finish, around)
         return codes[self.function, kinds]
 
     def emit(self, context: Any, builder: Any, types_: Sequence[Any], values: Sequence[Any]) -> Any:
@@ -79,22 +82,34 @@ class Unit(NamedTuple):
                 )
             read = context.get_getattr(p, self.field)
             given.insert(1, read(context, builder, p, parameters, self.field))
-        code, convention = self.code(kinds), context.call_conv
-        function = _cgutils.get_or_insert_function(
-            builder.module, convention.get_function_type(code.returns, kinds), code.name
-        )
-        context.active_code_library.add_linking_library(code.library)
-        status, result = convention.call_function(builder, function, code.returns, kinds, given)
-        with _cgutils.if_unlikely(builder, status.is_error):
-            convention.return_status_propagate(builder, status)
-        return result
+        code = self.code(kinds)
+        if self.seldom:
+            _around.get().seldom[code.name] = code.library
+        else:
+            context.active_code_library.add_linking_library(code.library)
+        return _called(context, builder, code.name, code.returns, kinds, given)
+
+
+def _called(
+    context: Any, builder: Any, name: str, returns: Any, kinds: Sequence[Any], values: Sequence[Any]
+) -> Any:
+    """Emit a call of a function by its name in LLVM code; its result."""
+    convention = context.call_conv
+    kind = convention.get_function_type(returns, kinds)
+    function = _cgutils.get_or_insert_function(builder.module, kind, name)
+    status, result = convention.call_function(builder, function, returns, kinds, values)
+    with _cgutils.if_unlikely(builder, status.is_error):
+        convention.return_status_propagate(builder, status)
+    return result
 
 
 class _Around(NamedTuple):
-    """What a program's units lie among: a digest of it, and the codes of those before."""
+    """What a program's units lie among: a digest of it, the codes of those before, and the code of
+    those that are called seldom."""
 
     digest: str
     codes: dict[tuple[Callable[..., Any], tuple[Any, ...]], Code]
+    seldom: dict[str, Any]
 
 
 _around: ContextVar[_Around] = ContextVar("_around")
@@ -103,7 +118,7 @@ _around: ContextVar[_Around] = ContextVar("_around")
 @contextmanager
 def among(digest: str) -> Iterator[None]:
     """The units that this thread compiles in here lie among code, and settings, of this digest."""
-    token = _around.set(_Around(digest, {}))
+    token = _around.set(_Around(digest, {}, {}))
     try:
         yield
     finally:
@@ -133,6 +148,22 @@ def call(unit: Unit) -> Any:
 
         return unit.code(unit.kinds(w, p, was)).returns(w, p, was), generate
 
+    return intrinsic(one)
+
+
+def given(name: str, kinds: tuple[Any, ...]) -> Any:
+    """`((…))`: call the function of this name that comes with a program, for such arguments."""
+
+    def one(typing_context: Any, found: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            parts = zip(_cgutils.unpack_tuple(builder, arguments[0]), found, kinds)
+            values = [context.cast(builder, *part) for part in parts]
+            _called(context, builder, f"{ENTRY}_{name}", types.none, kinds, values)
+            return context.get_dummy_value()
+
+        return _types.none(found), generate
+
+    one.__name__ = name
     return intrinsic(one)
 
 
@@ -257,12 +288,15 @@ _NONE = _types.Tuple(())
 _CODES: dict[str, Code] = {}
 
 
-def _code(function: Callable[..., Any], kinds: tuple[Any, ...], around: str) -> Code:
-    key = program_functions.program_digest([function], ", ".join(map(_spelled, kinds)), around)
+def _code(
+    function: Callable[..., Any], kinds: tuple[Any, ...], finish: Callable[..., Any], around: str
+) -> Code:
+    spelled = ", ".join(map(_spelled, kinds))
+    key = program_functions.program_digest([function], spelled, finish.__name__, around)
     if key not in _CODES:
         name = f"unit_{key}"
         found = kept_unit(key)
-        returns, bitcode = found or _compile(function, kinds, name)
+        returns, bitcode = found or _compile(function, kinds, name, finish)
         library = part_library(_codegen(), name)
         library._final_module = binding.parse_bitcode(bitcode)
         library._finalize_dynamic_globals()
@@ -273,22 +307,48 @@ def _code(function: Callable[..., Any], kinds: tuple[Any, ...], around: str) -> 
     return _CODES[key]
 
 
-def _compile(function: Callable[..., Any], kinds: Any, name: str) -> tuple[Any, bytes]:
+def _compile(
+    function: Callable[..., Any], kinds: Any, name: str, finish: Callable[..., Any]
+) -> tuple[Any, bytes]:
     """The type of what it returns, and LLVM code."""
     result = _typed(function, kinds)
-    module = _optimised(result, name, result.fndesc.llvm_func_name)
+    library = _codegen().create_library(name)
+    library._final_module.link_in(result.library._final_module, preserve=True)
+    module = finish(library, result.fndesc.llvm_func_name)
     module.get_function(result.fndesc.llvm_func_name).name = name
     return result.signature.return_type, module.as_bitcode()
 
 
-def compile_whole(kernel: Callable[..., Any]) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
+def compile_whole(
+    kernel: Callable[..., Any],
+    elements: str,
+    rules: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
+) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
     """An object file with `ENTRY`, what it asks for by name, and names of its environments.
 
     Where the kernel, a function of four numbers, has raised, `ENTRY` returns the address of what
     describes the exception, as a negative number; see `machine_code.Loaded`.
+
+    Args:
+        kernel: it.
+        elements: of its arrays, which tell it from others.
+        rules: what it calls as `given` by their names, and the types of their arguments.
     """
-    result = _typed(kernel, (types.int64,) * 4)
-    module = _optimised(result, ENTRY, ENTRY, _entry(result.fndesc))
+    code = _code(kernel, _FOUR, _hidden, f"{elements} {_around.get().digest}")
+    library = _codegen().create_library(ENTRY)
+    library.add_ir_module(_entry(code))
+    module = library._final_module
+    module.link_in(code.library._final_module, preserve=True)
+    for rule, kinds in rules:
+        made = _typed(rule, kinds)
+        part = made.library._final_module
+        part.get_function(made.fndesc.llvm_func_name).name = f"{ENTRY}_{rule.__name__}"
+        module.link_in(part, preserve=True)
+    module = _optimised(library, ENTRY)
+    # what is called seldom is optimised by itself, and that is enough
+    for unit in _around.get().seldom.values():
+        module.link_in(unit._final_module, preserve=True)
+    _hidden(library, ENTRY)
     asked = [part.name for part in module.functions if part.is_declaration]
     kept = [part.name for part in module.global_variables]
     return (
@@ -298,24 +358,26 @@ def compile_whole(kernel: Callable[..., Any]) -> tuple[bytes, tuple[str, ...], t
     )
 
 
-def _entry(kernel: Any) -> Any:
+_FOUR = (types.int64,) * 4
+"""The types of the kernel's arguments."""
+
+
+def _entry(kernel: Code) -> Any:
     """The module of a function that Python calls, with numbers, which calls the kernel."""
     context, pointer = _registry.cpu_target.target_context, ir.IntType(8).as_pointer()
     module = context.create_module(ENTRY)
-    kind = context.call_conv.get_function_type(kernel.restype, kernel.argtypes)
-    called = ir.Function(module, kind, kernel.llvm_func_name)
+    kind = context.call_conv.get_function_type(kernel.returns, _FOUR)
+    called = ir.Function(module, kind, kernel.name)
     own = ir.FunctionType(pointer, [pointer, pointer.as_pointer(), _INDEX])
     entry = ir.Function(module, own, ENTRY)
     builder = ir.IRBuilder(entry.append_basic_block())
     python = context.get_python_api(builder)
     given = [
         python.long_as_longlong(builder.load(builder.gep(entry.args[1], [_INDEX(number)])))
-        for number in range(len(kernel.argtypes))
+        for number in range(len(_FOUR))
     ]
     thread = python.save_thread()
-    status, failed = context.call_conv.call_function(
-        builder, called, kernel.restype, kernel.argtypes, given
-    )
+    status, failed = context.call_conv.call_function(builder, called, kernel.returns, _FOUR, given)
     python.restore_thread(thread)
     raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
     builder.ret(python.long_from_longlong(builder.select(status.is_error, raised, failed)))
@@ -330,19 +392,32 @@ def _typed(function: Callable[..., Any], kinds: Any) -> Any:
     return result
 
 
-def _optimised(result: Any, name: str, entry: str, *modules: Any) -> Any:
-    """LLVM code of a function and all that it calls, of which only the entry is seen outside."""
-    library = _codegen().create_library(name)
-    for module in modules:
-        library.add_ir_module(module)
-    library._final_module.link_in(result.library._final_module, preserve=True)
+# ways to finish a library, of which only the entry is seen outside
+
+
+def _hidden(library: Any, entry: str) -> Any:
+    """LLVM code as it is, of what is part of another library as soon as that is finished."""
     for part in library._final_module.functions:
         if part.name == entry:
             part.linkage = "external"
         elif not part.is_declaration:
             part.linkage = "internal"
+    return library._final_module
+
+
+def _optimised(library: Any, entry: str) -> Any:
+    """LLVM code as fast as can be."""
+    _hidden(library, entry)
     library._optimize_final_module()
     return library._final_module
+
+
+def _by_itself(library: Any, entry: str) -> Any:
+    """LLVM code of what is never part of another library: it alone decides what becomes part of
+    its callers, so that the code is smaller, and sooner there."""
+    text = str(library._final_module).replace("alwaysinline", "nounwind")
+    library._final_module = binding.parse_assembly(text)
+    return _optimised(library, entry)
 
 
 def _codegen() -> Any:

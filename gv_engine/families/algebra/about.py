@@ -21,6 +21,7 @@ FAMILY = Family(
     vector_env=f"{_HERE}.vector_env:ExpressionVectorEnv",
     built_in=_built_in,
     format=f"{_HERE}.reader:FORMAT",
+    rules="systems.algebra",
     extra=MATH,
     episode=f"{_HERE}.scenario:MathyScenario.episode",
     stage=f"{_HERE}.stage:TreeStage",

@@ -51,8 +51,8 @@ from gv_engine.reading.forms import (
     named,
     whole,
 )
+from gv_engine.reading.grid_keys import SHARED_KEYS
 from gv_engine.reading.names import Names
-from gv_engine.reading.reader import SHARED_KEYS
 from gv_engine.reading.rule_files import is_engine_module, sources
 from gv_engine.reading.values import (
     Problems,
@@ -97,7 +97,7 @@ class _Names(Names):
             known, what = SUCCESSES, "success function"
         if ":" not in word(node):
             return _one(node, known, what)
-        found = super().system(node, phase)
+        found = self._own_system(node, phase)
         if found not in known.values() and is_engine_module(found.function.__module__):
             raise Wrong(node, f"{found.title} is for grids{instead(found.name, known)}")
         return found

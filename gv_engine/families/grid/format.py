@@ -10,8 +10,8 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading.calls import ENDING_KEYS, built_in
 from gv_engine.reading.forms import Format, Functions, keyed
+from gv_engine.reading.grid_keys import FROM_VISIBILITY, GRID_KEYS, VIEW
 from gv_engine.reading.mixture import MIXTURE_KEYS
-from gv_engine.reading.reader import FROM_VISIBILITY, GRID_KEYS, VIEW
 
 FORMAT = Format(
     GRID_KEYS,

@@ -132,7 +132,7 @@ def examine(scenario: Scenario, episodes: int, seed: int, limit: float) -> Exami
         facts += told
     if not faults:
         survey = Survey(scenario, range(_LEVELS), limit, checked=True)
-        facts.append(("can be won", survey))
+        facts += [("searched", survey.extent), ("can be won", survey)]
         verdicts = {solution.verdict for solution in survey.found.values()}
         if scenario.tells_success and verdicts == {Verdict.LOST}:
             faults = [
