@@ -139,7 +139,7 @@ def line_of(typing_context: Any, array: Any) -> Any:
 
 
 @intrinsic
-def row_of(typing_context: Any, line: Any, number: Any, size: Any) -> Any:
+def part_of_line(typing_context: Any, line: Any, number: Any, size: Any) -> Any:
     """`(line, number, size)`: one of the rows of so many values that lie in one line."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

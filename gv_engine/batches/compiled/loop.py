@@ -20,7 +20,7 @@ from gv_engine.batches.autoreset import (
     tell,
 )
 from gv_engine.batches.compiled.addresses import Batch, batch_at
-from gv_engine.batches.compiled.intrinsics import LINE, fetching, prefetch_look, row_of
+from gv_engine.batches.compiled.intrinsics import LINE, fetching, part_of_line, prefetch_look
 from gv_engine.batches.compiled.parameters import common_part, functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
@@ -139,7 +139,7 @@ def _kernel(layout: Layout, elements: Elements) -> FunctionType:
                         p = b.parameters[w.member]
                         if not p.mine:
                             break
-                terms = row_of(b.terms, i, p.num_terms)
+                terms = part_of_line(b.terms, i, p.num_terms)
                 if action == BEGIN:
                     begin((w, p, terms))
                 elif action >= 0:
@@ -179,7 +179,7 @@ def _kernel(layout: Layout, elements: Elements) -> FunctionType:
                 b.member[i] = w.member
                 b.facing[i] = w.agent.facing[AGENT]
                 if not shown:
-                    _keep_apart(b, i, terms, row_of(b.final_terms, i, p.num_terms))
+                    _keep_apart(b, i, terms, part_of_line(b.final_terms, i, p.num_terms))
             b.actions[i] = BEGIN if mixed and not p.mine else KEEP
             failed += w.error != 0
         return failed
