@@ -147,8 +147,10 @@ def test_every_kind_of_level(name, asked):
 # ---- numbers -----------------------------------------------------------------------------------
 
 
-@KINDS
-@pytest.mark.parametrize("name", grid_names()[::5])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*((name, "object") for name in grid_names()[::5]), ("keydoor-9x9", "compiled")],
+)
 def test_cells_tell_all_that_the_default_tells(name, kind):
     plain, coded = (
         GridVectorEnv(name, 5, world=kind, observation_representation=asked)
