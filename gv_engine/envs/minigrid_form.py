@@ -79,7 +79,8 @@ class MiniGridForm(Form):
     """
 
     made_of: tuple[str, ...] = ("grid", "item", "facing", MISSION)
-    kept = recorded = "image", "direction"
+    kept = "image", "direction", MISSION
+    recorded = "image", "direction"
     lasting = False  # a direction alone is a number
     asks = True
     space: spaces.Dict

@@ -188,8 +188,8 @@ class Scenario:
         """(height, width) of the largest level that resets are told to make; that of the layout,
         which has steps, where it may be larger."""
         resets = tuple(call for member in self.members for call in member.calls(RESET))
-        sizes = zip(*shapes_of(resets), strict=True)
-        height, width = map(max, sizes) if resets else (0, 0)
+        sizes = shapes_of(resets) or [(0, 0)]
+        height, width = map(max, zip(*sizes, strict=True))
         room = self.layout.height, self.layout.width
         told = (rounded(height), rounded(width)) == room
         return (height, width) if told else room
