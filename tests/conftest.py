@@ -36,8 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is said to be compiled by parameters, to want a screen by fixtures; what is slow
-    comes first, so that no process is left with it at last."""
+    """Mark what is said to be compiled by parameters, to want a screen by fixtures."""
     for item in items:
         assert isinstance(item, pytest.Function)
         parameters = getattr(item, "callspec", None)
@@ -45,7 +44,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("compiled")
         if "screen" in item.fixturenames:
             item.add_marker("window")
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     if config.getoption("quick"):
         left_out = ("compiled", "window", "slow")
         items[:] = [i for i in items if not any(map(i.get_closest_marker, left_out))]
