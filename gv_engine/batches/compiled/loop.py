@@ -74,8 +74,9 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Loop:
         prefetch(rows, index)
 
     common = {**elements, "parameters": common_part(elements["parameters"])}
-    rules = zip((*systems, fetch), _kinds(elements).values())
-    return Loop(_kernel(scenario.layout, common), common, list(rules), units)
+    kinds = _kinds(elements)
+    rules = [(rule, kinds[rule.__name__]) for rule in (*systems, fetch)]
+    return Loop(_kernel(scenario.layout, common), common, rules, units)
 
 
 def _kinds(elements: Elements) -> dict[str, tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -141,18 +141,20 @@ def parameters(
 
 def common_part(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """A dtype of parameters without those of calls, which are records of their own."""
-    own = {name: place for name, place in (dtype.fields or {}).items() if not place[0].names}
-    formats, offsets = zip(*(place[:2] for place in own.values()))
-    parts = {"names": [*own], "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize}
-    return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]  # mixed values
+    places = (dtype.fields or {}).items()
+    return _placed({name: place for name, place in places if not place[0].names}, dtype.itemsize)
 
 
 def _padded(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Of one of few sizes, so that its common part is that of many others."""
-    names, places = zip(*(dtype.fields or {}).items())
-    formats, offsets = zip(*(place[:2] for place in places))
     size = max(_LEAST, 1 << (dtype.itemsize - 1).bit_length()) + _APART
-    parts = {"names": names, "formats": formats, "offsets": offsets, "itemsize": size}
+    return _placed(dtype.fields or {}, size)
+
+
+def _placed(places: Mapping[str, tuple[Any, ...]], size: int) -> np.dtype[Any]:
+    """A dtype of so many bytes whose fields are (dtype, offset, …)."""
+    formats, offsets = zip(*(place[:2] for place in places.values()))
+    parts = {"names": [*places], "formats": formats, "offsets": offsets, "itemsize": size}
     return np.dtype(parts, align=True)  # type: ignore[call-overload, no-any-return]  # mixed values
 
 
