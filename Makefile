@@ -4,6 +4,7 @@ SCENARIO :=
 SECONDS := 60
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
+PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
 # What is played: the extra of each family of worlds.
 PLAYED := .[math]
@@ -13,7 +14,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test quick check bench fuzz minigrid mutants reference docs clean anew
+.PHONY: help play test quick thorough check bench learn adapters ray fuzz minigrid mutants reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -21,11 +22,14 @@ help:
 play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
 	.venv/bin/gv-engine play $(SCENARIO)
 
-test: check  ## make check, then every test
-	$(PYTHON) -m pytest -n auto --dist worksteal
+test: check  ## make check, then the tests, but for what is thorough
+	$(PYTEST) -m "not thorough"
 
 quick: .venv/test-$(KEY)  ## the tests that need no compiler and no window
-	$(PYTHON) -m pytest -n auto --dist worksteal -q --quick
+	$(PYTEST) -m "not (thorough or compiled or window or slow)" -q
+
+thorough: .venv/test-$(KEY)  ## the tests that make test leaves out: all sizes, ids and seeds
+	$(PYTEST) -m thorough
 
 check: .venv/test-$(KEY)  ## lint, format, types
 	$(PYTHON) -m ruff check
@@ -44,6 +48,15 @@ reference: .venv/play-$(KEY)  ## docs/reference.md, as the sources have it
 docs: .venv/docs-$(KEY)  ## the site of all pages: site/index.html
 	$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . site
 
+learn: .venv/rl-$(KEY)  ## the tests of learning, which need torch
+	$(PYTHON) -m pytest -q tests/learning
+
+adapters: .venv-adapters/$(KEY)  ## the tests of other libraries, which it installs apart
+	.venv-adapters/bin/python -m pytest -q tests/adapters tests/learning
+
+ray: .venv-adapters/$(KEY)  ## the tests of rollouts on a cluster, which Ray plays on this machine
+	.venv-adapters/bin/python -m pytest -q tests/rollouts/test_on_ray.py
+
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
@@ -55,7 +68,7 @@ mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do t
 	$(PYTHON) -m tests.mutants $(FILES)
 
 clean:  ## remove all that was made here, .venv included
-	rm -rf .venv .venv-peers build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers .venv-adapters build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/play-$(KEY):
@@ -71,6 +84,15 @@ clean:  ## remove all that was made here, .venv included
 
 .venv/docs-$(KEY): .venv/play-$(KEY)
 	$(PIP) install --prefer-binary --editable '.[docs]'
+	@touch $@
+
+.venv/rl-$(KEY): .venv/test-$(KEY)
+	$(PIP) install --prefer-binary --editable '.[rl]'
+	@touch $@
+
+.venv-adapters/$(KEY): .venv/test-$(KEY)
+	$(PYTHON) -m venv --clear .venv-adapters
+	.venv-adapters/bin/python -m pip install --prefer-binary --editable '.[test,sb3,pufferlib,torchrl,rllib,minari]'
 	@touch $@
 
 .venv/mutants-$(KEY): .venv/test-$(KEY)

@@ -1,10 +1,5 @@
-"""The object types of MiniGrid that the built-in ones lack; only its levels have them."""
+"""The object types of MiniGrid that the built-in ones lack, for levels that name this module."""
 
-from components.appearance import Color
-from components.items import Box
-from components.matter import Portable
-from gv_engine.language.objects import object_type
-
-BALL = object_type("Ball", Portable, Color)
-PARCEL = object_type("Parcel", Box, Portable, Color)
-LAVA = object_type("Lava")
+from components.objects import BALL as BALL
+from components.objects import LAVA as LAVA
+from components.objects import PARCEL as PARCEL

@@ -5,6 +5,7 @@ New ones go to the end: saved worlds, observations and replays hold these number
 
 from functools import cache
 
+from components.agent import Agent
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, Color
 from components.doors import Door
 from components.items import Box, Key
@@ -13,6 +14,7 @@ from components.mission import Mission
 from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
 from gv_engine.language.component import components_in
+from gv_engine.language.geometry import ORIENTATIONS
 from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
 
 OBJECT_TYPES.common = __name__
@@ -29,6 +31,23 @@ MOVING_OBSTACLE = object_type("MovingObstacle", MovingObstacle)
 BOX = object_type("Box", Box, Solid)
 TELEPOD = object_type("Telepod", Telepod, Color)
 BEACON = object_type("Beacon", Beacon, Color)
+
+# only levels that name this module have them
+_MINIGRID = "components.minigrid"
+BALL = object_type("Ball", Portable, Color, module=_MINIGRID)
+PARCEL = object_type("Parcel", Box, Portable, Color, module=_MINIGRID)
+LAVA = object_type("Lava", module=_MINIGRID)
+
+# what others see of an agent, where there are several
+AGENT_TYPE = object_type(
+    "Agent",
+    Agent,
+    Color,
+    states=ORIENTATIONS,
+    state=(Agent, "facing"),
+    in_grid=False,
+    module=Agent.__module__,
+)
 
 
 def built_in_types() -> tuple[ObjectType, ...]:

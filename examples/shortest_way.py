@@ -21,8 +21,9 @@ def shortest_way(envs: GridVectorEnv, start: NDArray[Any]) -> tuple[list[int] | 
     while len(states):
         found = envs.expand(states, trusted=True)
         rows, num_actions = found.rows.reshape(-1), found.rows.shape[1]
-        if rows["success"].any():
-            state, action = divmod(int(rows["success"].argmax()), num_actions)
+        won = rows["success"].any(axis=1)
+        if won.any():
+            state, action = divmod(int(won.argmax()), num_actions)
             way = [action]
             for before, by in reversed(steps):
                 way.append(int(by[state]))

@@ -1,3 +1,5 @@
+from .envs.agents_vector_environment import AgentsVectorEnv, EachAgentVectorEnv
+from .envs.any_family import parallel_env
 from .envs.environment import GridEnv
 from .envs.vector_environment import GridVectorEnv
 from .gridverse import (
@@ -58,9 +60,11 @@ __all__ = [
     "TRANSITION",
     "VISIBILITY",
     "Action",
+    "AgentsVectorEnv",
     "CapacityError",
     "Coordinate",
     "DoesNotCompileError",
+    "EachAgentVectorEnv",
     "EntityId",
     "Float64",
     "GVEngineError",
@@ -81,6 +85,7 @@ __all__ = [
     "load_scenario",
     "object_type",
     "observation_function_registry",
+    "parallel_env",
     "reset_function_registry",
     "reward_function_registry",
     "system",

@@ -71,9 +71,17 @@ def put_cells(w: World, cells: NDArray[np.int64]) -> None:
 
 def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
     """The agent into a cell, on top of whatever is there."""
-    w.position.y[agent] = y
-    w.position.x[agent] = x
+    w.stand(agent, y, x)
     w.agent.facing[agent] = facing
+
+
+def next_agent(w: World) -> int:
+    """The first agent that stands nowhere yet, or else the last."""
+    found = 0
+    for agent in w.agents():
+        if found == 0 or w.position.y[found] >= 0:
+            found = agent
+    return found
 
 
 def ask_for_one_of(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:

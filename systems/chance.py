@@ -12,13 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR, NONE, NONE_GRID_OBJECT
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import NOTHING
 from gv_engine.language.errors import NoRoomError
 from gv_engine.language.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
 from gv_engine.language.system import RESET, system
 from gv_engine.language.world import World
-from systems.building import ask_for_one_of, build_room, cell_of, put_agent, put_cells
-from systems.queries import blocks_movement, is_at, neighbours
+from systems.building import (
+    ask_for_one_of,
+    build_room,
+    cell_of,
+    floor_cells,
+    next_agent,
+    put_agent,
+    put_cells,
+)
+from systems.queries import blocks_movement, has_room, is_at, neighbours
 
 ANY = len(ORIENTATIONS)
 """An agent that looks in any direction."""
@@ -129,13 +137,13 @@ def put_thing(
     e = new_thing(w, thing, looks, weights, lies, oriented)
     if e != NOTHING:
         w.place(e, y, x)
-    facing = value_of(w, facings[thing])
+    facing, agent = value_of(w, facings[thing]), next_agent(w)
     if facing == ANY:
-        put_agent(w, AGENT, y, x, w.rng.choice(4))
+        put_agent(w, agent, y, x, w.rng.choice(4))
     elif facing != NOBODY:
-        put_agent(w, AGENT, y, x, way_on_map(lies, facing))
+        put_agent(w, agent, y, x, way_on_map(lies, facing))
     if holds[thing] > 0:
-        w.agent.holding[AGENT] = new_thing(w, holds[thing], looks, weights, lies, oriented)
+        w.agent.holding[agent] = new_thing(w, holds[thing], looks, weights, lies, oriented)
 
 
 def put_map(
@@ -221,7 +229,7 @@ def ground_of_maps(
 def is_near(w: World, y: int, x: int, kinds: Table) -> bool:
     """Whether one of these types, or the agent, is in a cell beside this one."""
     for beside_y, beside_x in neighbours(y, x):
-        agent = w.position.y[AGENT] == beside_y and w.position.x[AGENT] == beside_x
+        agent = w.agent_at(beside_y, beside_x) != NOTHING
         if (agent and THE_AGENT in kinds) or w.kind.value[w.at[beside_y, beside_x]] in kinds:
             return True
         below = w.ground[beside_y, beside_x]
@@ -256,7 +264,8 @@ def free_cells(
         for x in range(w.width):
             if w.at[y, x] != NOTHING or w.ground[y, x] != NOTHING:
                 continue
-            if not agent and w.position.y[AGENT] == y and w.position.x[AGENT] == x:
+            other = w.agent_at(y, x)
+            if other != NOTHING and not (agent and other == next_agent(w)):
                 continue
             map_y, map_x = cell_on_map(w, lies, y, x)
             if is_in_region(map_y, map_x, boxes, marks, rooms) and not is_near(w, y, x, apart):
@@ -332,7 +341,7 @@ def lets_through(w: World, e: int, through: Table) -> bool:
 def is_there(w: World, y: int, x: int, kind: int) -> bool:
     """Whether an object of a type, or the agent, is in a cell."""
     if kind == THE_AGENT:
-        return w.position.y[AGENT] == y and w.position.x[AGENT] == x
+        return w.agent_at(y, x) != NOTHING
     return is_at(w, y, x, kind)
 
 
@@ -398,12 +407,12 @@ def draw_level(
 def set_mission(
     w: World,
     reset_function: None,
-    write: Callable[[World, Table], None],
+    write: Callable[[World, int, Table], None],
     values: Table,
     among: Table,
     wordings: int,
 ) -> None:
-    """After the level, what the agent is asked to do.
+    """After the level, what each agent is asked to do.
 
     Args:
         write: puts values into fields of the mission.
@@ -411,11 +420,32 @@ def set_mission(
         among: types of objects, of which one is drawn that is on the grid; -1 for none.
         wordings: of how many texts one is drawn; 0 for none.
     """
-    if among[0] >= 0:
-        ask_for_one_of(w, AGENT, among)
-    if wordings > 0:
-        w.mission.wording[AGENT] = w.rng.choice(wordings)
     own = values.copy()
-    for k in range(len(own)):
-        own[k] = value_of(w, values[k])
-    write(w, own)
+    for agent in w.agents():
+        if among[0] >= 0:
+            ask_for_one_of(w, agent, among)
+        if wordings > 0:
+            w.mission.wording[agent] = w.rng.choice(wordings)
+        for k in range(len(own)):
+            own[k] = value_of(w, values[k])
+        write(w, agent, own)
+
+
+@system(RESET)
+def settle(w: World) -> None:
+    """Agents that stand nowhere are put by chance into free cells to which the first can walk."""
+    steps = w.steps_from(w.position.y[1], w.position.x[1])
+    for agent in w.agents():
+        if w.position.y[agent] < 0:
+            cells = floor_cells(w)
+            count = 0
+            for number in cells:
+                y, x = cell_of(w, number)
+                if steps[y, x] >= 0 and has_room(w, y, x):
+                    cells[count] = number
+                    count += 1
+            if count == 0:
+                w.fail("there are more agents than cells that they could stand in")
+                return
+            y, x = cell_of(w, cells[w.rng.choice(count)])
+            put_agent(w, agent, y, x, w.rng.choice(4))

@@ -1,11 +1,13 @@
 """Transitions of things that move, change or spread by themselves."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from components.appearance import FLOOR
-from gv_engine.language.component import AGENT, NOTHING
+from components.objects import WALL
+from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import BACKWARD, MOVE_RIGHT, ORIENTATIONS, turned
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.language.system import TRANSITION, system
 from gv_engine.language.world import World
 from systems.building import put
@@ -23,39 +25,65 @@ from systems.queries import (
 )
 
 
-def looks_nowhere(object_type: int) -> str:
+def looks_nowhere(types: ObjectTypes, object_type: int) -> str:
     """What is wrong with a type that has no ways to look; empty if nothing is."""
-    kind = OBJECT_TYPES[object_type]
-    if kind.states == ORIENTATIONS:
+    kind = types[object_type]
+    if kind.is_oriented:
         return ""
     return f"{kind.name} looks nowhere; its states have to be {', '.join(ORIENTATIONS)}"
 
 
 @system(TRANSITION, when=are_there, check=looks_nowhere)
-def patrol(w: World, agent: int, object_type: int) -> None:
+def patrol(w: World, object_type: int) -> None:
     """Objects of a type go on over free floor the way they look, and turn round where it ends; one
-    that the agent stands on stays."""
+    that an agent stands on stays."""
     for thing in all_of(w, object_type):
         way = w.state_of(thing)
         y, x = beside(w.position.y[thing], w.position.x[thing], way)
         if not is_free(w, y, x):
             w.set_state(thing, turned(way, BACKWARD))
-        elif thing != here(w, agent):
+        elif w.agent_at(w.position.y[thing], w.position.x[thing]) == NOTHING:
             w.place(thing, y, x)
 
 
+def nearest_agents(w: World, things: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each of some things the agent to which it has the fewest steps, the first of several, of
+    those that are not done; NOTHING if no way leads to any."""
+    found = np.zeros(len(things), np.int64)
+    least = np.full(len(things), -1)
+    for agent in w.agents():
+        if not w.done[agent]:
+            steps = w.steps_from(w.position.y[agent], w.position.x[agent])
+            for k in range(len(things)):
+                left = steps[w.position.y[things[k]], w.position.x[things[k]]]
+                if left >= 0 and (left < least[k] or found[k] == NOTHING):
+                    found[k] = agent
+                    least[k] = left
+    return found
+
+
 @system(TRANSITION, when=are_there)
-def chase(w: World, agent: int, object_type: int) -> None:
-    """Objects of a type in their last state go a step closer to the agent, over free floor around
-    what blocks."""
-    steps = w.steps_from(w.position.y[agent], w.position.x[agent])
-    for thing in all_of(w, object_type):
-        if w.state_of(thing) == w.num_states(object_type) - 1:
-            left = steps[w.position.y[thing], w.position.x[thing]]
-            for y, x in neighbours(w.position.y[thing], w.position.x[thing]):
-                if is_free(w, y, x) and steps[y, x] == left - 1:
-                    w.place(thing, y, x)
-                    break
+def chase(w: World, object_type: int) -> None:
+    """Objects of a type in their last state go a step closer to the nearest agent that is not done,
+    over free floor around what blocks."""
+    things = all_of(w, object_type)
+    chased = nearest_agents(w, things) if len(w.agents()) > 1 else np.ones(len(things), np.int64)
+    for agent in w.agents():
+        if np.any(chased == agent):
+            steps = w.steps_from(w.position.y[agent], w.position.x[agent])
+            for k in range(len(things)):
+                if chased[k] == agent:
+                    step_closer(w, things[k], steps)
+
+
+def step_closer(w: World, thing: int, steps: NDArray[np.int64]) -> None:
+    """An object in its last state goes a step, over free floor, to where these steps begin."""
+    if w.state_of(thing) == w.num_states(w.kind.value[thing]) - 1:
+        left = steps[w.position.y[thing], w.position.x[thing]]
+        for y, x in neighbours(w.position.y[thing], w.position.x[thing]):
+            if is_free(w, y, x) and steps[y, x] == left - 1:
+                w.place(thing, y, x)
+                break
 
 
 def is_no_share(chance: float) -> str:
@@ -66,13 +94,18 @@ def is_no_share(chance: float) -> str:
 @system(TRANSITION, check=is_no_share)
 def spread(w: World, object_type: int, other_type: int = FLOOR, chance: float = 1.0) -> None:
     """Objects of a type spread to the objects of another type, or free cells, beside them, to each
-    as likely as chance says."""
+    as likely as chance says; on the ground also beneath things, but for walls."""
     for thing in all_of(w, object_type):
         for y, x in neighbours(w.position.y[thing], w.position.x[thing]):
-            fits = w.inside(y, x) and w.kind.value[w.at[y, x]] == other_type
+            own = w.on_layer_of(object_type, y, x)
+            other = own if other_type == FLOOR else w.on_layer_of(other_type, y, x)
+            free = own == NOTHING or w.kind.value[own] == other_type
+            fits = w.inside(y, x) and free and w.kind.value[other] == other_type
+            if w.on_ground(object_type):
+                fits = fits and w.kind.value[w.at[y, x]] != WALL
             if fits and (chance == 1 or w.rng.random() < chance):
                 if other_type != FLOOR:
-                    w.remove(w.at[y, x])
+                    w.remove(other)
                 put(w, object_type, y, x, w.color.value[thing])
 
 
@@ -92,20 +125,28 @@ def passes(w: World, agent: int, action: int, object_type: int) -> bool:
     return leaves or lets_in(w, agent, action, object_type)
 
 
-@system(TRANSITION, when=passes, check=looks_nowhere)
+def is_no_door(types: ObjectTypes, object_type: int, agents: int) -> str:
+    """What is wrong with a type of doors that only one agent at a time can find open; empty if
+    nothing is."""
+    if agents > 1:
+        return f"it opens a cell to all, and there are {agents} agents; allowed is one"
+    return looks_nowhere(types, object_type)
+
+
+@system(TRANSITION, when=passes, check=is_no_door)
 def let_pass(w: World, agent: int, object_type: int) -> None:
     """A solid object of a type lets the agent in the way that it looks, and no other way, if this
     comes before `move_agent`."""
     if stands_on(w, agent, object_type):
         w.add(here(w, agent), "solid")
-    if lets_in(w, agent, w.action, object_type):
-        w.take(w.at[towards(w, agent, w.action)], "solid")
+    if lets_in(w, agent, w.action[agent], object_type):
+        w.take(w.at[towards(w, agent, w.action[agent])], "solid")
 
 
 @system(TRANSITION, check=looks_nowhere)
 def convey(w: World, object_type: int) -> None:
     """Objects of a type, whose states are directions, move what stands on them by one cell that
-    way: the agent and things, each once, where there is room."""
+    way: agents and things, each once, where there is room."""
     belts = all_of(w, object_type)
     is_moved = np.zeros(w.capacity, np.bool_)
     is_moved[NOTHING] = True
@@ -119,8 +160,9 @@ def convey(w: World, object_type: int) -> None:
             if thing != belt and not is_moved[thing] and has_room(w, to_y, to_x):
                 w.place(thing, to_y, to_x)
                 is_moved[thing] = changes = True
-            agent_is_here = w.position.y[AGENT] == y and w.position.x[AGENT] == x
-            if agent_is_here and not is_moved[AGENT] and can_enter(w, to_y, to_x):
-                w.position.y[AGENT] = to_y
-                w.position.x[AGENT] = to_x
-                is_moved[AGENT] = changes = True
+            for agent in w.agents():
+                is_here = w.position.y[agent] == y and w.position.x[agent] == x
+                is_held = is_moved[agent] or w.is_taken(to_y, to_x)
+                if is_here and not is_held and can_enter(w, to_y, to_x):
+                    w.stand(agent, to_y, to_x)
+                    is_moved[agent] = changes = True

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from components.appearance import NONE, NONE_GRID_OBJECT
 from components.doors import OPEN
 from components.objects import WALL
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import (
     BACKWARD,
     FORWARD,
@@ -19,7 +19,7 @@ from gv_engine.language.geometry import (
     step_y,
     turned,
 )
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.language.verbs import verb
 from gv_engine.language.world import Columns, World
 
@@ -78,18 +78,10 @@ def all_with(w: World, columns: Columns) -> NDArray[np.int64]:
 
 def all_of(w: World, object_type: int) -> NDArray[np.int64]:
     """The objects of a type on the grid, row by row."""
-    found = np.empty(w.placed[object_type], np.int64)
-    count = 0
-    for y in range(w.height if len(found) > 0 else 0):
-        for x in range(w.width):
-            e = w.on_layer_of(object_type, y, x)
-            if e != NOTHING and w.kind.value[e] == object_type and count < len(found):
-                found[count] = e
-                count += 1
-    return found[:count]
+    return w.of_type(object_type)
 
 
-def are_there(w: World, agent: int, object_type: int) -> bool:
+def are_there(w: World, object_type: int) -> bool:
     """Whether there are objects of a type on the grid."""
     return w.placed[object_type] > 0
 
@@ -106,7 +98,8 @@ def same_color(w: World, e: int, other: int) -> bool:
 
 
 def can_enter(w: World, y: int, x: int) -> bool:
-    """Whether there is such a cell, and nothing in it that blocks."""
+    """Whether there is such a cell, and no object in it that blocks; `w.is_taken` tells whether an
+    agent does."""
     if not w.inside(y, x) or blocks_movement(w, w.at[y, x]):
         return False
     below = w.ground[y, x]
@@ -116,8 +109,7 @@ def can_enter(w: World, y: int, x: int) -> bool:
 def has_room(w: World, y: int, x: int) -> bool:
     """Whether a thing can come into a cell: none is there, nothing blocks, and no agent stands
     there."""
-    agent_is_there = w.position.y[AGENT] == y and w.position.x[AGENT] == x
-    return is_free(w, y, x) and can_enter(w, y, x) and not agent_is_there
+    return is_free(w, y, x) and can_enter(w, y, x) and w.agent_at(y, x) == NOTHING
 
 
 def is_at(w: World, y: int, x: int, object_type: int) -> bool:
@@ -134,9 +126,9 @@ def count_covered(w: World, agent: int, object_type: int, other_type: int) -> in
     return count
 
 
-def on_one_layer(object_type: int, other_type: int) -> str:
+def on_one_layer(types: ObjectTypes, object_type: int, other_type: int) -> str:
     """What is wrong if objects of two types never share a cell."""
-    kinds = OBJECT_TYPES[object_type], OBJECT_TYPES[other_type]
+    kinds = types[object_type], types[other_type]
     if kinds[0].layer != kinds[1].layer:
         return ""
     names = " and ".join(kind.name for kind in kinds)
@@ -223,8 +215,8 @@ def matches_beacon(w: World, e: int) -> bool:
 def bumps(w: World, agent: int) -> bool:
     """Whether a move would end in a wall; for other actions, whether the agent stands in one."""
     y, x = w.position.y[agent], w.position.x[agent]
-    if w.action <= MOVE_RIGHT:
-        y, x = towards(w, agent, w.action)
+    if w.action[agent] <= MOVE_RIGHT:
+        y, x = towards(w, agent, w.action[agent])
     return w.inside(y, x) and w.kind.value[w.at[y, x]] == WALL
 
 

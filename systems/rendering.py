@@ -13,25 +13,31 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
     observation = canvas.observation
     outcome = "terminated" if w.terminated else "truncated" if w.truncated else ""
     holding = w.agent.holding[agent]
+    grid = w.cells()
+    for other in w.agents():
+        y, x = int(w.position.y[other]), int(w.position.x[other])
+        if other != agent and y >= 0:
+            grid[y, x] = w.appearance(other)
     canvas.show(
         Frame(
             title=canvas.title,
-            grid=w.cells(),
+            grid=grid,
             agent=(int(w.position.y[agent]), int(w.position.x[agent]), int(w.agent.facing[agent])),
             item=w.appearance(holding) if holding else (0, 0, 0),
             seen=canvas.area.on_grid(w, agent, observation[..., 0] != HIDDEN),
             observation=observation,
             observer=canvas.area.observer,
+            types=canvas.types,
             beneath=w.beneath(),
-            action=action_name(w.action) if w.steps else "",
-            reward=w.reward,
+            action=action_name(w.action[agent]) if w.steps else "",
+            reward=float(w.reward[agent]),
             terms=canvas.terms,
-            total=w.total,
+            total=float(w.total[agent]),
             steps=w.steps,
             max_steps=canvas.max_steps,
             mission=canvas.mission,
             outcome=outcome,
-            success=bool(w.success),
+            success=bool(w.success[agent]),
             ending=canvas.ending,
             message=canvas.message,
         )

@@ -256,18 +256,19 @@ def crossing(w: World, shape: Sequence[int], num_rivers: int, object_type: int) 
 
 @system(RESET)
 def from_map(
-    w: World, shape: Sequence[int], cells: NDArray[np.int64], start: Sequence[int]
+    w: World, shape: Sequence[int], cells: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> None:
     """The level that a scenario file draws.
 
     Args:
         shape: (height, width) of the level.
         cells: (at least height, at least width, 3) type, state and colour of every cell.
-        start: (y, x, orientation) of the agent.
+        starts: (agents, 3) y, x and orientation of the agents that it has, in their order.
     """
     w.set_shape(shape[0], shape[1])
     put_cells(w, cells)
-    put_agent(w, AGENT, start[0], start[1], start[2])
+    for number in range(len(starts)):
+        put_agent(w, number + 1, starts[number, 0], starts[number, 1], starts[number, 2])
 
 
 def _maze_problem(shape: tuple[int, int], loops: float) -> str:

@@ -118,7 +118,7 @@ def getting_closer_shortest_path(
 def door_ahead(w: World, agent: int, on_action: Action = Action.ACTUATE) -> tuple[int, int, bool]:
     """The cell (y, x) of the door that the agent is about to actuate, and whether it is open."""
     e = ahead(w, agent)
-    if w.action != on_action or not w.door.has[e]:
+    if w.action[agent] != on_action or not w.door.has[e]:
         return -1, -1, False
     return w.position.y[e], w.position.x[e], w.door.status[e] == OPEN
 

@@ -60,7 +60,11 @@ def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
     return w.placed[object_type] <= spare
 
 
-@system(TERMINATING, check=lambda object_type: looks_nowhere(object_type), says="You were seen")
+@system(
+    TERMINATING,
+    check=looks_nowhere,
+    says="You were seen",
+)
 def seen(w: World, agent: int, object_type: int, reach: int = 3) -> bool:
     """The agent stands within reach on the line along which an object of a type looks, whose states
     are FORWARD, BACKWARD, LEFT and RIGHT; what is opaque is in the way."""

@@ -15,7 +15,7 @@ from gv_engine.language.geometry import (
     Action,
     turned,
 )
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.language.system import TRANSITION, system
 from gv_engine.language.world import World
 from systems.building import random_free_of
@@ -42,15 +42,14 @@ def can_move(w: World, agent: int, action: int) -> bool:
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
-    return can_enter(w, y, x)
+    return can_enter(w, y, x) and not w.is_taken(y, x)
 
 
 @system(TRANSITION, when=can_move)
 def move_agent(w: World, agent: int) -> None:
     """Go one cell forward, backward, left or right, without turning, unless something blocks."""
-    y, x = towards(w, agent, w.action)
-    w.position.y[agent] = y
-    w.position.x[agent] = x
+    y, x = towards(w, agent, w.action[agent])
+    w.stand(agent, y, x)
 
 
 def can_turn(w: World, agent: int, action: int) -> bool:
@@ -61,7 +60,7 @@ def can_turn(w: World, agent: int, action: int) -> bool:
 @system(TRANSITION, when=can_turn)
 def turn_agent(w: World, agent: int) -> None:
     """Turn by a quarter."""
-    way = LEFT if w.action == TURN_LEFT else RIGHT
+    way = LEFT if w.action[agent] == TURN_LEFT else RIGHT
     w.agent.facing[agent] = turned(w.agent.facing[agent], way)
 
 
@@ -93,7 +92,7 @@ def can_pick_or_drop(
         return False
     thing = w.at[y, x]
     if thing == NOTHING:
-        return w.agent.holding[agent] != NOTHING
+        return w.agent.holding[agent] != NOTHING and w.agent_at(y, x) == NOTHING
     return w.portable.has[thing]
 
 
@@ -123,11 +122,11 @@ def pick_up(w: World, agent: int, on_action: Action = Action.PICK_UP) -> None:
 
 
 def can_drop(w: World, agent: int, action: int, on_action: Action = Action.DROP) -> bool:
-    """Whether the agent holds something, and the cell ahead is free."""
+    """Whether the agent holds something, and the cell ahead is free, of agents too."""
     if action != on_action or w.agent.holding[agent] == NOTHING:
         return False
     y, x = towards(w, agent, FORWARD)
-    return is_free(w, y, x)
+    return is_free(w, y, x) and w.agent_at(y, x) == NOTHING
 
 
 @system(TRANSITION, when=can_drop)
@@ -153,12 +152,13 @@ def actuate_box(w: World, agent: int, on_action: Action = Action.ACTUATE) -> Non
 
 
 def can_toggle(w: World, agent: int, action: int, on_action: Action = Action.TOGGLE) -> bool:
-    """Whether there is a box ahead, or a door that is open or can be opened."""
+    """Whether there is a box ahead, or a door that can be opened, or is open with nobody in it."""
     if action != on_action:
         return False
     thing = ahead(w, agent)
-    is_open = w.door.has[thing] and w.door.status[thing] == OPEN
-    return w.box.has[thing] or is_open or can_open(w, agent, action, on_action)
+    if w.door.has[thing] and w.door.status[thing] == OPEN:
+        return w.agent_at(w.position.y[thing], w.position.x[thing]) == NOTHING
+    return w.box.has[thing] or can_open(w, agent, action, on_action)
 
 
 @system(TRANSITION, when=can_toggle)
@@ -188,21 +188,23 @@ def on_a_telepod(w: World, agent: int) -> bool:
 
 @system(TRANSITION, when=on_a_telepod)
 def teleport(w: World, agent: int) -> None:
-    """An agent on a telepod goes to another one of its colour; with no other it stays."""
+    """An agent on a telepod goes to another one of its colour that is not taken; with no other it
+    stays."""
     telepod = here_with(w, agent, w.telepod)
     others = [
         other
         for other in all_with(w, w.telepod)
-        if other != telepod and same_color(w, other, telepod)
+        if other != telepod
+        and same_color(w, other, telepod)
+        and not w.is_taken(w.position.y[other], w.position.x[other])
     ]
     if len(others) > 0:
         other = others[w.rng.choice(len(others))]
-        w.position.y[agent] = w.position.y[other]
-        w.position.x[agent] = w.position.x[other]
+        w.stand(agent, w.position.y[other], w.position.x[other])
 
 
-def _one_state(object_type: int, other_type: int = FLOOR) -> str:
-    kinds = [OBJECT_TYPES[kind] for kind in (object_type, other_type) if kind != FLOOR]
+def _one_state(types: ObjectTypes, object_type: int, other_type: int = FLOOR) -> str:
+    kinds = [types[kind] for kind in (object_type, other_type) if kind != FLOOR]
     missing = [kind.name for kind in kinds if kind.num_states == 1]
     return f"{missing[0]} has no states to change between" if missing else ""
 
@@ -222,7 +224,7 @@ def can_switch(
     return again or w.state_of(thing) < w.num_states(object_type) - 1
 
 
-@system(TRANSITION, when=can_switch, check=lambda object_type: _one_state(object_type))
+@system(TRANSITION, when=can_switch, check=_one_state)
 def switch(
     w: World,
     agent: int,
@@ -236,7 +238,7 @@ def switch(
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
 
 
-@system(TRANSITION, check=lambda object_type: _one_state(object_type))
+@system(TRANSITION, check=_one_state)
 def elapse(w: World, object_type: int, again: bool = True) -> None:
     """Objects of a type go on to their next state in every step; from the last to the first, unless
     `again` is no."""
@@ -264,14 +266,14 @@ def follow(w: World, object_type: int, other_type: int, every: bool = False) -> 
             w.set_state(thing, state)
 
 
-@system(TRANSITION, when=are_there, check=lambda object_type: _one_state(object_type))
-def hold_down(w: World, agent: int, object_type: int) -> None:
-    """An object of a type is in its second state while the agent stands on it, or if it lies on the
+@system(TRANSITION, when=are_there, check=_one_state)
+def hold_down(w: World, object_type: int) -> None:
+    """An object of a type is in its second state while an agent stands on it, or if it lies on the
     ground a thing does, else in its first; further states stay."""
     for thing in all_of(w, object_type):
         if w.state_of(thing) < 2:
             y, x = w.position.y[thing], w.position.x[thing]
-            is_held = y == w.position.y[agent] and x == w.position.x[agent]
+            is_held = w.agent_at(y, x) != NOTHING
             if w.on_ground(object_type):
                 is_held |= w.at[y, x] != NOTHING
             w.set_state(thing, 1 if is_held else 0)
@@ -306,7 +308,7 @@ def taking_in(w: World, y: int, x: int, object_type: int) -> int:
 @system(
     TRANSITION,
     when=can_push,
-    check=lambda other_type: _one_state(other_type),
+    check=lambda types, other_type: _one_state(types, other_type),
 )
 def push(
     w: World, agent: int, object_type: int, other_type: int = FLOOR, ground_type: int = FLOOR
@@ -314,13 +316,13 @@ def push(
     """Push an object of a type out of the way of a move, into a free cell, or into an object of
     another type: there it is used up, and that is in its last state for good. It goes on as long as
     it comes over objects of a third type, such as ice."""
-    thing = w.at[towards(w, agent, w.action)]
-    y, x = behind(w, agent, w.action)
+    thing = w.at[towards(w, agent, w.action[agent])]
+    y, x = behind(w, agent, w.action[agent])
     while taking_in(w, y, x, other_type) == NOTHING and has_room(w, y, x):
         w.place(thing, y, x)
         if not is_at(w, y, x, ground_type):
             return
-        y, x = beside(y, x, turned(w.agent.facing[agent], w.action))
+        y, x = beside(y, x, turned(w.agent.facing[agent], w.action[agent]))
     if w.inside(y, x):
         other = taking_in(w, y, x, other_type)
         if other != NOTHING:
@@ -337,10 +339,9 @@ def can_slide(w: World, agent: int, action: int, object_type: int) -> bool:
 def slide(w: World, agent: int, object_type: int) -> None:
     """An agent that moves onto an object of a type, such as ice, goes on that way until something
     stops it or there is no more of it."""
-    while can_slide(w, agent, w.action, object_type):
-        y, x = towards(w, agent, w.action)
-        w.position.y[agent] = y
-        w.position.x[agent] = x
+    while can_slide(w, agent, w.action[agent], object_type):
+        y, x = towards(w, agent, w.action[agent])
+        w.stand(agent, y, x)
 
 
 @system(TRANSITION, when=stands_on)

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from components.appearance import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
-from gv_engine.batches.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.batches.autoreset import DISABLED, KEEP
 from gv_engine.batches.worlds import make_batch
 from gv_engine.language.component import NOTHING
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.text import board
 from tests import DATA
@@ -74,15 +74,19 @@ class Game:
 
     def __init__(self, played: Scenario, world: str, seed: int = 0) -> None:
         self.scenario = played
+        self._first = played.layout.agents  # the line of the first agent
         self.batch = make_batch(played, 2, "compiled" if world == "batch" else "object")
         for i in range(2):
             self.batch.set_generator(i, np.random.default_rng(seed + i))
-        self.batch.step(np.full(2, RESTART), DISABLED)
+        self.batch.reset(np.ones(2, np.bool_))
 
-    def act(self, *actions: int) -> Game:
-        """Take actions, by their numbers in `gv_engine.language.geometry.Action`."""
+    def act(self, *actions: int | tuple[int, ...]) -> Game:
+        """Take actions, by their numbers in `gv_engine.language.geometry.Action`; of several
+        agents each time as many."""
         for action in actions:
-            self.batch.step(np.array([KEEP, self.scenario.actions.index(action)]), DISABLED)
+            said = action if isinstance(action, tuple) else (action,)
+            numbers = [self.scenario.actions.index(each) for each in said]
+            self.batch.step(np.array([KEEP] * len(numbers) + numbers), DISABLED)
         return self
 
     @property
@@ -91,44 +95,44 @@ class Game:
 
     @property
     def board(self) -> str:
-        """The grid in the characters of maps, the agent on top."""
-        return board(cells_of(self.row, self.scenario.layout), _tuple(agent_of(self.row)))
+        """The grid in the characters of maps, the agents on top."""
+        rows = board(cells_of(self.row, self.scenario.layout), self.scenario.types).split("\n")
+        for agent in self.scenario.layout.everyone:
+            y, x, facing = agent_of(self.row, agent).tolist()
+            if y >= 0:
+                rows[y] = rows[y][:x] + "^v<>"[facing] + rows[y][x + 1 :]
+        return "\n".join(rows)
 
     @property
     def view(self) -> str:
         """The observation in the characters of maps, `?` where nothing is seen."""
-        return board(self.batch.outputs.grid[1])
+        return board(self.batch.outputs.grid[self._first], self.scenario.types)
 
     @property
     def item(self) -> str:
         """What the agent shows in its hand: "RED Key", "nothing"."""
-        kind, _, color = self.batch.outputs.item[1].tolist()
-        name = OBJECT_TYPES[kind].name
+        kind, _, color = self.batch.outputs.item[self._first].tolist()
+        name = self.scenario.types[kind].name
         return "nothing" if kind == NONE_GRID_OBJECT else f"{COLORS[color]} {name}"
 
     @property
     def mask(self) -> set[str]:
         """Names of the actions that would do something."""
-        valid = self.batch.outputs.mask[1].tolist()
+        valid = self.batch.outputs.mask[self._first].tolist()
         return {name for name, is_valid in zip(self.scenario.action_names, valid) if is_valid}
 
     @property
     def terms(self) -> dict[str, float]:
         """The reward of the last step, function by function."""
-        return dict(zip(self.scenario.reward_names, self.batch.outputs.terms[1].tolist()))
+        return dict(zip(self.scenario.reward_names, self.batch.outputs.terms[self._first].tolist()))
 
     @property
     def reward(self) -> float:
-        return self.batch.outputs.rewards.item(1)
+        return self.batch.outputs.rewards.item(self._first)
 
     @property
     def terminated(self) -> bool:
-        return self.batch.outputs.terminated.item(1)
-
-
-def _tuple(values: NDArray[np.int64]) -> tuple[int, int, int]:
-    y, x, facing = values.tolist()
-    return y, x, facing
+        return self.batch.outputs.terminated.item(self._first)
 
 
 # ---- reading rows ------------------------------------------------------------------------------
@@ -166,7 +170,7 @@ def item_of(row: NDArray[Any], layout: Layout) -> NDArray[Any]:
     return look_of(row, layout, held) if held != NOTHING else np.zeros(3, np.int64)
 
 
-def agent_of(row: NDArray[Any]) -> NDArray[np.int64]:
-    """(3,) y, x and orientation of a row's agent."""
-    y, x = row["position"]["y"][AGENT], row["position"]["x"][AGENT]
-    return np.array([y, x, row["agent"]["facing"][AGENT]], np.int64)
+def agent_of(row: NDArray[Any], agent: int = AGENT) -> NDArray[np.int64]:
+    """(3,) y, x and orientation of an agent of a row."""
+    y, x = row["position"]["y"][agent], row["position"]["x"][agent]
+    return np.array([y, x, row["agent"]["facing"][agent]], np.int64)

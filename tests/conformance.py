@@ -259,13 +259,15 @@ class Replay:
             world.rng = generator
             if action is None:
                 break
-            world.action = action
+            world.action[AGENT] = action
             failed = {
-                name for name, judge in judges.items() if _or_nan(judge.measure, world) is not None
+                name
+                for name, judge in judges.items()
+                if _or_nan(judge.measure, world, AGENT) is not None
             }
             simulation.step(action)
             for name, judge in judges.items():
-                self._same(name, t, np.nan if name in failed else _or_nan(judge.run, world))
+                self._same(name, t, np.nan if name in failed else _or_nan(judge.run, world, AGENT))
 
     def _side_by_side(self, sights: list[str], rewards: list[str], endings: list[str]) -> None:
         """In compiled worlds: all rewards and endings at once, then all states as one batch."""
@@ -424,17 +426,17 @@ def _looker(area: Area, sight: str, simulation: Simulation) -> Callable[[], NDAr
 
     def look() -> NDArray[np.uint8]:
         view.look(simulation.world, AGENT)
-        call.run(simulation.world, view)
+        call.run(simulation.world, AGENT, view)
         view.show(simulation.world, AGENT, grid, item)
         return grid
 
     return look
 
 
-def _or_nan(ask: Callable[[Any], Any], w: Any) -> Any:
+def _or_nan(ask: Callable[..., Any], w: Any, agent: int) -> Any:
     """What a function says, NaN where it is not defined."""
     try:
-        return ask(w)
+        return ask(w, agent)
     except RuleError:
         return np.nan
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import settings
 
 from gv_engine.batches.at_once import WorldsAtOnce
 from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.batches.compiled.program_cache import KeptProgram
 from tests.boards import Game, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen
@@ -23,20 +25,22 @@ settings.register_profile("gv_engine", deadline=None, derandomize=True)
 settings.load_profile("gv_engine")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--quick", action="store_true", help="only what needs no compiler, no window")
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs with pytest's own cache, out of the user's."""
     folder = Path(config.rootpath, ".pytest_cache", "gv_engine")
     os.environ.setdefault("GV_ENGINE_CACHE_DIR", str(folder))
     # shells let what runs in the background ignore Ctrl-C, and so would the processes of tests
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.option.markexpr:
+        config.pluginmanager.register(LeftOut())
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is said to be compiled by parameters, to want a screen by fixtures."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is said to be compiled by parameters, to want a screen by fixtures, and is thorough
+    as no sample has it; and begin with pages of the docs, some of which take a minute, so that no
+    process is left with one at last."""
+    items.sort(key=lambda item: item.name.partition("[")[0] != "test_snippets")
     for item in items:
         assert isinstance(item, pytest.Function)
         parameters = getattr(item, "callspec", None)
@@ -44,15 +48,45 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("compiled")
         if "screen" in item.fixturenames:
             item.add_marker("window")
-    if config.getoption("quick"):
-        left_out = ("compiled", "window", "slow")
-        items[:] = [i for i in items if not any(map(i.get_closest_marker, left_out))]
+        samples = [mark.args for mark in item.iter_markers("sample")]
+        if parameters and any(not any(map(parameters.id.count, names)) for names in samples):
+            item.add_marker("thorough")
+
+
+class LeftOut:
+    """Counts the tests that marks leave out, and tells at the end which target of `make` runs them.
+
+    Attributes:
+        tests: how many there are for each target.
+    """
+
+    def __init__(self) -> None:
+        self.tests: Counter[str] = Counter()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self.tests.update(
+            "thorough" if item.get_closest_marker("thorough") else "test" for item in items
+        )
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Hand the count to the process that tells it."""
+        if output := getattr(session.config, "workeroutput", None):
+            output["left out"] = dict(self.tests)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the count of a process of pytest-xdist, each of which has left out the same."""
+        self.tests = Counter(getattr(node, "workeroutput", {}).get("left out", self.tests))
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for target, count in self.tests.items():
+            terminalreporter.write_line(f"left to `make {target}`: {count} tests")
 
 
 @pytest.fixture(autouse=True)
 def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under --quick, whoever compiles is told to say so."""
-    if request.config.getoption("quick"):
+    """Whoever compiles says so: `make quick` leaves that out."""
+    if not any(map(request.node.get_closest_marker, ("compiled", "window", "slow"))):
         monkeypatch.setattr(CompiledBatch, "__init__", _refuse)
 
 
@@ -62,12 +96,23 @@ def _programs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WorldsAtOnce, "_awaited", lambda worlds, compiled: None)
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True, scope="session")
 def _what_stays_is_not_looked_through() -> Iterator[None]:
-    """Compiled programs leave millions of objects, through which every collection would go."""
-    yield
-    gc.collect()
-    gc.freeze()
+    """Compiling leaves millions of objects, through which collections would go again and again."""
+    from gv_engine.batches.compiled import compiler
+
+    def compiling(linked: compiler.Linked) -> KeptProgram:
+        gc.disable()
+        try:
+            return compile_linked(linked)
+        finally:
+            gc.freeze()
+            gc.enable()
+
+    compile_linked = compiler.compile_linked
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "compile_linked", compiling)
+        yield
 
 
 def _refuse(*_: Any) -> None:

@@ -9,10 +9,14 @@ import numpy as np
 import platformdirs
 import pytest
 
+from gv_engine.frontend.controls import folders
 from gv_engine.frontend.controls.bindings import MODIFIERS, PAD, SCANCODES, Bindings
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.play import PlayScreen
+from gv_engine.frontend.window.screens.replay import ReplayScreen
+from gv_engine.frontend.window.screens.start import StartScreen
 
 FLAGS = {"Ctrl": pygame.KMOD_LCTRL, "Alt": pygame.KMOD_LALT, "Shift": pygame.KMOD_LSHIFT}
 
@@ -92,3 +96,26 @@ def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             platformdirs, f"user_{name}_dir", lambda *_, name=name, **__: str(folder / name)
         )
     return folder
+
+
+def playing(desk: Desk, source: str = "empty-4x4", seed: int = 0) -> PlayScreen:
+    """The screen of a level that somebody has begun."""
+    desk.app.push(StartScreen(desk.app))
+    desk.app.play(source, seed)
+    desk.look()
+    assert isinstance(desk.app.top, PlayScreen)
+    return desk.app.top
+
+
+def watching(desk: Desk, *actions: str) -> ReplayScreen:
+    """The screen of a replay of these actions."""
+    screen = playing(desk)
+    for action in actions:
+        screen.take(action)
+    screen.save_replay()
+    (file,) = folders.replay_folder().iterdir()
+    desk.back_to_start()
+    desk.app.watch(file)
+    desk.look()
+    assert isinstance(desk.app.top, ReplayScreen)
+    return desk.app.top

@@ -66,7 +66,7 @@ desk = Desk()
 desk.app.watch(pathlib.Path("a.gvreplay"), None)
 screen = export.ExportScreen(desk.app, desk.app.top.game)
 desk.app.push(screen)
-screen._suffix, screen._cell = "{suffix}", 16
+desk.app.settings.export_as, desk.app.settings.export_cell = "{suffix}", 16
 screen._begin()
 print("ready", flush=True)
 while screen._writing is not None:

@@ -36,7 +36,7 @@ class WorldsAtOnce(Worlds):
     def make(self, num_worlds: int) -> None:
         from gv_engine.batches.compiled.batch import CompiledBatch
 
-        settings = self.num_threads, self.masks, self.checked, self.more
+        settings = self.num_threads, self.masks, self.checked, self.more, self.levels
         given = self.scenario, num_worlds, *settings, self.outputs
         self._coming = None
         try:
@@ -67,12 +67,13 @@ class WorldsAtOnce(Worlds):
 
     def _take(self, worlds: Worlds) -> None:
         self.now, self.world, self.compiles = worlds, worlds.world, worlds.compiles
+        self.asked = worlds.asked
 
     def _move(self, compiled: CompiledBatch, compilation: Compilation) -> None:
         """Go on with compiled worlds, if they compile."""
         self._coming = None
         for program in compiled.programs:
-            program.failure = (compilation.failures or {}).get(program.key, "")
+            program.failure = (compilation.failures or {}).get(program.key, program.failure)
         try:
             compiled.prepare()
         except DoesNotCompileError as error:

@@ -14,6 +14,8 @@ RESTART, LOOK, KEEP, BEGIN, BUSY = -1, -2, -3, -4, -5
 """In place of an action: begin a new episode, only show the world, or leave it alone. The last two
 are for kernels: BEGIN a new episode of the member of a mixture that has been drawn, and BUSY, the
 world that is being run."""
+DRAWN = -1
+"""In place of the number of a listed level: one of them, drawn."""
 
 
 def begins(action: int, mode: int, over: bool) -> bool:
@@ -43,13 +45,16 @@ def clear(out: Any, i: int) -> None:
     out.lengths[i] = 0
 
 
-def tell(out: Any, i: int, w: Any) -> None:
-    """Write what came of a step of world i."""
-    out.rewards[i] = w.reward
-    out.terminated[i] = w.terminated != 0
-    out.truncated[i] = w.truncated != 0
-    out.success[i] = w.success != 0
-    out.returns[i] = w.total
+def tell(out: Any, i: int, w: Any, agent: int) -> None:
+    """Write what came of a step for an agent, in its line.
+
+    It is truncated, too, where the episode is over because of others.
+    """
+    out.rewards[i] = w.reward[agent]
+    out.terminated[i] = w.done[agent] != 0
+    out.truncated[i] = w.done[agent] == 0 and (w.truncated != 0 or w.terminated != 0)
+    out.success[i] = w.success[agent] != 0
+    out.returns[i] = w.total[agent]
     out.lengths[i] = w.steps
 
 
@@ -57,8 +62,8 @@ Which = int | NDArray[np.int64]
 """The number of one world, or (K,) numbers."""
 
 
-def looking(num_worlds: int, worlds: Which) -> NDArray[np.int64]:
-    """(N,) for `Worlds.step`: these worlds are looked at, the others left alone."""
-    actions = np.full(num_worlds, KEEP)
+def looking(num_worlds: int, agents: int, worlds: Which) -> NDArray[np.int64]:
+    """(N * A,) for `Worlds.step`: these worlds are looked at, the others left alone."""
+    actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK
-    return actions
+    return actions.ravel()

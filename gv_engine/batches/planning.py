@@ -18,6 +18,7 @@ from gv_engine.batches.compiled.program_functions import asks_for
 from gv_engine.batches.worlds import Worlds, words_of
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import SUCCESS, TERMINATING, TRANSITION
+from gv_engine.language.turns import ROTATING
 from gv_engine.reading.scenario import Scenario
 
 _IN_THE_CACHE = 1 << 21
@@ -25,9 +26,10 @@ _IN_THE_CACHE = 1 << 21
 
 _OF_THE_PAST = {
     *("reward", "total", "steps", "error", "action"),
-    *("terminated", "truncated", "success", "ended_by"),
+    *("done", "terminated", "truncated", "success", "ended_by"),
 }
-"""Figures of a row that tell how a world came to be what it is."""
+"""Figures of a row that tell how a world came to be what it is. Which of several agents are done,
+and whether all are, decides what follows."""
 
 
 class Expansion(NamedTuple):
@@ -38,6 +40,8 @@ class Expansion(NamedTuple):
         rewards: (n, a) float64, of these steps.
         terminated: (n, a) bool, whether the episode ends with them.
         masks: (n, a, actions) int8, what would do something next.
+
+    Of A agents, the last three have an axis of agents behind (n, a).
     """
 
     rows: NDArray[Any]
@@ -57,40 +61,47 @@ def expand(bench: Worlds, rows: NDArray[Any], actions: NDArray[np.int64]) -> Exp
     Args:
         bench: worlds that nobody plays.
         rows: (n,) states.
-        actions: (a,) positions in the scenario's action space.
+        actions: (a,) positions in the scenario's action space; of A agents (a, A).
 
     Raises:
         RuleError: a rule is not defined on some of them; `worlds` are positions among the n * a.
     """
+    agents = bench.scenario.layout.agents
     shape, out = (len(rows), len(actions)), bench.outputs
+    seats = (agents,) if agents > 1 else ()
     found = Expansion(
         np.empty(shape, rows.dtype),
-        np.empty(shape),
-        np.empty(shape, np.bool_),
-        np.empty((*shape, out.mask.shape[1]), np.int8),
+        np.empty((*shape, *seats)),
+        np.empty((*shape, *seats), np.bool_),
+        np.empty((*shape, *seats, out.mask.shape[1]), np.int8),
     )
-    followers = words_of(found.rows)
-    told: list[NDArray[Any]] = [out.rewards, out.terminated, out.mask]
+    followers, joint = words_of(found.rows), actions.reshape(-1, agents)
     flat = [array.reshape(-1, *array.shape[2:]) for array in found[1:]]
+    shown: list[NDArray[Any]] = [out.rewards, out.terminated, out.mask]
+    told = [
+        array.reshape(len(bench), *like.shape[1:]) for array, like in zip(shown, flat, strict=True)
+    ]
     for start in range(0, prod(shape), len(bench)):
         turns = np.arange(start, min(start + len(bench), prod(shape)))
         worlds, stop = turns - start, start + len(turns)
         bench.put(worlds, rows.take(turns // len(actions)))
-        moves = np.full(len(bench), KEEP)
-        moves[worlds] = actions[turns % len(actions)]
+        moves = np.full((len(bench), agents), KEEP)
+        moves[worlds] = joint[turns % len(actions)]
         try:
-            bench.step(moves, DISABLED)
+            bench.step(moves.ravel(), DISABLED)
         except RuleError as error:
             raise RuleError.of_worlds([start + i for i in error.worlds], error) from error
         followers[start:stop] = words_of(bench.snapshot(worlds))
-        for array, shown in zip(flat, told, strict=True):
-            array[start:stop] = shown[: len(turns)]
+        for array, now in zip(flat, told, strict=True):
+            array[start:stop] = now[: len(turns)]
     return found
 
 
 def goes_by_steps(scenario: Scenario) -> bool:
-    """Whether a transition or an end reads `w.steps`, so that states at other times have another
-    future, even those that are alike."""
+    """Whether a transition or an end reads `w.steps`, or turns rotate by them, so that states at
+    other times have another future, even those that are alike."""
+    if any(member.sharing.turns == ROTATING for member in scenario.members):
+        return True
     calls = (
         part
         for member in scenario.members
@@ -156,6 +167,8 @@ def _salts(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """For each word of a row a number of its own, and the bits of it that matter."""
     left_out = _OF_THE_PAST - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
+    if "who" in (dtype.names or ()):
+        left_out -= {"done", "terminated"}
     kept = _bytes_of(dtype, left_out).view(np.uint64)
     return np.random.default_rng(0).integers(2**64, size=len(kept), dtype=np.uint64), kept
 

@@ -20,6 +20,9 @@ _OBSERVED = "grid", "item", "ground", "whole", "mission"
 class StepArrays:
     """The arrays of N worlds after a step, overwritten by the next one.
 
+    Where there are A agents, each has a line: N * A in place of N, those of one world one after the
+    other. What is a world's own is told to each of them.
+
     Attributes:
         grid: (N, h, w, 3) uint8, type, state and colour of every observed cell.
         item: (N, 3) uint8, the held object.
@@ -72,7 +75,8 @@ class StepArrays:
     @classmethod
     def of(cls, scenario: Scenario, num_worlds: int, more: Collection[str] = ()) -> StepArrays:
         """Empty arrays for this many worlds; of `ground` and `whole` those that are in `more`."""
-        n, actions, terms = num_worlds, len(scenario.actions), len(scenario.reward_names)
+        n = num_worlds * scenario.layout.agents
+        actions, terms = len(scenario.actions), len(scenario.reward_names)
         asked = len(scenario.missions.names) if scenario.missions else 0
         view, whole = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
 
@@ -114,6 +118,11 @@ class StepArrays:
         """The names of the arrays of observations into which nothing is ever written."""
         empty = [name for name in _OBSERVED if not getattr(self, name).shape[1]]
         return {*empty, *(f"final_{name}" for name in empty)}
+
+    def of_worlds(self, name: str, num_worlds: int) -> NDArray[Any]:
+        """(N, A, …) the array of this name, by world and agent."""
+        array: NDArray[Any] = getattr(self, name)
+        return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
 
     def become(self, other: StepArrays) -> None:
         """Show what another one shows, in the same arrays."""

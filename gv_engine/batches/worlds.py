@@ -6,14 +6,16 @@ same thing in the same arrays (`StepArrays`), so that nobody asks which one it i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, Which, looking
+from gv_engine.batches.autoreset import DISABLED, DRAWN, KEEP, NEXT_STEP, RESTART, Which, looking
+from gv_engine.batches.seeding import seeded
 from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.language.frame import Frame
 from gv_engine.reading.layout import RNG
@@ -36,11 +38,14 @@ class Worlds(Protocol):
         masks: whether to find out which actions would do something.
         checked: whether an index beyond its array is an error even in the engine's own rules.
         more: names of arrays in `StepArrays` to be shown, too, that few ask for: ground, whole.
+        levels: (K,) records of generators: each world begins with the level of one of them, which
+            it draws from its own, and goes on with that; without any it draws the level from it.
         outputs: what they show it in, if not in arrays of their own.
 
     Attributes:
         world: the backend's name.
         compiles: whether compiled code may help those who read what the worlds show.
+        asked: (N,) the number of the level that each is to begin with, or DRAWN.
         outputs: what the worlds show, overwritten by `reset`, `step` and `restore`.
 
     Raises:
@@ -55,6 +60,8 @@ class Worlds(Protocol):
     masks: bool
     checked: bool
     more: tuple[str, ...]
+    levels: NDArray[Any]
+    asked: NDArray[np.int64]
 
     def __init__(
         self,
@@ -64,12 +71,15 @@ class Worlds(Protocol):
         masks: bool = True,
         checked: bool = False,
         more: tuple[str, ...] = (),
+        levels: NDArray[Any] | None = None,
         outputs: StepArrays | None = None,
     ) -> None:
         self.scenario = scenario
         self.outputs = outputs or StepArrays.of(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
         self.more = more
+        self.levels = np.zeros(0, RNG) if levels is None else levels
+        self.asked = np.full(num_worlds, DRAWN)
         self.make(num_worlds)
 
     def make(self, num_worlds: int) -> None:
@@ -104,13 +114,16 @@ class Worlds(Protocol):
         Raises:
             RuleError: as for `step`.
         """
-        self.step(np.where(chosen, RESTART, KEEP), DISABLED)
+        told = np.where(chosen, RESTART, KEEP)
+        self.step(told.repeat(self.scenario.layout.agents), DISABLED)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
         """Let every world act, or RESTART, LOOK or KEEP where the action says so.
 
         Args:
-            actions: (N,) int64 positions in the scenario's action space; not checked.
+            actions: (N,) int64 positions in the scenario's action space; not checked. With A agents
+                (N * A,), those of one world one after the other; what is said in place of one
+                counts for the world where the first agent says it.
             mode: when a finished world begins anew; `gv_engine.batches.autoreset` has the rules.
 
         Raises:
@@ -135,10 +148,11 @@ class Worlds(Protocol):
         """
         self.check(rows, trusted)
         self.put(worlds, rows)
-        self.outputs.terms[worlds] = 0.0  # those of another member would stay
+        by_world = partial(self.outputs.of_worlds, num_worlds=len(self))
+        by_world("terms")[worlds] = 0.0  # those of another member would stay
         self.look(worlds)
         self.put_generators(worlds, rows["rng"])  # looking may have drawn
-        self.outputs.success[worlds] = rows["success"]
+        by_world("success")[worlds] = rows["success"][..., 1:]
 
     def check(self, rows: NDArray[Any], trusted: bool) -> None:
         """Make sure that rows can be worlds of the scenario; if trusted, by their layout alone.
@@ -155,7 +169,22 @@ class Worlds(Protocol):
         Raises:
             RuleError: as for `step`.
         """
-        self.step(looking(len(self), worlds), NEXT_STEP)
+        self.step(looking(len(self), self.scenario.layout.agents, worlds), NEXT_STEP)
+
+    def restart(self, chosen: NDArray[np.bool_], seeds: Mapping[int, int]) -> None:
+        """Begin a new episode where `chosen`, (N,), is True, in some worlds that of a seed.
+
+        Of K levels that are listed, seed s has that of number s % K.
+
+        Args:
+            seeds: by world.
+        """
+        worlds = np.array([*seeds], np.int64)
+        if seeds:
+            self.put_generators(worlds, seeded([*seeds.values()]))
+        if number := len(self.levels):
+            self.asked[worlds] = [seed % number for seed in seeds.values()]
+        self.reset(chosen)
 
     def bench(self, num_worlds: int) -> Worlds:
         """Worlds of the same kind for whoever plans, in one thread."""
@@ -173,7 +202,8 @@ class Worlds(Protocol):
         """Run the rendering systems on world i; `show` takes the finished frame."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        given = self.scenario, len(self), self.num_threads, self.masks, self.checked, self.more
+        how = self.num_threads, self.masks, self.checked, self.more, self.levels
+        given = self.scenario, len(self), *how
         return given, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -208,13 +238,14 @@ def make_batch(
     masks: bool = True,
     checked: bool = False,
     more: tuple[str, ...] = (),
+    levels: NDArray[Any] | None = None,
 ) -> Worlds:
     """Worlds of a backend, ready to step; compiled ones by default.
 
     Args:
         world: a name in `BACKENDS`, or "auto": compiled if possible, objects until their program
             is there; if an author's rule does not compile, objects and a warning.
-        num_threads, masks, checked, more: as for `Worlds`.
+        num_threads, masks, checked, more, levels: as for `Worlds`.
 
     Raises:
         DoesNotCompileError: a backend was asked for and cannot run a rule, or "auto" and none of
@@ -227,7 +258,7 @@ def make_batch(
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
     place = _AT_ONCE if world == "auto" else BACKENDS[world]
     worlds = cast(type[Worlds], resolve_name(place))(
-        scenario, num_worlds, num_threads, masks, checked, more
+        scenario, num_worlds, num_threads, masks, checked, more, levels
     )
     worlds.prepare()
     return worlds.settled

@@ -17,13 +17,13 @@ from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.checking.answers import unanswered, undeclared
 from gv_engine.language.call import Call
-from gv_engine.language.component import AGENT, column_name
+from gv_engine.language.component import column_name
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.modules import is_engine_module
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.language.system import RESET, REWARD, SUCCESS, TERMINATING, TRANSITION, Phase, marked
 from gv_engine.playing.drawings import missing_drawings
 from gv_engine.reading.map import LEGEND
-from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.values import YamlNode, located, mapping
 from gv_engine.worlds.simulation import Simulation
@@ -132,12 +132,12 @@ class _Examiner:
         """Rules for what there never is."""
         if not self._known:
             return
-        kinds = self._possible()
-        columns = {column_name(cls) for kind in kinds for cls in OBJECT_TYPES[kind].classes}
+        kinds, types = self._possible(), self._scenario.types
+        columns = {column_name(cls) for kind in kinds for cls in types[kind].classes}
         for node, call in self._rules(TRANSITION, REWARD, TERMINATING, SUCCESS):
             wanted = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
-            absent = [f"a {OBJECT_TYPES[kind].name}" for kind in wanted if kind not in kinds]
-            asked = _columns_of(call) - _COMMON
+            absent = [f"a {types[kind].name}" for kind in wanted if kind not in kinds]
+            asked = _columns_of(call, types) - _COMMON
             if not absent and asked and not asked & columns:
                 absent = [f"an object with the component {' or '.join(sorted(asked))}"]
             if absent:
@@ -158,8 +158,10 @@ class _Examiner:
     def missions(self) -> Iterator[tuple[YamlNode, str]]:
         """A mission about what there never is."""
         if "mission" in self._top and self._known:
-            entities = ((w, e) for w in self._levels for e in range(AGENT + 1, w.capacity))
-            if not any(is_asked_for(w, AGENT, e) for w, e in entities):
+            entities = (
+                (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
+            )
+            if not any(is_asked_for(w, agent, e) for w, e in entities for agent in w.everyone):
                 yield (
                     self._top["mission"],
                     "no level has what it asks for; put one into the level, or ask for another",
@@ -169,7 +171,7 @@ class _Examiner:
         """The types that there may ever be, but not more than the text names or levels show."""
         found = {FLOOR}
         for world in self._levels:
-            found |= {world.kind.value[e] for e in range(AGENT + 1, world.capacity)}
+            found |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
         keys = ("legend", "place", "draw", "reset_function")
         named = {
             part.text.rpartition(":")[2]
@@ -181,7 +183,7 @@ class _Examiner:
         drawn = {character for text in self._maps() for character in text}
         found |= {symbol.kind for character, symbol in LEGEND.items() if character in drawn}
         while True:
-            left = {OBJECT_TYPES[kind].leaves for kind in found} - {None, *found}
+            left = {self._scenario.types[kind].leaves for kind in found} - {None, *found}
             if not left:
                 return found
             found |= {kind for kind in left if kind is not None}
@@ -195,7 +197,9 @@ class _Examiner:
         counts = np.zeros((len(asked), len(tried)), np.int64)
         for world in self._played(tried):
             for number, (_, _, when) in enumerate(asked):
-                counts[number] += [bool(when(world, AGENT, action)) for action in tried]
+                counts[number] += [
+                    any(when(world, agent, action) for agent in world.everyone) for action in tried
+                ]
         for (node, call, _), count in zip(asked, counts, strict=True):
             answered = {action for action, times in zip(tried, count, strict=True) if times}
             needs = [ACTIONS[action] for action in sorted(answered.difference(own))]
@@ -215,7 +219,7 @@ class _Examiner:
                 simulation.reset(np.random.default_rng(seed))
                 for _ in range(_STEPS):
                     yield simulation.world
-                    simulation.step(int(chance.choice(actions)))
+                    simulation.step(*chance.choice(actions, len(simulation.agents)).tolist())
             except Exception:
                 continue  # a rule that is not defined here, as others report
 
@@ -223,19 +227,20 @@ class _Examiner:
 
     def goals(self) -> Iterator[tuple[YamlNode, str]]:
         """Ends at objects that no way leads to."""
+        types = self._scenario.types
         leaps = any(
-            "telepod" in _columns_of(call) or WALL in call.arguments.values()
+            "telepod" in _columns_of(call, types) or WALL in call.arguments.values()
             for _, call in self._rules(TRANSITION)
         )
         for node, call in self._rules(TERMINATING, SUCCESS) if self._known and not leaps else ():
-            columns = _columns_of(call) - _COMMON
+            columns = _columns_of(call, types) - _COMMON
             wanted = {call.arguments.get("object_type", -1)} | {
                 kind.index
                 for kind in self._scenario.layout.types
                 if columns & {column_name(cls) for cls in kind.classes}
             }
             there = [_cells_of(world, wanted) for world in self._levels]
-            ways = map(_open_to_the_agent, self._levels)
+            ways = map(_open_to_agents, self._levels)
             reached = [(goal & way).any() for goal, way in zip(there, ways, strict=True)]
             if all(goal.any() for goal in there) and not any(reached):
                 yield node, f"{call.name} is never met: walls are around all that it waits for"
@@ -244,7 +249,8 @@ class _Examiner:
         """Rewards that another one takes back in the same step."""
         rules = [*enumerate(self._scenario.calls(REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
-            if one.system is other.system and is_engine_module(one.system.function.__module__):
+            alike = one.system is other.system and one.whose == other.whose
+            if alike and is_engine_module(one.system.function.__module__):
                 paid = [name for name in one.arguments if name.startswith("reward")]
                 numbers = [(one.arguments[name], other.arguments[name]) for name in paid]
                 if not all(isinstance(value, float | int) for pair in numbers for value in pair):
@@ -287,14 +293,14 @@ def _flat(node: YamlNode) -> Iterator[YamlNode]:
         yield node
 
 
-def _columns_of(call: Call) -> set[str]:
+def _columns_of(call: Call, types: ObjectTypes) -> set[str]:
     """Names that the functions of a rule say themselves: columns of components among them."""
     system = call.system
     if not is_engine_module(system.function.__module__):
         return set()
     helpers = (system.function, system.when, system.remember)
     codes = [getattr(each, "__code__", None) for each in helpers]
-    columns = {column_name(cls) for kind in OBJECT_TYPES for cls in kind.classes}
+    columns = {column_name(cls) for kind in types for cls in kind.classes}
     return columns & {name for code in codes if code for name in code.co_names}
 
 
@@ -303,11 +309,12 @@ def _cells_of(world: ObjectWorld, kinds: set[int]) -> NDArray[np.bool_]:
     return np.isin(world.cells()[..., 0], list(kinds))
 
 
-def _open_to_the_agent(world: ObjectWorld) -> NDArray[np.bool_]:
-    """(H, W) the cells that the agent may come to, if only walls stand in its way."""
+def _open_to_agents(world: ObjectWorld) -> NDArray[np.bool_]:
+    """(H, W) the cells that some agent may come to, if only walls stand in its way."""
     open_cells = ~_cells_of(world, {WALL})
     reached = np.zeros_like(open_cells)
-    reached[world.position.y[AGENT], world.position.x[AGENT]] = True
+    for agent in world.everyone:
+        reached[world.position.y[agent], world.position.x[agent]] = True
     while True:
         grown = reached.copy()
         grown[1:] |= reached[:-1]

@@ -5,7 +5,7 @@ Then several worlds of either kind in turns, each compared with the same world a
 
 from __future__ import annotations
 
-import threading
+import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_STEP
 from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.checking.invariants import fault_of_observation, fault_of_row
 from gv_engine.envs.environment import GridEnv
+from gv_engine.envs.forms import form_of
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
     OBSERVATION,
@@ -26,7 +27,7 @@ from gv_engine.language.system import (
     TRANSITION,
     VISIBILITY,
 )
-from gv_engine.playing.runaway import fuse
+from gv_engine.playing.runaway import Fuse
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts.policy import Uniform
 from gv_engine.worlds.rng import generator_from_row
@@ -60,7 +61,7 @@ def play_in_lockstep(
     episodes: int = 10,
     seed: int = 0,
     compiled: bool = True,
-    limit: float = threading.TIMEOUT_MAX,
+    limit: float = math.inf,
 ) -> Report:
     """Play random episodes, and after each step look at all that there is.
 
@@ -81,49 +82,108 @@ def play_in_lockstep(
     Raises:
         DoesNotCompileError: there is none, though `compiled` says so.
     """
-    worlds = {"object": GridEnv(scenario, world="object")}
+    worlds = {"object": _one(scenario, "object", False)}
     if compiled:
-        worlds["compiled"] = GridEnv(scenario, world="compiled", checked=True)
+        worlds["compiled"] = _one(scenario, "compiled", True)
     else:
-        worlds[_AGAIN] = GridEnv(scenario, world="object")
-    steps = 0
-    for number in range(episodes):
-        policy = Uniform(1, len(scenario.actions), valid=bool(number % 2))
-        policy.begin([0], seed, [number])
-        action: int | None = None
-        for step in range(_LONGEST + 1):
-            try:
-                seen = _advance(worlds, seed + number, action, limit)
-                _inspect(scenario, worlds, seen)
-            except _Fault as fault:
-                did = "reset" if action is None else scenario.action_names[action]
-                where = f"seed {seed + number}, step {step}, {did}"
-                return Report(number + 1, steps, f"{where}: {fault}")
-            steps += action is not None
-            if seen["terminated"] or seen["truncated"]:
-                break
-            mask = {"action_mask": seen["action_mask"][None]}
-            action = int(policy.act({}, mask)[0])
+        worlds[_AGAIN] = _one(scenario, "object", False)
+    steps, agents = 0, scenario.layout.agents
+    with Fuse(limit) as fuse:
+        for number in range(episodes):
+            policy = Uniform(agents, len(scenario.actions), valid=bool(number % 2))
+            policy.begin(range(agents), seed, range(agents * number, agents * (number + 1)))
+            action: NDArray[np.int64] | None = None
+            for step in range(_LONGEST + 1):
+                try:
+                    seen = _advance(worlds, seed + number, action, fuse)
+                    _inspect(scenario, worlds, seen)
+                except _Fault as fault:
+                    taken = () if action is None else action.tolist()
+                    did = ", ".join(scenario.action_names[each] for each in taken) or "reset"
+                    where = f"seed {seed + number}, step {step}, {did}"
+                    return Report(number + 1, steps, f"{where}: {fault}")
+                steps += action is not None
+                if np.all(seen["terminated"] | seen["truncated"]):
+                    break
+                mask = {"action_mask": seen["action_mask"].reshape(agents, -1)}
+                action = policy.act({}, mask).copy()
     kinds = dict.fromkeys(env.world for env in worlds.values())
     faults = (_fault_of_turns(scenario, kind, _TURNS * episodes, seed) for kind in kinds)
     return Report(episodes, steps, next(filter(None, faults), ""))
 
 
+class _Together:
+    """One world of several agents, which shows of each what `GridEnv` shows of one."""
+
+    def __init__(self, scenario: Scenario, world: str, checked: bool) -> None:
+        self.scenario, self._names = scenario, scenario.sharing.names
+        self._batch = make_batch(scenario, 1, world, checked=checked)
+        self.world = self._batch.world
+        self._form = form_of(scenario, "default")
+        self._form.belongs_to(self._batch)
+        self.observation_space = self._form.space
+
+    def reset(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the level of a seed shows, and its info."""
+        self._batch.set_generator(0, np.random.default_rng(seed))
+        self._batch.step(np.full(len(self._names), RESTART), DISABLED)
+        return self._observation(), self._info()
+
+    def step(self, actions: NDArray[np.int64]) -> tuple[Any, ...]:
+        """What comes of (A,) actions, with (A,) rewards and ends."""
+        self._batch.step(actions, DISABLED)
+        out = self._batch.outputs
+        ended = out.rewards.copy(), out.terminated.copy(), out.truncated.copy()
+        return self._observation(), *ended, self._info()
+
+    def snapshot(self) -> NDArray[Any]:
+        """The world as one row."""
+        return self._batch.snapshot(0)
+
+    def _observation(self) -> dict[str, Any]:
+        arrays = self._batch.outputs.named(self._form.made_of)
+        each = zip(self._names, *arrays, strict=True)
+        return {name: self._form.one(*shown) for name, *shown in each}
+
+    def _info(self) -> dict[str, Any]:
+        out = self._batch.outputs
+        terms = dict(zip(self.scenario.reward_names, out.terms.T.copy(), strict=True))
+        return {
+            "reward_terms": terms,
+            "success": out.success.copy(),
+            "action_mask": out.mask.copy(),
+        }
+
+
+def _one(scenario: Scenario, world: str, checked: bool) -> GridEnv | _Together:
+    """One world, checked if it is compiled."""
+    if scenario.layout.agents > 1:
+        return _Together(scenario, world, checked)
+    return GridEnv(scenario, world=world, checked=checked)
+
+
 def _advance(
-    worlds: dict[str, GridEnv], seed: int, action: int | None, limit: float
+    worlds: dict[str, GridEnv | _Together],
+    seed: int,
+    action: NDArray[np.int64] | None,
+    fuse: Fuse,
 ) -> dict[str, Any]:
     """Take a step, or reset, in every world; what the object world shows, by name."""
     shown: dict[str, dict[str, Any]] = {}
     failed: dict[str, str] = {}
     for name, env in worlds.items():
-        reward, terminated, truncated = 0.0, False, False
-        says = _endless(env.scenario, action is None, limit)
+        reward: Any = 0.0
+        terminated = truncated = np.False_
+        says = _endless(env.scenario, action is None, fuse.limit)
         try:
-            with fuse(limit, says) if name == "compiled" else nullcontext():
+            with fuse.lit(says) if name == "compiled" else nullcontext():
                 if action is None:
                     observation, info = env.reset(seed=seed)
                 else:
-                    observation, reward, terminated, truncated, info = env.step(action)
+                    told = (
+                        env.step(int(action[0])) if isinstance(env, GridEnv) else env.step(action)
+                    )
+                    observation, reward, terminated, truncated, info = told
         except RuleError as error:
             failed[name] = str(error)
             continue
@@ -166,7 +226,9 @@ def _endless(scenario: Scenario, resets: bool, limit: float) -> str:
     )
 
 
-def _inspect(scenario: Scenario, worlds: dict[str, GridEnv], seen: dict[str, Any]) -> None:
+def _inspect(
+    scenario: Scenario, worlds: dict[str, GridEnv | _Together], seen: dict[str, Any]
+) -> None:
     for other in seen["others"]:
         for name in other:
             for place, left, right in _differences(name, seen[name], other[name]):
@@ -176,29 +238,29 @@ def _inspect(scenario: Scenario, worlds: dict[str, GridEnv], seen: dict[str, Any
                         f"rule remembers something, or draws from elsewhere than w.rng or rng"
                     )
                 raise _Fault(f"{place} is {left} in the object world, {right} in the compiled one")
-    fault = fault_of_row(scenario, seen["row"]) or fault_of_observation(
-        scenario, seen["observation"]
-    )
-    if fault:
+    if fault := fault_of_row(scenario, seen["row"]):
         raise _Fault(fault)
-    space = worlds["object"].observation_space
-    if seen["observation"] not in space:
-        raise _Fault(f"the observation lies outside of {space}")
+    shown, space = seen["observation"], worlds["object"].observation_space
+    for observation in shown.values() if scenario.layout.agents > 1 else (shown,):
+        if fault := fault_of_observation(scenario, observation):
+            raise _Fault(fault)
+        if observation not in space:
+            raise _Fault(f"the observation lies outside of {space}")
 
 
 def _fault_of_turns(scenario: Scenario, kind: str, turns: int, seed: int) -> str:
     """What is wrong with several worlds that take turns, as a sentence; empty if nothing is."""
     many, alone = (make_batch(scenario, n, kind, checked=True) for n in (_WORLDS, 1))
-    chance = np.random.default_rng([seed, _WORLDS])
+    chance, shape = np.random.default_rng([seed, _WORLDS]), (_WORLDS, scenario.layout.agents)
     for i in range(_WORLDS):
         many.set_generator(i, np.random.default_rng(seed + i))
-    actions = np.full(_WORLDS, RESTART)
+    actions = np.full(shape, RESTART)  # (N, A)
     for turn in range(turns):
         mode = int(chance.choice([NEXT_STEP, SAME_STEP]))
         where = f"turn {turn} of {_WORLDS} {kind} worlds"
         try:
             before = many.snapshot(_ALL)
-            many.step(actions, mode)
+            many.step(actions.ravel(), mode)
             # in any order, so that one world is not always behind the same other one
             for i in chance.permutation(_WORLDS).tolist():
                 found = _after(many, i, actions[i], mode)
@@ -212,30 +274,34 @@ def _fault_of_turns(scenario: Scenario, kind: str, turns: int, seed: int) -> str
                         )
         except RuleError as error:
             return f"{where}: {error}"
-        actions = chance.integers(len(scenario.actions), size=_WORLDS)
+        actions = chance.integers(len(scenario.actions), size=shape)
         if turn % 8 == 7:
-            actions = np.where(chance.integers(2, size=_WORLDS), RESTART, KEEP)
+            actions[:] = np.where(chance.integers(2, size=(_WORLDS, 1)), RESTART, KEEP)
     return ""
 
 
-def _alone(batch: Worlds, row: NDArray[Any], action: int, mode: int) -> dict[str, Any]:
+def _alone(
+    batch: Worlds, row: NDArray[Any], actions: NDArray[np.int64], mode: int
+) -> dict[str, Any]:
     """What there is after a turn of the world of a row, in a batch of one, by name."""
-    if action == KEEP:
+    if actions[0] == KEEP:
         return {"row": row}
-    if action == RESTART:
+    if actions[0] == RESTART:
         batch.set_generator(0, generator_from_row(row["rng"]))
     else:
         batch.restore(0, row)
-    batch.step(np.array([action]), mode)
-    return _after(batch, 0, action, mode)
+    batch.step(actions, mode)
+    return _after(batch, 0, actions, mode)
 
 
-def _after(batch: Worlds, i: int, action: int, mode: int) -> dict[str, Any]:
+def _after(batch: Worlds, i: int, actions: NDArray[np.int64], mode: int) -> dict[str, Any]:
     """What world i shows after a turn, and its row, by name."""
-    out = batch.outputs
-    ended = action >= 0 and mode == SAME_STEP and (out.terminated[i] or out.truncated[i])
+    out, agents = batch.outputs, len(actions)
+    own = slice(i * agents, (i + 1) * agents) if agents > 1 else i
+    over = np.all(out.terminated[own] | out.truncated[own])
+    ended = actions[0] >= 0 and mode == SAME_STEP and over
     shown = {
-        name: array[i]
+        name: array[own]
         for name, array in vars(out).items()
         if ended or not name.startswith("final_")
     }

@@ -27,6 +27,7 @@ from gv_engine.language.system import (
     unwrapped,
 )
 from gv_engine.language.world import World
+from gv_engine.reading.layout import OF_AGENTS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.worlds.simulation import Simulation
 
@@ -51,8 +52,10 @@ def broken(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
         try:
             simulation.reset(np.random.default_rng(seed + number))
             for _ in range(_LONGEST):
-                simulation.observe(*observation)
-                simulation.step(scenario.actions[chance.integers(len(scenario.actions))])
+                for agent in simulation.agents:
+                    simulation.observe(*observation, agent)
+                chosen = chance.integers(len(scenario.actions), size=len(simulation.agents))
+                simulation.step(*(scenario.actions[number] for number in chosen))
                 if simulation.world.terminated or simulation.world.truncated:
                     break
         except Exception:
@@ -73,7 +76,7 @@ def _watched(
     def watched(w: Any, *rest: Any) -> Any:
         worlds = [w, *(thing.world for thing in rest if hasattr(thing, "world"))]
         rows = [] if phase in _EDIT else [world.snapshot() for world in worlds]
-        figures = [getattr(w, name) for name in engines]
+        figures = [_figure(w, name) for name in engines]
         chance = _global_generators()
         result = function(w, *rest)
         if _global_generators() != chance:
@@ -81,7 +84,8 @@ def _watched(
         if phase is TRANSITION and result is not None:
             tell(f"returns {type(result).__name__}; transitions edit the state, return nothing")
         for name, value in zip(engines, figures, strict=True):
-            if getattr(w, name) is not value:
+            now = _figure(w, name)
+            if now is not value and (name not in OF_AGENTS or now != value):
                 tell(f"writes w.{name}, which is set by the engine; rules only read it")
         for world, row in zip(worlds, rows, strict=bool(rows)):
             now = world.snapshot()
@@ -93,6 +97,12 @@ def _watched(
         return result
 
     return watched
+
+
+def _figure(w: Any, name: str) -> Any:
+    """What the engine sets, those of agents as they are now."""
+    value = getattr(w, name)
+    return [*value] if name in OF_AGENTS else value
 
 
 def _title(system: System, part: str) -> str:

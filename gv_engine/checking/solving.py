@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from typing import Any, NamedTuple
@@ -16,14 +16,23 @@ from gv_engine.batches.compiled.program_functions import asks_for
 from gv_engine.batches.planning import at_once, expand, goes_by_steps, state_keys
 from gv_engine.batches.worlds import Worlds, make_batch, words_of
 from gv_engine.language.call import Call
-from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.language.component import AGENT
+from gv_engine.language.errors import (
+    BuiltInDoesNotCompileError,
+    DoesNotCompileError,
+    SeveralAgentsError,
+)
 from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT
 from gv_engine.language.system import OBSERVATION, REGISTRIES, VISIBILITY
+from gv_engine.language.turns import ANY
 from gv_engine.reading.scenario import Scenario
 from gv_engine.worlds.simulation import Simulation
 
 _SURVEYED = 200_000
 """States of each level of many."""
+
+_MOST_JOINT = 1024
+"""Ways for several agents to act at once."""
 
 _TOGETHER = 1 << 23
 """Bytes of what follows states that are expanded together."""
@@ -42,14 +51,15 @@ class Solution(NamedTuple):
 
     Attributes:
         verdict: whether the level can be won.
-        actions: numbers in the scenario's action space, a shortest way; () if none was found.
+        actions: numbers in the scenario's action space, a shortest way; () if none was found. Of
+            several agents, a tuple of them for each step.
         met: how many states were met.
         depth: after how many steps the search has ended.
         by_chance: something in the level is drawn, so that the way holds for its seed alone.
     """
 
     verdict: Verdict
-    actions: tuple[int, ...]
+    actions: tuple[Any, ...]
     met: int
     depth: int
     by_chance: bool
@@ -63,8 +73,9 @@ class Solver:
     """Searches levels of one scenario, each of them once, whichever seeds it has.
 
     A win is an end of the episode that the `success_function` calls one; without it, any end by the
-    `terminating_function`. Where a step draws, the search takes the very draws that follow from the
-    seed: states that will draw something else are different ones.
+    `terminating_function`. Several agents search together: all of them win, or any of them where
+    the episode is over as soon as one is done. Where a step draws, the search takes the very draws
+    that follow from the seed: states that will draw something else are different ones.
 
     Args:
         scenario: whose levels they are.
@@ -74,6 +85,7 @@ class Solver:
 
     Raises:
         BuiltInDoesNotCompileError: a rule of the engine does not compile.
+        SeveralAgentsError: there are more ways for agents to act at once than a search can try.
     """
 
     def __init__(
@@ -85,8 +97,9 @@ class Solver:
     ) -> None:
         self._states, self._seconds = states, seconds
         self._limit = scenario.max_steps or states
-        self._won = "success" if scenario.tells_success else "terminated"
-        self._actions = np.arange(len(scenario.actions))
+        self._tells_success = scenario.tells_success
+        self._one_suffices = scenario.sharing.ends == ANY
+        self._actions = _joint_actions(scenario)
         self._by_steps = goes_by_steps(scenario)
         self._worlds = _worlds(scenario, checked)
         # to look may draw, which changes nothing that the agent does
@@ -95,6 +108,11 @@ class Solver:
         followers = scenario.layout.dtype.itemsize * len(self._actions)
         self._together = max(1, _TOGETHER // followers)
         self._searched: dict[int, Solution] = {}
+
+    @property
+    def num_levels(self) -> int:
+        """How many levels it has searched in which nothing is drawn, equal ones once."""
+        return len(self._searched)
 
     def solve(self, seed: int, ends: float | None = None) -> Solution:
         """Search the level of a seed, unless that of another seed was the same.
@@ -108,7 +126,19 @@ class Solver:
         """
         self._worlds.set_generator(0, np.random.default_rng(seed))
         self._worlds.reset(np.arange(len(self._worlds)) == 0)
-        start = self._worlds.snapshot(np.zeros(1, np.int64))
+        return self.solve_from(self._worlds.snapshot(0), ends)
+
+    def solve_from(self, row: NDArray[Any], ends: float | None = None) -> Solution:
+        """Search from a state.
+
+        Args:
+            row: a () row of the scenario's layout.
+            ends: as for `solve`.
+
+        Raises:
+            RuleError: a rule is not defined on a state.
+        """
+        start = row[None]
         level = int(state_keys(start, False, True, self._worlds.compiles)[0])
         if level not in self._searched:
             ends = time.process_time() + self._seconds if ends is None else ends
@@ -134,21 +164,45 @@ class Solver:
                 rows, num_actions = found.rows.reshape(-1), found.rows.shape[1]
                 if not draws and _have_drawn(some, found.rows):
                     raise _Draws
-                if (won := rows[self._won] != 0).any():
+                won = self._wins(rows)
+                if won.any():
                     state, action = divmod(int(won.argmax()), num_actions)
-                    way = [action, *_way_back(steps, begin + state)][::-1]
+                    back = [action, *_way_back(steps, begin + state)][::-1]
+                    way = self._actions[back].tolist()
+                    way = [tuple(each) if isinstance(each, list) else each for each in way]
                     return Solution(Verdict.WON, tuple(way), len(known), len(way), draws)
                 keys, first = np.unique(state_keys(rows, *how), return_index=True)
                 place = np.searchsorted(known, keys)
                 unknown = known.take(place, mode="clip") != keys
                 known = np.insert(known, place[unknown], keys[unknown])
-                new = first[unknown & ~found.terminated.reshape(-1)[first]]
+                new = first[unknown & (rows["terminated"][first] == 0)]
                 words = words_of(rows.take(new))
                 layer.append((begin + new // num_actions, new % num_actions, words))
             before, by, words = (np.concatenate(parts) for parts in zip(*layer, strict=True))
             steps.append((before, by))
             states = words.view(start.dtype)[:, 0]
         return Solution(Verdict.LOST, (), len(known), len(steps), draws)
+
+    def _wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """(n,) which states are wins."""
+        if not self._tells_success:
+            return np.asarray(rows["terminated"] != 0)
+        each = rows["success"][:, 1:] != 0
+        wins = each.any(axis=1) if self._one_suffices else each.all(axis=1)
+        return np.asarray(wins)
+
+
+def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
+    """(a,) the actions, or (a, A) all that several agents can do at once."""
+    count, agents = len(scenario.actions), scenario.layout.agents
+    if agents == 1:
+        return np.arange(count)
+    if count**agents > _MOST_JOINT:
+        raise SeveralAgentsError(
+            f"{scenario.name}: {agents} agents have {count**agents:,} ways to act at once, and a "
+            f"search tries {_MOST_JOINT:,} at most; take fewer agents or actions"
+        )
+    return np.indices((count,) * agents).reshape(agents, -1).T.copy()
 
 
 class Survey:
@@ -159,14 +213,21 @@ class Survey:
         seeds: of them.
         seconds: for all of them together; what is not found by then is left out, but for the first.
         checked: as for `Solver`.
+        told: is called after each level.
 
     Attributes:
         found: what was found, by seed.
+        all_alike: whether all seeds give one level, in which nothing is drawn.
         extent: how many it has searched, and how far.
     """
 
     def __init__(
-        self, scenario: Scenario, seeds: Sequence[int], seconds: float, checked: bool = False
+        self,
+        scenario: Scenario,
+        seeds: Sequence[int],
+        seconds: float,
+        checked: bool = False,
+        told: Callable[[], object] = lambda: None,
     ) -> None:
         solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.process_time() + seconds
         self.found: dict[int, Solution] = {}
@@ -175,8 +236,12 @@ class Survey:
             in_time = time.process_time() < ends or solution.verdict is not Verdict.UNKNOWN
             if in_time or not self.found:
                 self.found[seed] = solution
+            told()
         limits = f"{_SURVEYED:,} states of each and {seconds:g} s of computing in all"
-        self.extent = f"{len(self.found)} of {len(seeds)} levels, within {limits}"
+        by_chance = any(solution.by_chance for solution in self.found.values())
+        self.all_alike = len(seeds) > 1 and not by_chance and solver.num_levels == 1
+        extent = f"{len(self.found)} of {len(seeds)} levels"
+        self.extent = f"{'the one level' if self.all_alike else extent}, within {limits}"
 
     def seeds(self, verdict: Verdict) -> list[int]:
         """Of which levels that is true."""
@@ -188,7 +253,8 @@ class Survey:
         if won:
             steps = sorted({len(self.found[seed].actions) for seed in won})
             through = f"{steps[0]} to {steps[-1]}" if len(steps) > 1 else f"{steps[0]}"
-            parts.append(f"{len(won)} of {len(self.found)} levels, in {through} steps at least")
+            which = "" if self.all_alike else f"{len(won)} of {len(self.found)} levels, "
+            parts.append(f"{which}in {through} steps at least")
         if lost:
             parts.append(f"not that of seed {_named(lost)}")
         if open:
@@ -208,12 +274,13 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
     if level is None or not level.solution:
         return [], []
     simulation = Simulation(scenario)
+    world = simulation.world
     simulation.reset(np.random.default_rng(0))
     for number, letter in enumerate(level.solution, 1):
         if letter.lower() not in _STEPS:
             return [], [f"{level.credit}: its solution has {letter!r}, expected one of udlrUDLR"]
         simulation.step(_STEPS[letter.lower()])
-        won = simulation.world.success if scenario.tells_success else simulation.world.terminated
+        won = world.success[AGENT] if scenario.tells_success else world.terminated
         if won:
             return [("solution", f"wins in {number} steps")], []
     return [], [f"{level.credit}: its solution of {len(level.solution)} steps does not win"]

@@ -17,7 +17,9 @@ from gv_engine.commands import (
     bench,
     check,
     compiling,
+    levels,
     listing,
+    minari,
     new,
     play,
     record,
@@ -26,6 +28,8 @@ from gv_engine.commands import (
     rules,
     schema,
     solve,
+    train,
+    watch,
 )
 from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
 from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
@@ -43,7 +47,11 @@ COMMANDS = (
     check,
     solve,
     compiling,
+    levels,
+    train,
+    watch,
     rollout,
+    minari,
     record,
     bench,
 )
@@ -57,6 +65,8 @@ examples:
   gv-engine schema                    the same, for editors
   gv-engine check cave                is it sound, and does it compile?
   gv-engine solve cave                can it be won, and how?
+  gv-engine train keydoor-5x5         learn it, by the extra rl
+  gv-engine watch keydoor-9x9         a wall of a thousand worlds
   gv-engine rollout cave --episodes 1000 --out cave-episodes
 
 SCENARIO is a name or a Gymnasium id out of `gv-engine list`, a YAML file, or a folder with a

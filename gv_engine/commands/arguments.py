@@ -124,14 +124,24 @@ def consent(options: argparse.Namespace) -> Consent:
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
 
 
-def add_policy(parser: Any) -> None:
-    """The option --policy."""
+def add_policy(parser: Any, default: str | None = "random", more: str = "") -> None:
+    """The option --policy, which may take more; None for a default is the player."""
     parser.add_argument(
         "--policy",
         metavar="P",
-        default="random",
-        help="random: all actions alike; valid: those alike that would do something now; or "
-        "./file.py:function (default: random)",
+        default=default,
+        help="random: all actions alike; valid: those alike that would do something now; the "
+        "folder of a run of `gv-engine train`, with :greedy behind it for the likeliest action; or "
+        f"./file.py:function{more}; of several agents NAME=P,TEAM=P (default: {default or 'you'})",
+    )
+
+
+def add_levels(parser: Any, says: str) -> None:
+    """The option --levels."""
+    parser.add_argument(
+        "--levels",
+        metavar="SET",
+        help=f"{says}: train, test, larger, the seeds 0:100, or a file of `gv-engine levels`",
     )
 
 

@@ -21,6 +21,7 @@ from gv_engine.commands.arguments import (
     positive,
     scenario_options,
 )
+from gv_engine.envs.agents_vector_environment import AgentsVectorEnv
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
@@ -85,10 +86,12 @@ def measurements(
         threads: the most of them.
         seconds: of each measurement.
     """
+    if scenario.layout.agents > 1:
+        yield "agents that act in a step", str(scenario.layout.agents)
     world, worlds = "compiled", f"{num_envs:,} worlds"
     began = time.perf_counter()
     try:
-        GridVectorEnv(scenario, 1, world=world).reset(seed=0)
+        _many(scenario, 1, world=world).reset(seed=0)
         yield "compiled or loaded, seconds", f"{time.perf_counter() - began:.2f}"
     except BuiltInDoesNotCompileError:
         raise
@@ -99,11 +102,11 @@ def measurements(
     yield "one object world, steps per second", f"{_steps_of_one(scenario, 'object', seconds):,.0f}"
     if world == "compiled":
         yield "one world, steps per second", f"{_steps_of_one(scenario, world, seconds):,.0f}"
-    envs = GridVectorEnv(scenario, num_envs, world=world)
+    envs = _many(scenario, num_envs, world=world)
     yield f"{worlds}, resets per second", f"{_resets(envs, seconds):,.0f}"
     number = 1
     while number <= threads:
-        envs = GridVectorEnv(scenario, num_envs, world=world, num_threads=number)
+        envs = _many(scenario, num_envs, world=world, num_threads=number)
         name = f", {number} thread{'s' if number > 1 else ''}" if world == "compiled" else ""
         yield f"{worlds}{name}, steps per second", f"{_steps_of_many(envs, seconds):,.0f}"
         number = threads if number < threads < 2 * number else 2 * number
@@ -111,7 +114,16 @@ def measurements(
     yield "memory per world, KiB", f"{memory / 1024:.2f}"
 
 
-def _shown(envs: GridVectorEnv) -> int:
+_Many = GridVectorEnv | AgentsVectorEnv
+
+
+def _many(scenario: Scenario, num_envs: int, **options: Any) -> _Many:
+    """Worlds of one agent each, or of several."""
+    made = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
+    return made(scenario, num_envs, **options)
+
+
+def _shown(envs: _Many) -> int:
     """Bytes of all that a step returns."""
     found: dict[int, int] = {}
 
@@ -122,11 +134,13 @@ def _shown(envs: GridVectorEnv) -> int:
             for part in thing.values() if isinstance(thing, dict) else thing:
                 add_up(part)
 
-    add_up(envs.step(np.zeros(envs.num_envs, np.int64)))
+    add_up(envs.step(np.zeros((envs.num_envs, *envs.seats), np.int64)))
     return sum(found.values())
 
 
 def _steps_of_one(scenario: Scenario, world: str, seconds: float) -> float:
+    if scenario.layout.agents > 1:
+        return _steps_of_many(_many(scenario, 1, world=world), seconds)
     env = GridEnv(scenario, world=world)
     env.reset(seed=0)
     actions = np.random.default_rng(0).integers(len(scenario.actions), size=_AHEAD).tolist()
@@ -140,15 +154,15 @@ def _steps_of_one(scenario: Scenario, world: str, seconds: float) -> float:
     return _AHEAD * _rate(play, seconds)
 
 
-def _steps_of_many(envs: GridVectorEnv, seconds: float) -> float:
+def _steps_of_many(envs: _Many, seconds: float) -> float:
     envs.reset(seed=0)
-    size = (_AHEAD, envs.num_envs)
+    size = (_AHEAD, envs.num_envs, *envs.seats)
     actions = np.random.default_rng(0).integers(len(envs.scenario.actions), size=size)
     turns = cycle(actions)
     return envs.num_envs * _rate(lambda: envs.step(next(turns)), seconds)
 
 
-def _resets(envs: GridVectorEnv, seconds: float) -> float:
+def _resets(envs: _Many, seconds: float) -> float:
     envs.reset(seed=0)
     return envs.num_envs * _rate(envs.reset, seconds)
 

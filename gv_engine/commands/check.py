@@ -27,6 +27,7 @@ from gv_engine.reading.loading import load_scenario
 
 _EXAMPLES = """\
 gv-engine check keydoor-9x9
+gv-engine check cave --quick
 gv-engine check cave --episodes 100 --seed 7"""
 
 
@@ -49,6 +50,11 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument(
         "--seed", metavar="S", type=natural, default=0, help="of the first one (default: 0)"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="while you write: compile nothing, and search for no way to win",
     )
     parser.add_argument(
         "--limit",
@@ -118,7 +124,7 @@ def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:
         tables.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
-    found = hooks.examine(scenario, options.episodes, options.seed, options.limit)
+    found = hooks.examine(scenario, options.episodes, options.seed, options.limit, options.quick)
     tables.print_table(("", ""), found.facts)
     for fault in found.faults:
         complain(fault)

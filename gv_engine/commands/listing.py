@@ -14,6 +14,8 @@ from gv_engine.reading.loading import load_scenario
 _EXAMPLES = """\
 gv-engine list
 gv-engine list | cut -f 1"""
+_NO_ID = "gv_engine.parallel_env"
+"""In place of a Gymnasium id, which stands for one agent."""
 
 
 def add(commands: Commands) -> None:
@@ -30,8 +32,9 @@ def run(options: argparse.Namespace) -> int:
         except MissingExtraError as error:
             complain(error)
             continue
-        for name in family.built_in():
-            scenario = load_scenario(name)
-            rows.append((name, gym_id(name), hooks.size(scenario), scenario.description))
+        for name in family.playable:
+            scenario, several = load_scenario(name), name in family.of_several()
+            of = _NO_ID if several else gym_id(name)
+            rows.append((name, of, hooks.size(scenario), scenario.description))
     tables.print_table(("name", "Gymnasium id", "size", "description"), rows)
     return 0

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,26 +20,41 @@ from gv_engine.commands.arguments import (
     UsageError,
     add_command,
     add_consent,
+    add_policy,
     complain,
     consent,
     natural,
     say,
     scenario_options,
 )
+from gv_engine.commands.replay import watch
 from gv_engine.language.errors import Stopped, StoppedError
+from gv_engine.playing.acting import Actor, actor_of
 from gv_engine.playing.catalogue import load_playable
+from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game, Played
+from gv_engine.playing.racing import Rival
+from gv_engine.playing.rollout_games import is_rollout
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
+from gv_engine.reading.families import hooks_of
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.text import signed
 from gv_engine.rollouts import snapshots
+from gv_engine.rollouts.policy import by_agent, load_policy
 
 _FIRST = "keydoor-9x9"
+_NAP = 0.01  # s between two looks at what an agent has found out
+_PARTNERS = re.compile("[^/]+=").match
+"""Whether a policy is one for agents that it names."""
 _EXAMPLES = """\
 gv-engine play
 gv-engine play empty-8x8 --seed 7
 gv-engine play caves/first.yaml
 gv-engine play --from worlds.npz --row 5
+gv-engine play keydoor-9x9 --policy valid --seed 3
+gv-engine play keydoor-9x9 --policy solver
+gv-engine play keydoor-9x9 --race solver
+gv-engine play hold-plates --policy bob=random
 gv-engine play keydoor-9x9 --terminal"""
 
 
@@ -45,8 +65,8 @@ def add(commands: Commands) -> None:
         "scenario",
         metavar="SCENARIO",
         nargs="?",
-        help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml (default: "
-        f"that of --from, else choose in the window; {_FIRST} in a terminal)",
+        help="a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml; or the folder "
+        "of a rollout, to watch (default: that of --from, else choose from all)",
     )
     parser.add_argument(
         "--seed",
@@ -63,6 +83,13 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--row", metavar="N", type=natural, help="which world of FILE (default: 0, the first)"
     )
+    add_policy(parser, default=None, more="; solver: a shortest way")
+    parser.add_argument(
+        "--race",
+        metavar="P",
+        help="play beside somebody else, step by step: a policy, as for --policy, or the file of a "
+        "replay of the same seed",
+    )
     parser.add_argument(
         "--terminal", action="store_true", help="in this terminal, over ssh for instance"
     )
@@ -73,13 +100,20 @@ def run(options: argparse.Namespace) -> int:
     """Open the window; when it is closed, say how it went."""
     if options.terminal:
         return _in_terminal(options)
+    if options.scenario and is_rollout(Path(options.scenario)):
+        return watch(Path(options.scenario), options)
     # what is wrong with it is said before a window opens, which then asks about endless rules
-    asked = options.scenario or options.snapshot or options.row is not None
+    acts = options.policy or options.race
+    asked = options.scenario or options.snapshot or acts or options.row is not None
     with _named():
         make = _read(options) if asked else None
     game: Game | None = None
+    actor: Actor | None = None
+    rival: Rival | None = None
     with suppress(Stopped, StoppedError), Guard(PATIENCE, lambda runaway: True):
         game = make and make()
+        actor = actor_of(game, named) if game and (named := _of_all(options)) else None
+        rival = Rival.named(options.race, game) if game and options.race else None
     # here, so that no other command imports pygame
     from gv_engine.frontend.window.app import App
     from gv_engine.frontend.window.screens.start import StartScreen
@@ -87,7 +121,13 @@ def run(options: argparse.Namespace) -> int:
 
     def first(app: App) -> None:
         app.push(StartScreen(app))
-        if make is not None:
+        if make is None:
+            return
+        if actor is not None and game is not None:
+            app.let_act(game, actor)
+        elif rival is not None:
+            app.race(rival)
+        else:
             app.begin(make() if game is None else game)
 
     app = App.load(**consent(options))
@@ -101,7 +141,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _in_terminal(options: argparse.Namespace) -> int:
-    game = begin(options)
+    asked = options.scenario or options.snapshot or options.row is not None
+    games = [begin(options)] if asked else []
+
+    def chosen(source: str) -> Game:
+        games.append(Game(load_playable(source, **consent(options)), options.seed))
+        return games[-1]
+
     # here, as rich takes a tenth of a second
     from gv_engine.frontend.controls.bindings import Bindings
     from gv_engine.frontend.controls.settings import Settings
@@ -113,23 +159,31 @@ def _in_terminal(options: argparse.Namespace) -> int:
     for trouble in filter(None, (wrong, broken)):
         complain(trouble)
     try:
-        play(game, settings, bindings)
+        play(games[0] if games else None, settings, bindings, chosen)
     except NoTerminal as error:
         complain(error)
         return 1
     finally:
-        _say([game])
+        _say(games)
     return 0
 
 
 def begin(options: argparse.Namespace) -> Game:
-    """The game that was asked for; a rule that takes its time to begin it is named.
+    """The game that was asked for, at its beginning; played to its end if a policy was asked for. A
+    rule that takes its time to begin it is named.
 
     Raises:
         UsageError: FILE has no such row, or there are options that do not go together.
     """
     with _named():
-        return _read(options)()
+        game = _read(options)()
+    named = _of_all(options)
+    return _acted(game, named) if named else game
+
+
+def _of_all(options: argparse.Namespace) -> str:
+    """The policy that acts in the whole game; "" if there is none, or only for some agents."""
+    return "" if options.policy is None or _PARTNERS(options.policy) else str(options.policy)
 
 
 def _named() -> Guard:
@@ -149,8 +203,14 @@ def _read(options: argparse.Namespace) -> Callable[[], Game]:
     """The function that begins the play, once its files are read."""
     if options.snapshot is None and options.row is not None:
         raise UsageError(f"--row {options.row} is a world of a file; give it by --from FILE")
+    if options.snapshot is not None and options.policy:
+        raise UsageError(
+            f"--policy {options.policy} plays a level from its beginning: leave --from"
+        )
     if options.snapshot is None:
         named = load_playable(options.scenario or _FIRST, **scenario_options(options))
+        if options.policy and _PARTNERS(options.policy):
+            return partial(_partnered, named, options.policy, options.seed)
         return partial(Game, named, options.seed)
     if options.seed is not None:
         raise UsageError(
@@ -166,6 +226,33 @@ def _read(options: argparse.Namespace) -> Callable[[], Game]:
     return partial(_restored, scenario, rows[row : row + 1].reshape(()))
 
 
+def _acted(game: Game, named: str) -> Game:
+    """The game, at its beginning, after somebody has played it to its end.
+
+    Raises:
+        UsageError: the scenario's episodes may go on for ever.
+        PolicyError: there is no such policy.
+    """
+    try:
+        hooks_of(game.scenario).limited(game.scenario, None)
+    except ValueError as error:
+        raise UsageError(f"{error}; give it one") from None
+    rival = Rival(named, game, actor_of(game, named))
+    while not rival.is_over:
+        if not rival.go_to(game.length + 1):
+            time.sleep(_NAP)
+    game.seek(0)
+    return game
+
+
+def _partnered(scenario: Playable, named: str, seed: int | None) -> Game:
+    """A game in which policies act for some agents, and players for the others."""
+    game = Game(scenario, seed)
+    for name, policy in by_agent(named, scenario.sharing).items():
+        game.give(name, load_policy(policy, 1, len(game.actions)))
+    return game
+
+
 def _restored(scenario: Scenario, row: NDArray[Any]) -> Game:
     game = Game(scenario)
     game.restore(row)
@@ -174,8 +261,8 @@ def _restored(scenario: Scenario, row: NDArray[Any]) -> Game:
 
 def _say(games: Iterable[Game]) -> None:
     for game in games:
-        if game.played:
-            say(f"{game.title}: {'; '.join(map(told, game.played))}")
+        for title, titled in groupby(game.titled, key=itemgetter(0)):
+            say(f"{title}: {'; '.join(told(played) for _, played in titled)}")
 
 
 def told(played: Played) -> str:

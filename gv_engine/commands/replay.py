@@ -23,6 +23,7 @@ from gv_engine.reading.text import signed
 
 _EXAMPLES = """\
 gv-engine replay first.gvreplay
+gv-engine replay keydoor-episodes
 gv-engine replay first.gvreplay --verify
 gv-engine replay first.gvreplay --scenario cave --record first.mp4 --view state"""
 
@@ -32,7 +33,12 @@ def add(commands: Commands) -> None:
     parser = add_command(
         commands, run, "replay", "Watch a replay in a window, check it, or record it", _EXAMPLES
     )
-    parser.add_argument("file", metavar="FILE", type=Path, help="what was saved from play")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="what was saved from play; or the folder of a rollout, to watch",
+    )
     parser.add_argument(
         "--verify", action="store_true", help="play it again and compare every state; no window"
     )
@@ -54,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         load_playable(options.scenario, **scenario_options(options)) if options.scenario else None
     )
     if not (options.verify or options.record):
-        return _watch(options, given)
+        return watch(options.file, options, given)
     out: Path | None = options.record
     if out:
         check_name(out)
@@ -99,14 +105,21 @@ def _described(replay: Replay) -> str:
     return ", ".join(filter(None, told))
 
 
-def _watch(options: argparse.Namespace, given: Playable | None) -> int:
+def watch(file: Path, options: argparse.Namespace, given: Playable | None = None) -> int:
+    """Open a window on a replay or a rollout.
+
+    Args:
+        file: of it.
+        options: with those about consent.
+        given: the scenario that was played, if it was named.
+    """
     # here, so that no other command imports pygame
     from gv_engine.frontend.window.app import App
     from gv_engine.frontend.window.viewer import NoDisplay
 
     app = App.load(**consent(options))
     try:
-        app.run(lambda app: app.watch(options.file, given))
+        app.run(lambda app: app.watch(file, given))
     except NoDisplay as error:
         complain(error)
         return 1

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +14,29 @@ from gv_engine.commands.arguments import (
     Commands,
     UsageError,
     add_command,
+    add_levels,
     add_policy,
     add_scenario,
     complain,
+    natural,
     positive,
     scenario_options,
     seed_of_many,
 )
-from gv_engine.commands.progress import progress
+from gv_engine.commands.levels import grid
+from gv_engine.commands.progress import progress, undisturbed
+from gv_engine.envs.level_sets import LevelSet, level_set
+from gv_engine.language.errors import MissingExtraError
 from gv_engine.playing.runaway import heeded
-from gv_engine.reading.families import hooks_of
+from gv_engine.reading.extras import RAY
+from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
-from gv_engine.rollouts.policy import load_policy
-from gv_engine.rollouts.rollout import FinishedEpisode, rollout
+from gv_engine.rollouts.rollout import FinishedEpisode
+from gv_engine.rollouts.shards import Job, Shard
 
 _MOST_WORLDS = 256
+_EPISODES = 100
 _HEEDS = 4.0
 """Seconds in which a step has to end after Ctrl-C."""
 _EXAMPLES = """\
@@ -42,17 +46,24 @@ gv-engine rollout cave --policy ./policy.py:greedy"""
 
 _EPILOG = """
 Episode k of seed S is the same for every number of worlds: its level is that of
-reset(seed=S + k), and its policy draws from numpy.random.default_rng([S, k]).
+reset(seed=S + k), of K --levels number (S + k) % K, and its policy draws from
+numpy.random.default_rng([S, k]).
 
 A policy of your own is a function (observation, info, rngs) -> actions, over N worlds at once:
 observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
 in algebra observation["nodes"] (N, L), observation["values"] (N, L) and so on;
-rngs is a list of N generators; actions are (N,) integers.
+rngs is a list of N generators; actions are (N,) integers. One that remembers is a class, made with
+N and the number of actions, with such a method `act`, and `begin(worlds)`, which is told where
+episodes begin.
+
+Of several agents, --policy ann=valid,hunters=./policy.py:greedy names them or their teams, and
+the others act by chance; agent k of A draws from numpy.random.default_rng([S, A * number + k]).
 
 FOLDER gets one .npy for each array, which grow while episodes are played: grid and item (in
 algebra nodes, values, mask and time), action, reward, reward_terms, terminated and truncated over
 all steps; episode_start, episode_seed, episode_member, episode_success, last_grid and last_item (or
-last_nodes …) over all episodes; and rollout.json, which counts them.
+last_nodes …) over all episodes; and rollout.json, which counts them. Of A agents, all of steps and
+last_grid have an axis of agents behind the first; returns are sums over agents.
 """
 
 
@@ -62,12 +73,16 @@ def add(commands: Commands) -> None:
     parser.epilog += _EPILOG
     add_scenario(parser)
     parser.add_argument(
-        "--episodes", metavar="N", type=positive, default=100, help="how many (default: 100)"
+        "--episodes",
+        metavar="N",
+        type=positive,
+        help=f"how many (default: {_EPISODES}, with --levels one for each level)",
     )
     parser.add_argument(
         "--seed", metavar="S", type=seed_of_many, default=0, help="of the first one (default: 0)"
     )
     add_policy(parser)
+    add_levels(parser, "play these levels, one after the other")
     parser.add_argument(
         "--num-envs",
         metavar="M",
@@ -88,57 +103,138 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--out", metavar="FOLDER", type=Path, help="where to keep every step; a new folder"
     )
+    parser.add_argument(
+        "--masks", action="store_true", help="keep also which actions would do something"
+    )
+    parser.add_argument(
+        "--representation",
+        metavar="NAME",
+        help="of the observations, for the policy and the folder, as compact, cells or onehot",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with FOLDER, behind the episodes that are whole in it",
+    )
+    parser.add_argument(
+        "--first",
+        metavar="K",
+        type=natural,
+        default=0,
+        help="the number of the first: episodes K, K + 1 … of the same rollout (default: 0)",
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="local",
+        help="share the episodes among the machines of a Ray cluster, auto for the one that this "
+        "machine belongs to; without ADDRESS among the cores of this machine (needs the extra ray)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Play the episodes, write them down, and print what came of them."""
     loaded = load_scenario(options.scenario, **scenario_options(options))
     hooks = hooks_of(loaded)
+    if options.resume and not options.out:
+        raise UsageError("--resume goes on with a folder: name it by --out")
     try:
         scenario = hooks.limited(loaded, options.max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; give --max-steps") from None
-    num_envs = min(options.num_envs, options.episodes)
-    env = hooks.make_vector_env(
-        scenario, num_envs, workers=options.threads, autoreset_mode="Disabled"
+    listed = _listed(scenario, options.levels)
+    episodes = options.episodes or (len(listed["levels"].seeds) if listed else _EPISODES)
+    num_envs, out = min(options.num_envs, episodes), options.out
+    named = options.representation
+    shown = {"observation_representation": named} if named else {}
+    job = Job(
+        scenario,
+        options.policy,
+        options.seed,
+        num_envs,
+        options.threads,
+        keep=out is not None,
+        masks=options.masks,
+        options=listed | shown,
     )
-    policy = load_policy(
-        options.policy, num_envs, env.num_actions, compiled=env.world == "compiled"
-    )
-    out: Path | None = options.out
-    more = {"seed": options.seed, "policy": options.policy}
-    with _undisturbed():
-        folder = EpisodeFolder(out, env, more) if out else None
+    try:
+        env = job.environment(1 if options.ray else num_envs)
+    except ValueError as error:
+        raise UsageError(f"--representation {named}: {error}" if named else str(error)) from None
+    actor = job.actor(env)
+    with undisturbed():
+        folder = (
+            EpisodeFolder(out, env, _about(options, listed), options.resume, options.masks)
+            if out
+            else None
+        )
+    before = folder.episodes if folder else 0
+    first, left = options.first + before, episodes - before
     tally = Tally()
     began = time.perf_counter()
     try:
         with (
             heeded(_HEEDS, "interrupted in a compiled step that does not come to an end"),
-            progress("episodes", options.episodes) as advance,
+            progress("episodes", episodes) as advance,
         ):
-            for episode in rollout(
-                env, policy, options.episodes, options.seed, keep=folder is not None
-            ):
-                with _undisturbed():
-                    if folder:
-                        folder.append(episode)
-                    tally.add(episode)
-                advance()
+            advance(before)
+            if options.ray:
+                for shard in _shards(job, first, left, options.ray):
+                    with undisturbed():
+                        if folder:
+                            folder.extend(shard.rows)
+                        for episode in shard.episodes:
+                            tally.add(episode)
+                    advance(len(shard.episodes))
+            elif left > 0:
+                for episode in job.episodes(env, actor, first, left):
+                    with undisturbed():
+                        if folder:
+                            folder.append(episode)
+                        tally.add(episode)
+                    advance()
     except KeyboardInterrupt:
         pass
     finally:
         try:
             if folder:
-                folder.close(complete=tally.episodes == options.episodes)
+                folder.close(complete=before + tally.episodes >= episodes)
         finally:
             env.close()
     took = time.perf_counter() - began
     tables.print_table(("", ">"), tally.rows(scenario.reward_names, took), scenario.name)
-    if tally.episodes < options.episodes:
+    if before + tally.episodes < episodes:
         written = f", {folder.episodes} of them in {out}" if folder else ""
-        complain(f"interrupted after {tally.episodes} of {options.episodes} episodes{written}")
+        complain(f"interrupted after {before + tally.episodes} of {episodes} episodes{written}")
         return INTERRUPTED
     return 0
+
+
+def _about(options: argparse.Namespace, listed: dict[str, LevelSet]) -> dict[str, Any]:
+    """What a folder says of how its episodes were played."""
+    about = {"seed": options.seed, "policy": options.policy}
+    if options.first:
+        about["first"] = options.first
+    if options.representation:
+        about["representation"] = options.representation
+    if listed:
+        about |= {"levels": options.levels, "level_seeds": listed["levels"].seeds}
+    return about
+
+
+def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
+    """Play on a cluster."""
+    if RAY.missing:
+        raise MissingExtraError(RAY.missing)
+    from gv_engine.rollouts.on_ray import shards  # here, as Ray takes its time
+
+    return shards(job, first, episodes, address)
+
+
+def _listed(scenario: AnyScenario, levels: str | None) -> dict[str, LevelSet]:
+    """The option `levels` of an environment, if a set was named."""
+    return {} if levels is None else {"levels": level_set(grid(scenario), levels)}
 
 
 class Tally:
@@ -201,22 +297,6 @@ def _limit(text: str) -> int:
             "found '0', with which an episode may go on for ever; expected a whole number from 1 on"
         )
     return positive(text)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Ctrl-C goes to the main thread
-        return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt
 
 
 def _more(sums: list[float], value: float) -> list[float]:

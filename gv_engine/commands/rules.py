@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gv_engine.commands import tables
 from gv_engine.commands.arguments import Commands, UsageError, add_command, say
 from gv_engine.language.errors import nearest
+from gv_engine.reading.library import built_in_grids
 
 if TYPE_CHECKING:
     from gv_engine.reading.handbook import Chapter, Topic
@@ -28,7 +30,9 @@ def add(commands: Commands) -> None:
         "List rules, objects, map characters and helpers that scenarios and rules can name",
         _EXAMPLES,
     )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="of one of them, to tell all of it")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help="of one of them, to tell all of it; or any word"
+    )
     parser.add_argument("--markdown", action="store_true", help="all of them, as a page")
 
 
@@ -47,12 +51,32 @@ def run(options: argparse.Namespace) -> int:
         return 0
     known = {_bare(entry.name): title for title, entries in found for entry in entries}
     if (name := _bare(options.name)) not in known:
-        raise UsageError(f"nothing is called {options.name!r}: {nearest(name, known)}")
+        telling = [*_on(name, found)]
+        if not telling:
+            near, _, _ = nearest(name, known).partition("(allowed")
+            raise UsageError(
+                f"nothing is called {options.name!r}, and nothing tells of it; {near}see "
+                f"`gv-engine rules` for all"
+            )
+        tables.print_table(("", ""), telling, f"what tells of {name}")
+        return 0
     for title, entries in found:
         for entry in entries:
             if _bare(entry.name) == name:
                 _tell(title, entry)
     return 0
+
+
+def _on(word: str, found: list[Chapter]) -> Iterator[tuple[str, str]]:
+    """What tells of something, in whatever form of the word, and the levels named after it."""
+    begins = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
+    for _, entries in found:
+        for entry in entries:
+            if begins.search(f"{entry.name} {entry.told}"):
+                yield entry.name, entry.says
+    for name, level in built_in_grids().items():
+        if begins.search(name):
+            yield name, f"a level to copy from: {level.file}"
 
 
 def _bare(name: str) -> str:

@@ -135,7 +135,7 @@ def _played(scenario: Scenario, seed: int, solution: Solution) -> Game:
 
     game = Game(scenario, seed)
     for number in solution.actions:
-        game.step(game.actions[number])
+        game.step(game.action_of(number))
     game.seek(0)
     return game
 

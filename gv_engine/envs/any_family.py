@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import Any
 
 import gymnasium
@@ -9,6 +10,21 @@ import gymnasium
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import scenario_of, settings_among
 from gv_engine.reading.trust import taken
+
+_PARALLEL = "gv_engine.envs.parallel_environment:ParallelGridEnv"
+"""Imported when it is asked for, as PettingZoo is an extra."""
+
+
+def parallel_env(scenario: Any, **options: Any) -> Any:
+    """The environment of PettingZoo of a scenario with agents, see `ParallelGridEnv`.
+
+    Args:
+        scenario, options: what that takes.
+
+    Raises:
+        MissingExtraError: PettingZoo is not installed.
+    """
+    return resolve_name(_PARALLEL)(scenario, **options)
 
 
 def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:

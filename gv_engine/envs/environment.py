@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import DISABLED, RESTART
+from gv_engine.batches.autoreset import DISABLED
 from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.forms import FormName, form_of
+from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
 from gv_engine.envs.pictures import RENDER_MODES, Renderer
 from gv_engine.envs.requests import at_least, known_options
 from gv_engine.envs.scenario_env import ScenarioEnv
 from gv_engine.reading.parameters import refuse_settings
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import parted
+
+_ALONE = np.ones(1, np.bool_)
 
 
 class GridEnv(ScenarioEnv[Any]):
@@ -58,6 +63,8 @@ class GridEnv(ScenarioEnv[Any]):
             options, such as `{"name": "pixels", "cell": 9}`; docs/researchers.md has them.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
             own rules too, as it is in all others; for those who write them.
+        levels: which levels are played, as for `GridVectorEnv`.
+        flat_info: `info["reward_terms/NAME"]` in place of a mapping within `info`.
         options: values of the scenario's parameters, and `trust`, `allow_modules`, `code`, as for
             `Scenario.load`.
 
@@ -68,6 +75,7 @@ class GridEnv(ScenarioEnv[Any]):
             and none of the rules is an author's.
     """
 
+    _spec: EnvSpec | None = None
     metadata = {"render_modes": list(RENDER_MODES), "render_fps": 8}  # noqa: RUF012  # as Env has it
 
     def __init__(
@@ -78,19 +86,26 @@ class GridEnv(ScenarioEnv[Any]):
         max_steps: int | None = None,
         observation_representation: FormName = "default",
         checked: bool = False,
+        levels: Levels | LevelSet | None = None,
+        flat_info: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(render_mode)
-        self.scenario: Scenario = self._read(scenario, max_steps, **options)
+        self.scenario: Scenario
+        played = self._read(scenario, max_steps, **options)
+        self.scenario, drawn = limited_to(played, levels, world)
+        self.scenario.of_one_agent("this environment")
         self.num_actions = len(self.scenario.actions)
         self.action_space = Discrete(self.num_actions)
         self._form = form_of(self.scenario, observation_representation)
         self.observation_space = self._form.space
         if world == "auto" and render_mode == "human":
             world = "object"
-        self._batch = make_batch(self.scenario, 1, world, checked=checked, more=self._form.made_of)
+        more = self._form.made_of
+        self._batch = make_batch(self.scenario, 1, world, checked=checked, more=more, levels=drawn)
         self._form.belongs_to(self._batch)
         self._action = np.zeros(1, np.int64)
+        self._flat_info = flat_info
         self._reward_names, self._is_mixture = (
             self.scenario.reward_names,
             bool(self.scenario.mixture),
@@ -106,6 +121,16 @@ class GridEnv(ScenarioEnv[Any]):
     def world(self) -> str:  # type: ignore[override]  # an attribute there
         """The backend that steps now."""
         return self._batch.world
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """What `gymnasium.make` has made it by, with the limit of steps that holds."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        limit = self.scenario.max_steps
+        self._spec = spec and replace(spec, max_episode_steps=limit)
 
     @property
     def mission(self) -> str:
@@ -137,9 +162,12 @@ class GridEnv(ScenarioEnv[Any]):
             ValueError: there are options.
         """
         known_options(options)
-        if generator := self._generator(seed):
+        generator = self._generator(seed)
+        if generator and seed is None:
             self._batch.set_generator(0, generator)
-        self._run(RESTART)
+        self._batch.restart(_ALONE, {} if seed is None else {0: seed})
+        if self.render_mode == "human":
+            self.render()
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -169,9 +197,10 @@ class GridEnv(ScenarioEnv[Any]):
         return self._form.one(*self._observed)
 
     def _info(self) -> dict[str, Any]:
+        terms = dict(zip(self._reward_names, self._terms.tolist()))
         info: dict[str, Any] = {
             "action_mask": self._mask.copy(),
-            "reward_terms": dict(zip(self._reward_names, self._terms.tolist())),
+            **(flattened(terms) if self._flat_info else {"reward_terms": terms}),
         }
         if self._tells_success:
             info["success"] = info["is_success"] = self._success.item()
@@ -206,6 +235,11 @@ class GridEnv(ScenarioEnv[Any]):
 
     def _new_renderer(self, mode: str) -> Renderer:
         return Renderer(mode, self.scenario, self._batch.render)
+
+
+def flattened(terms: dict[str, Any]) -> dict[str, Any]:
+    """Terms of rewards as they stand in an `info` without a mapping in it."""
+    return {f"reward_terms/{name}": values for name, values in terms.items()}
 
 
 def grid_scenario(

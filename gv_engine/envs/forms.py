@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from inspect import signature
+from itertools import pairwise
 from pkgutil import resolve_name
 from string import ascii_letters, digits, punctuation
 from typing import TYPE_CHECKING, Any
@@ -257,9 +258,10 @@ class ViewText(Form):
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(Representation.of_observation(scenario))
-        self._shape, self._observer = scenario.area.shape, scenario.area.observer
+        self._shape, self._scenario = scenario.area.shape, scenario
+        self._observer = scenario.area.observer
         (height, width), listed = self._shape, self._representation.listed
-        words = [object_words(*look) for look in listed.tolist()]
+        words = [object_words(self._scenario.types, *look) for look in listed.tolist()]
         line = len(_FARTHEST) + max(map(len, words))
         self.space = spaces.Text(
             max_length=height * (width + 1) + (height * width + 1) * line,
@@ -281,8 +283,11 @@ class ViewText(Form):
     def told(self, arrays: Arrays) -> str | tuple[str, ...]:
         grid, item = arrays["grid"], arrays["item"]
         if item.ndim == 1:
-            return view_text(grid, item, self._observer)
-        return tuple(view_text(*shown, self._observer) for shown in zip(grid, item, strict=True))
+            return self._text(grid, item)
+        return tuple(self._text(*shown) for shown in zip(grid, item, strict=True))
+
+    def _text(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], mission: str = "") -> str:
+        return view_text(grid, item, self._scenario.types, self._observer, mission)
 
     def beside(self, missions: Missions) -> spaces.Text:
         line = f"{mission_line('')}\n"
@@ -294,11 +299,72 @@ class ViewText(Form):
     def told_beside(self, arrays: Arrays, missions: Missions) -> str | tuple[str, ...]:
         grid, item, asked = (arrays[name] for name in ("grid", "item", MISSION))
         if item.ndim == 1:
-            return view_text(grid, item, self._observer, missions.text(asked))
+            return self._text(grid, item, missions.text(asked))
         return tuple(
-            view_text(cells, held, self._observer, missions.text(numbers))
+            self._text(cells, held, missions.text(numbers))
             for cells, held, numbers in zip(grid, item, asked, strict=True)
         )
+
+
+class Flat(Form):
+    """All that is seen as one line of numbers, (D,): `grid`, `item` and `mission`, if there is one,
+    of `cells` one behind the other, or of `onehot`, for libraries that take nothing else.
+
+    Args:
+        scenario: whose observations they are.
+        onehot: channels that are 0 or 1, in place of numbers of cells; a mission stays as it is.
+        dtype: "float32"; else the smallest that holds the numbers.
+    """
+
+    kept = ("flat",)
+    asks = True
+    space: spaces.Box
+
+    def __init__(self, scenario: Scenario, onehot: bool = False, dtype: str | None = None) -> None:
+        if dtype not in (None, "float32"):
+            raise ValueError(f"dtype={dtype!r}: allowed are 'float32' and None")
+        super().__init__(Representation.of_observation(scenario, "cells"))
+        self._form: Numbers = OneHot(scenario) if onehot else Numbers(scenario, "cells")
+        shown: list[Any] = [self._form.space["grid"], self._form.space["item"]]
+        if scenario.missions:
+            self.made_of = (*self.made_of, MISSION)
+            shown.append(spaces.Box(scenario.missions.low, scenario.missions.high, dtype=np.int32))
+        ends = np.cumsum([0, *(box.low.size for box in shown)])
+        self._places = [slice(*pair) for pair in pairwise(ends.tolist())]
+        low, high = (
+            np.concatenate([getattr(b, n).ravel() for b in shown]) for n in ("low", "high")
+        )
+        least = np.result_type(*(np.min_scalar_type(bound) for bound in (low.min(), high.max())))
+        kind = np.dtype(dtype or least).type
+        self.space = spaces.Box(low.astype(kind), high.astype(kind), dtype=kind)
+        self._between: Arrays = {}
+
+    def belongs_to(self, worlds: Worlds) -> None:
+        self._form.belongs_to(worlds)
+
+    def arrays(self, *many: int) -> Arrays:
+        return {"flat": np.zeros((*many, *self.space.shape), self.space.dtype)}
+
+    def sharing(self, *observed: NDArray[Any]) -> Arrays:
+        return self.arrays(len(observed[0]))
+
+    def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+        grid, item, *mission = observed
+        many = item.shape[:-1]
+        if not self._between or self._between["item"].shape[: len(many)] != many:
+            self._between = self._form.arrays(*many)
+        self._form.write(self._between, grid, item)
+        parts = self._between["grid"], self._between["item"], *mission
+        for place, part in zip(self._places, parts, strict=True):
+            out["flat"][..., place] = part.reshape(*many, -1)
+
+    def told(self, arrays: Arrays) -> NDArray[Any]:
+        return arrays["flat"]
+
+    def one(self, *observed: NDArray[Any]) -> NDArray[Any]:
+        arrays = self.arrays()
+        self.write(arrays, *observed)
+        return arrays["flat"]
 
 
 class WithMission(Form):
@@ -344,6 +410,7 @@ class WithMission(Form):
 
 _FORMS: dict[str, Callable[..., Form]] = {
     **{name: partial(Numbers, name=name) for name in (*REPRESENTATIONS, "cells")},
+    "flat": Flat,
     "layers": Layers,
     "minigrid": MiniGridForm,
     "onehot": OneHot,

@@ -19,7 +19,7 @@ from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
 from components.objects import BOX
 from gv_engine.language.errors import nearest
 from gv_engine.language.geometry import FORWARD, ORIENTATIONS
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
 
 if TYPE_CHECKING:
     from gv_engine.batches.worlds import Worlds
@@ -116,6 +116,7 @@ class Representation:
             for observations, Hidden are always among them.
         shape: (height, width) of the grid.
         is_state: of a state, not of an observation.
+        types: of the scenario.
 
     Raises:
         ValueError: no such name, or a state with Box, whose content no array would show.
@@ -129,6 +130,7 @@ class Representation:
         shape: tuple[int, int],
         *,
         is_state: bool,
+        types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
         if name not in _CODES:
             raise ValueError(f"no representation {name!r}: {nearest(name, tuple(_CODES))}")
@@ -140,7 +142,7 @@ class Representation:
             )
         self.name = name
         self.is_state = is_state
-        states = {kind: OBJECT_TYPES[kind].num_states for kind in kinds}
+        states = {kind: types[kind].num_states for kind in kinds}
         codes = _CODES[name](states, tuple(sorted({NONE, *colors})))
         ranges = codes.ranges(states)
         low, high = [min(numbers) for numbers in ranges], [max(numbers) for numbers in ranges]
@@ -163,14 +165,16 @@ class Representation:
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
         """The representation of a scenario's observations."""
         objects, colors = scenario.observation_objects, scenario.observation_colors
-        return cls(name, objects, colors, scenario.area.shape, is_state=False)
+        shape, types = scenario.area.shape, scenario.types
+        return cls(name, objects, colors, shape, is_state=False, types=types)
 
     @classmethod
     def of_state(
         cls, scenario: Scenario, shape: tuple[int, int], name: str = "default"
     ) -> Representation:
         """The representation of a scenario's states on grids of this (height, width)."""
-        return cls(name, scenario.objects, scenario.colors, shape, is_state=True)
+        objects, colors, types = scenario.objects, scenario.colors, scenario.types
+        return cls(name, objects, colors, shape, is_state=True, types=types)
 
     def _table(self, codes: dict[int, int]) -> NDArray[Any]:
         table = np.full(256, self._unlisted, np.min_scalar_type(self._unlisted))

@@ -84,6 +84,14 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         """What all worlds show."""
         return batch_space(self.single_observation_space, self.num_envs)
 
+    seats: tuple[int, ...] = ()
+    """The axes that arrays have behind that of worlds: none for the only agent."""
+
+    @property
+    def num_worlds(self) -> int:
+        """How many worlds there are, of one agent each."""
+        return self.num_envs
+
     @property
     def labels(self) -> dict[str, list[str]]:
         """What numbers in the data of rollouts stand for, as `rollout.json` says it."""
@@ -107,15 +115,16 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         Raises:
             ValueError: seeds or mask have another length or kind, or an option is not known.
         """
-        seeds = seeds_of(seed, self.num_envs, self.called)
+        count = self.num_worlds
+        seeds = seeds_of(seed, count, self.called)
         asked = known_options(options, "reset_mask").get("reset_mask")
-        chosen = self._all if asked is None else np.asarray(asked)
-        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
+        chosen = self._all[:count] if asked is None else np.asarray(asked)
+        if chosen.shape != (count,) or chosen.dtype != np.bool_:
             raise ValueError(
                 f"reset_mask has shape {chosen.shape} and dtype {chosen.dtype}: expected "
-                f"({self.num_envs},) bool"
+                f"({count},) bool"
             )
-        return seeds, chosen if self._started else self._all
+        return seeds, chosen if self._started else self._all[:count]
 
     def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
         """(N,) numbers of actions.

@@ -22,11 +22,11 @@ from gv_engine.batches.planning import (
     goes_by_steps,
     state_keys,
 )
-from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import Worlds, make_batch
-from gv_engine.envs.environment import GridEnv, grid_scenario
+from gv_engine.envs.environment import GridEnv, flattened, grid_scenario
 from gv_engine.envs.form import MISSION
 from gv_engine.envs.forms import FormName, form_of
+from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
 from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays
@@ -67,6 +67,10 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         episode_statistics: what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds, but
             for the time `t`, at next to no cost. That wrapper refuses an `info` that has it.
         action_masks: False leaves them out of `info`, which makes steps a tenth faster.
+        levels: which levels are played, of all that the scenario can draw: "train", "test",
+            "larger", seeds or a file, see `gv_engine.envs.level_sets`. An episode begins as one of
+            them, drawn; `reset(seed=s)` with that of number s, of K levels s % K.
+        flat_info: as for `GridEnv`.
         reward_dtype: "float64" or "float32", of the rewards; their terms are float64.
 
     Raises:
@@ -75,6 +79,9 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     """
 
     metadata = GridEnv.metadata
+    several = False
+    """Whether it plays scenarios with several agents."""
+    _renderer: Renderer | None = None
 
     def __init__(
         self,
@@ -90,33 +97,40 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         num_threads: int = 1,
         episode_statistics: bool = False,
         action_masks: bool = True,
+        levels: Levels | LevelSet | None = None,
+        flat_info: bool = False,
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
         num_threads = at_least(1, num_threads=num_threads)
-        super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
-        num_envs = self.num_envs
-        self.scenario: Scenario = self._read(scenario, max_steps, **options)
+        num_worlds = at_least(1, num_envs=num_envs)
+        self.scenario: Scenario
+        played = self._read(scenario, max_steps, **options)
+        self.scenario, drawn = limited_to(played, levels, world)
+        if not self.several:
+            self.scenario.of_one_agent("this environment")
+        lines = num_worlds * self.scenario.layout.agents
+        super().__init__(lines, autoreset_mode, render_mode, reward_dtype)
         self.num_actions = len(self.scenario.actions)
         self.single_action_space = Discrete(self.num_actions)
         self._form = form_of(self.scenario, observation_representation)
         self.single_observation_space = self._form.space_among_many
+        more = self._form.made_of
         self._batch = make_batch(
-            self.scenario, num_envs, world, num_threads, action_masks, more=self._form.made_of
+            self.scenario, num_worlds, world, num_threads, action_masks, more=more, levels=drawn
         )
         self._form.belongs_to(self._batch)
         # not the agent's place, which never changes
         self.recorded = (*self._form.recorded, *((MISSION,) if self.scenario.missions else ()))
         self._mode = getattr(autoreset, self.autoreset_mode.name)
         self._copy = copy
-        self._ended = np.zeros(num_envs, np.bool_)
+        self._ended = np.zeros(lines, np.bool_)
         self._statistics = episode_statistics
-        self._masks = action_masks
+        self._masks, self._flat_info = action_masks, flat_info
         self._shared_info: dict[str, Any] | None = None
         self._arrays: Arrays | None = None
         self._observed: list[NDArray[Any]] = []
         self._last: tuple[Arrays, NDArray[np.object_]] | None = None
-        self._renderer: Renderer | None = None
         self._bench: Worlds | None = None
 
     def _read(self, scenario: Any, max_steps: int | None, **options: Any) -> Scenario:
@@ -124,9 +138,19 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return grid_scenario(scenario, max_steps, **options)
 
     @property
+    def num_worlds(self) -> int:
+        """How many worlds there are."""
+        return len(self._batch)
+
+    @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
         """The backend that steps now."""
         return self._batch.world
+
+    @property
+    def batch(self) -> Worlds:
+        """The worlds themselves, for those who look at them and leave them alone."""
+        return self._batch
 
     @property
     def labels(self) -> dict[str, list[str]]:
@@ -156,10 +180,9 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         if not self._started:
             seeds = [secrets.randbits(64) if own is None else own for own in seeds]
         begin = np.flatnonzero(chosen).tolist()
-        if given := {i: own for i in begin if (own := seeds[i]) is not None}:
-            self._batch.put_generators(np.array([*given]), seeded([*given.values()]))
+        given = {i: own for i in begin if (own := seeds[i]) is not None}
         self._started = True
-        self._batch.reset(chosen)
+        self._batch.restart(chosen, given)
         return self._observation(into), self._info(into)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
@@ -187,6 +210,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         out = self._batch.outputs
         info = self._info(given)
         np.logical_or(out.terminated, out.truncated, out=self._ended)
+        self._settle_ends()
         if np.count_nonzero(self._ended):  # quicker than `any`
             if self._mode == autoreset.SAME_STEP:
                 self._add_final(info)
@@ -199,6 +223,9 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             told = self._handed(dict(zip(names, results, strict=True)), given)
             results = told["reward"], told["terminated"], told["truncated"]
         return self._observation(given), *results, info
+
+    def _settle_ends(self) -> None:
+        """Leave in `_ended` the lines whose world's episode is over: all that are there."""
 
     def _places(self, out: Mapping[str, Any] | None) -> Arrays:
         """Arrays over the memory that results go to, by their names."""
@@ -253,9 +280,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self, mask: Any, terms: Any, member: Any, success: Any, *, which: NDArray[np.bool_]
     ) -> dict[str, Any]:
         names = self.scenario.reward_names
-        info: dict[str, Any] = {
-            "reward_terms": {name: terms[:, number] for number, name in enumerate(names)}
-        }
+        columns = {name: terms[:, number] for number, name in enumerate(names)}
+        info = flattened(columns) if self._flat_info else {"reward_terms": columns}
         if self._masks:
             info["action_mask"] = mask
         if self.scenario.tells_success:
@@ -329,7 +355,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         chosen = self._chosen(worlds)
         if rows.shape not in ((), chosen.shape):
             raise ValueError(f"rows have shape {rows.shape}: expected () or {chosen.shape}")
-        if not self._started and chosen.size < self.num_envs:
+        if not self._started and chosen.size < self.num_worlds:
             raise ValueError("call reset() before some of the worlds are restored")
         self._batch.restore(chosen, rows, trusted)
         self._started = True
@@ -400,17 +426,18 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def _chosen(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
         """() or (K,) numbers of worlds."""
-        given = np.arange(self.num_envs) if worlds is None else np.asarray(worlds)
-        if given.dtype == np.bool_ and given.shape == (self.num_envs,):
+        count = self.num_worlds
+        given = np.arange(count) if worlds is None else np.asarray(worlds)
+        if given.dtype == np.bool_ and given.shape == (count,):
             given = np.flatnonzero(given)
         distinct = np.unique(given)
         if given.ndim > 1 or given.dtype.kind not in "iu" or distinct.size < given.size:
             raise ValueError(
                 f"worlds={worlds!r}: expected a number, different numbers, or a mask of "
-                f"({self.num_envs},) bool"
+                f"({count},) bool"
             )
-        if distinct.size and not 0 <= distinct[0] <= distinct[-1] < self.num_envs:
-            raise ValueError(f"worlds={worlds!r}: allowed are 0 to {self.num_envs - 1}")
+        if distinct.size and not 0 <= distinct[0] <= distinct[-1] < count:
+            raise ValueError(f"worlds={worlds!r}: allowed are 0 to {count - 1}")
         return given.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -431,7 +458,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             return None
         if self._renderer is None:
             self._renderer = Renderer(self.render_mode, self.scenario, self._batch.render)
-        return tuple(self._renderer.draw(i) for i in range(self.num_envs))
+        return tuple(self._renderer.draw(i) for i in range(self.num_worlds))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Let go of what pictures were drawn with."""

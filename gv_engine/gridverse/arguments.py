@@ -9,6 +9,7 @@ from gv_engine.gridverse.geometry import Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Color, class_of, index_of
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.errors import nearest
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.language.system import Phase
 from gv_engine.reading.calls import NESTED, TYPES
 from gv_engine.reading.names import DISTANCES
@@ -40,7 +41,7 @@ _RESERVED: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "shape": (_pair, lambda shape: Shape(*shape)),
     "layout": (_pair, _as_it_is),
     "area": (as_area, as_area),
-    **dict.fromkeys(TYPES, (index_of, class_of)),
+    **dict.fromkeys(TYPES, (index_of, _as_it_is)),
     "color": (lambda color: int(Color(color)), Color),
     "colors": (
         lambda colors: tuple(sorted({int(Color(color)) for color in colors})),
@@ -70,13 +71,16 @@ def to_systems(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any
     return _RESERVED[name][0](value) if name in _RESERVED else value
 
 
-def to_objects(name: str, value: Any, function: Callable[[Call], Any]) -> Any:
+def to_objects(name: str, value: Any, function: Callable[[Call], Any], types: ObjectTypes) -> Any:
     """A scenario's argument for an author's function.
 
     Args:
+        types: of the scenario.
         function: turns a nested call into a function of objects.
     """
     if is_nested(value):
         several = isinstance(value, tuple)
         return [function(part) for part in value] if several else function(value)
+    if name in TYPES and value is not None:
+        return class_of(types[value])
     return _RESERVED[name][1](value) if name in _RESERVED and value is not None else value

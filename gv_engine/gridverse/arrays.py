@@ -13,16 +13,17 @@ from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of
 from gv_engine.language.errors import nearest
 from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, ObjectTypes
 
 
 def rows_from(
-    grid: ArrayLike, content: ArrayLike | None = None, *, seen: bool = False
+    grid: ArrayLike, types: ObjectTypes, content: ArrayLike | None = None, *, seen: bool = False
 ) -> list[list[GridObject]]:
     """The objects of a grid, row by row.
 
     Args:
         grid: (H, W, 3).
+        types: which its indices mean.
         content: (H, W, 3) what is in boxes, zeros elsewhere.
         seen: whether cells may be Hidden.
 
@@ -37,16 +38,16 @@ def rows_from(
     for y, (line, line_inside) in enumerate(zip(cells.tolist(), inside.tolist(), strict=True)):
         rows.append([])
         for x, (cell, what) in enumerate(zip(line, line_inside, strict=True)):
-            thing = _thing(f"grid[{y}, {x}]", cell, seen)
+            thing = _thing(types, f"grid[{y}, {x}]", cell, seen)
             if any(what):
                 if not isinstance(thing, Box):
                     raise ValueError(f"content[{y}, {x}] is {what}, but the cell has {thing!r}")
-                thing.content = _thing(f"content[{y}, {x}]", what, False)
+                thing.content = _thing(types, f"content[{y}, {x}]", what, False)
             rows[-1].append(thing)
     return rows
 
 
-def item_from(item: ArrayLike) -> GridObject:
+def item_from(item: ArrayLike, types: ObjectTypes) -> GridObject:
     """The held object of (3,) indices.
 
     Raises:
@@ -55,7 +56,7 @@ def item_from(item: ArrayLike) -> GridObject:
     what = _integers("item", item, (3,)).tolist()
     if what[0] == NONE_GRID_OBJECT:
         return NoneGridObject()
-    thing = _thing("item", what, False)
+    thing = _thing(types, "item", what, False)
     if isinstance(thing, Floor):
         raise ValueError(f"item is {what}, a Floor; {NONE_GRID_OBJECT} stands for an empty hand")
     return thing
@@ -75,18 +76,19 @@ def agent_from(agent: ArrayLike, item: GridObject) -> Agent:
     return Agent(Position(y, x), Orientation(orientation), item)
 
 
-def _thing(where: str, cell: list[int], seen: bool) -> GridObject:
+def _thing(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridObject:
     kind, state, color = cell
-    if not 0 <= kind < len(OBJECT_TYPES):
-        raise ValueError(f"{where} has type {kind}: {nearest(kind, range(len(OBJECT_TYPES)))}")
-    known = OBJECT_TYPES[kind]
+    if kind not in types:
+        indices = [each.index for each in types]
+        raise ValueError(f"{where} has type {kind}: {nearest(kind, indices)}")
+    known = types[kind]
     if not (known.in_grid or (seen and kind != NONE_GRID_OBJECT)):
         raise ValueError(f"{where} is a {known.name}, which no cell of a state holds")
     if not 0 <= state < known.num_states:
         raise ValueError(f"{where} has state {state}: a {known.name} has {known.num_states}")
     if not 0 <= color < (len(COLORS) if known.colored else 1):
         raise ValueError(f"{where} has colour {color}, which no {known.name} has")
-    thing = _blank(class_of(kind))
+    thing = _blank(class_of(known))
     thing.state_index = state
     if color:
         thing.color = Color(color)

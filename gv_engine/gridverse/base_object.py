@@ -22,7 +22,7 @@ from gv_engine.gridverse.declaration import (
 )
 from gv_engine.gridverse.values import Value
 from gv_engine.language.component import NOTHING, column_name, fields_of
-from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType
+from gv_engine.language.objects import OBJECT_TYPES, Color, ObjectType, ObjectTypes
 from gv_engine.reading.layout import prefab
 
 if TYPE_CHECKING:
@@ -64,9 +64,12 @@ class GridObject(Value):
     blocks_vision = Flag(Opaque, "Nobody can see past it.")
     holdable = Flag(Portable, "It can be picked up.")
 
-    def __init_subclass__(cls, *, kind: int | None = None, **rest: Any) -> None:
+    def __init_subclass__(cls, *, kind: ObjectType | int | None = None, **rest: Any) -> None:
         super().__init_subclass__(**rest)
-        declare(cls) if kind is None else adopt_type(cls, OBJECT_TYPES[kind])
+        if kind is None:
+            declare(cls)
+        else:
+            adopt_type(cls, OBJECT_TYPES[kind] if isinstance(kind, int) else kind)
 
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
         if type(self) is GridObject:
@@ -235,8 +238,7 @@ class GridObject(Value):
 
     def __reduce__(self) -> tuple[Any, ...]:
         one = self.copy()
-        # indices depend on what else a process declares
-        which = type(self) if hasattr(self, "Part") else self.kind.name
+        which = type(self) if hasattr(self, "Part") else self.kind
         return _thaw, (which, one._parts, one._content)
 
     def _key(self) -> tuple[Any, ...]:
@@ -254,9 +256,11 @@ def _shown(value: Any) -> str:
 
 
 def _thaw(
-    which: type[GridObject] | str, parts: dict[type, Any], content: dict[tuple[type, str], Any]
+    which: type[GridObject] | ObjectType,
+    parts: dict[type, Any],
+    content: dict[tuple[type, str], Any],
 ) -> GridObject:
-    cls = class_of(OBJECT_TYPES[which].index) if isinstance(which, str) else which
+    cls = class_of(which) if isinstance(which, ObjectType) else which
     thing: GridObject = object.__new__(cls)
     thing._begin(parts)
     parts[Kind].value = cls.kind.index
@@ -272,23 +276,25 @@ def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
                 yield cls, field.name
 
 
-def class_of(index: int) -> type[GridObject]:
+def class_of(which: ObjectType | int) -> type[GridObject]:
     """The class of a type; one that was declared by `object_type` alone gets a class now.
+
+    Args:
+        which: an index is that of `OBJECT_TYPES`.
 
     Raises:
         KeyError: no type has this index.
     """
-    if not 0 <= index < len(OBJECT_TYPES):
-        raise KeyError(f"no object type {index}: allowed are 0 to {len(OBJECT_TYPES) - 1}")
-    kind = OBJECT_TYPES[index]
-    found = CLASSES.get(index)
-    if found is None or found.kind is not kind:
-        found = type(kind.name, (GridObject,), {"__module__": kind.module}, kind=index)
-    return found
+    kind = which if isinstance(which, ObjectType) else OBJECT_TYPES[which]
+    found = CLASSES.get(kind)
+    return found or type(kind.name, (GridObject,), {"__module__": kind.module}, kind=kind)
 
 
-def index_of(thing: Any) -> int:
+def index_of(thing: Any, types: ObjectTypes = OBJECT_TYPES) -> int:
     """The type index of a class of objects, of its name, or of a number.
+
+    Args:
+        types: which names and numbers mean.
 
     Raises:
         TypeError: it is none of these.
@@ -296,7 +302,7 @@ def index_of(thing: Any) -> int:
     if isinstance(thing, type) and issubclass(thing, GridObject) and thing is not GridObject:
         return thing.kind.index
     if isinstance(thing, str):
-        return OBJECT_TYPES[thing].index
+        return types[thing].index
     if isinstance(thing, int | np.integer):
-        return OBJECT_TYPES[int(thing)].index
+        return types[int(thing)].index
     raise TypeError(f"{thing!r} is no type of objects: expected a subclass of GridObject")

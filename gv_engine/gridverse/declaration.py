@@ -9,10 +9,10 @@ from typing import Any, ClassVar, get_type_hints, overload
 import components
 from components.appearance import NONE
 from gv_engine.language.component import Int8, column_name, component, fields_of
-from gv_engine.language.objects import ABOVE, OBJECT_TYPES, Color, ObjectType, object_type
+from gv_engine.language.objects import ABOVE, Color, ObjectType, declared
 
-CLASSES: dict[int, Any] = {}
-"""The class of each type that has one, by its index."""
+CLASSES: dict[ObjectType, Any] = {}
+"""The class of each type that has one."""
 
 
 class ComponentNumber:
@@ -97,7 +97,7 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
     for name, field in found.items():
         if name not in cls.__dict__:
             setattr(cls, name, field)
-    CLASSES[kind.index] = cls
+    CLASSES[kind] = cls
 
 
 def declare(cls: Any) -> None:
@@ -140,7 +140,7 @@ def declare(cls: Any) -> None:
             tuple(member.name for member in status),
             ComponentNumber(own, "status", status),
         )
-    index = object_type(
+    kind = declared(
         cls.__name__,
         *(part(*values) for part, values in parts.items()),
         states=states,
@@ -149,7 +149,7 @@ def declare(cls: Any) -> None:
         layer=cls.__dict__.get("layer", base.layer if base else ABOVE),
         module=cls.__module__,
     )
-    adopt_type(cls, OBJECT_TYPES[index])
+    adopt_type(cls, kind)
 
 
 def _own_component(cls: type) -> type:

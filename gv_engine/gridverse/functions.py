@@ -21,14 +21,15 @@ from gv_engine.gridverse.arguments import to_objects, to_systems
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Hidden
-from gv_engine.gridverse.household import household, new_world
+from gv_engine.gridverse.household import household, new_world, playing
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, call, further_parameters, leading, name_of
 from gv_engine.gridverse.state import State, become, state_of
 from gv_engine.language.area import Area
 from gv_engine.language.call import Call
-from gv_engine.language.component import NOTHING, OUTSIDE
+from gv_engine.language.component import AGENT, NOTHING, OUTSIDE
 from gv_engine.language.errors import RuleError
+from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import (
     OBSERVATION,
     RESET,
@@ -152,7 +153,8 @@ def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     if system.phase not in (OBSERVATION, VISIBILITY):
         return functools.partial(run, call_, layout=layout)
     given = {k: v for k, v in call_.arguments.items() if k not in system.tables}
-    own = {name: to_objects(name, value, function_of) for name, value in given.items()}
+    types = OBJECT_TYPES if layout is None else layout.known
+    own = {name: to_objects(name, value, function_of, types) for name, value in given.items()}
     if system.objects is None:
         return functools.partial(BuiltInFunction(system), **own)
     return lambda *first, rng=None: call(system.objects, first, own, rng)
@@ -177,31 +179,31 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
 @contextmanager
 def _inside(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
     """Let a world draw from a generator, and an action be the current one; its own for None."""
-    before = world.rng, world.action
+    before = world.rng, world.action[AGENT]
     world.rng = before[0] if rng is None else rng
-    world.action = before[1] if action is None else int(action)
+    world.action[AGENT] = before[1] if action is None else int(action)
     try:
         with world.context:
             yield
     finally:
-        world.rng, world.action = before
+        world.rng, world.action[AGENT] = before
 
 
 def _run_transition(call_: Call, state: State, action: int, rng: Rng) -> None:
     bound = BoundCall(call_)
     with _inside(state.world, rng, action):
-        bound.measure(state.world)
-        bound.run(state.world)
+        bound.measure(state.world, AGENT)
+        bound.run(state.world, AGENT)
 
 
 def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: Rng) -> Any:
     bound, home = BoundCall(call_), household(state.world)
     with _inside(state.world, rng, action):
         home.before = state
-        bound.measure(state.world)
+        bound.measure(state.world, AGENT)
         home.before = None
     with _inside(next_state.world, rng, action):
-        value = bound.run(next_state.world)
+        value = bound.run(next_state.world, AGENT)
     return float(value) if call_.system.phase is REWARD else bool(value)
 
 
@@ -214,7 +216,7 @@ def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
         world = ObjectWorld(layout)
     # nobody else draws from a fresh one
     with _inside(world, np.random.default_rng() if rng is None else rng):
-        BoundCall(call_).run(world)
+        BoundCall(call_).run(world, AGENT)
     return state_of(world)
 
 
@@ -236,7 +238,7 @@ def _see(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
     whole = Call.of(call_.system, call_.arguments, view.area)
     _refuse_faults(whole, view.area)
     with _inside(world, rng):
-        BoundCall(whole).run(world, view)
+        BoundCall(whole).run(world, AGENT, view)
 
 
 def _refuse_faults(call_: Call, area: Area | None = None) -> None:
@@ -284,13 +286,15 @@ def _adapted(
     parameters: tuple[Parameter, ...] = (),
     name: str = "",
 ) -> System:
-    def ask(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
-        given = zip((p.name for p in parameters), arguments, strict=True)
-        named = {name: to_objects(name, value, function_of) for name, value in given}
-        return call(function, first, named, rng)
-
     def adapted(w: Any, agent: int, *further: Any) -> Any:
-        return _ADAPTERS[phase](system, ask, w, *further)
+        def ask(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
+            given = zip((p.name for p in parameters), arguments, strict=True)
+            types = w.layout.known
+            named = {name: to_objects(name, value, function_of, types) for name, value in given}
+            with playing(w.layout):
+                return call(function, first, named, rng)
+
+        return _ADAPTERS[phase](system, ask, w, agent, *further)
 
     adapted.__name__ = name or name_of(function)
     adapted.__doc__ = function.__doc__
@@ -310,15 +314,15 @@ def _before(w: Any, agent: int) -> Any:
 _Ask = Callable[[tuple[Any, ...], tuple[Any, ...], Any], Any]
 
 
-def _transition(system: System, ask: _Ask, w: Any, *arguments: Any) -> Any:
-    return ask((state_of(w), Action(w.action)), arguments, w.rng)
+def _transition(system: System, ask: _Ask, w: Any, agent: int, *arguments: Any) -> Any:
+    return ask((state_of(w), Action(w.action[agent])), arguments, w.rng)
 
 
-def _reward(system: System, ask: _Ask, w: Any, was: State, *arguments: Any) -> Any:
-    return ask((was, Action(w.action), state_of(w)), arguments, w.rng)
+def _reward(system: System, ask: _Ask, w: Any, agent: int, was: State, *arguments: Any) -> Any:
+    return ask((was, Action(w.action[agent]), state_of(w)), arguments, w.rng)
 
 
-def _reset(system: System, ask: _Ask, w: Any, *arguments: Any) -> None:
+def _reset(system: System, ask: _Ask, w: Any, agent: int, *arguments: Any) -> None:
     found = ask((), arguments, w.rng)
     if not isinstance(found, State):
         raise RuleError(
@@ -327,7 +331,7 @@ def _reset(system: System, ask: _Ask, w: Any, *arguments: Any) -> None:
     become(w, found)
 
 
-def _visibility(system: System, ask: _Ask, w: Any, view: Any, *arguments: Any) -> None:
+def _visibility(system: System, ask: _Ask, w: Any, agent: int, view: Any, *arguments: Any) -> None:
     seen = np.asarray(ask((_cut(w, view), Position(view.y, view.x)), arguments, w.rng))
     if seen.shape != view.seen.shape or seen.dtype.kind not in "biu":
         raise RuleError(
@@ -348,7 +352,9 @@ def _cut(world: ObjectWorld, view: ObjectView) -> Grid:
     )
 
 
-def _observation(system: System, ask: _Ask, w: Any, view: Any, out: Any, *arguments: Any) -> None:
+def _observation(
+    system: System, ask: _Ask, w: Any, agent: int, view: Any, out: Any, *arguments: Any
+) -> None:
     found = ask((state_of(w),), arguments, w.rng)
     if not isinstance(found, Observation):
         raise RuleError(

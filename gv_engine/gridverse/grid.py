@@ -44,7 +44,9 @@ class Grid(Value):
                 f"Grid: expected rows of one length, at least one object each; found lengths "
                 f"{sorted(widths)}"
             )
-        self._begin(new_world(len(rows), *widths))
+        things: list[object] = [thing for row in (*rows, *ground) for thing in row]
+        wanted = [thing.kind for thing in things if isinstance(thing, GridObject)]
+        self._begin(new_world(len(rows), widths.pop(), wanted))
         for cells, layer in ((self, rows), (self.ground, ground)):
             for y, row in enumerate(layer):
                 for x, thing in enumerate(row):

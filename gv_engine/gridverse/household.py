@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -14,6 +17,7 @@ from gv_engine.language.objects import OBJECT_TYPES, ObjectType
 from gv_engine.reading.layout import Layout, rounded
 from gv_engine.worlds.world import ObjectWorld
 
+_PLAYED: ContextVar[tuple[ObjectType, ...]] = ContextVar("played", default=())
 _SPARE = 8
 """Entities beyond those of two for each cell, an object and what is in it."""
 
@@ -32,19 +36,25 @@ class Household:
         self.state: Any = None
         self.before: Any = None
         self._things: dict[int, GridObject] = {}
+        self._classes: dict[int, type[GridObject]] = {}
 
     def thing(self, e: int) -> GridObject:
         """The object that is an entity; a Floor for NOTHING."""
         if e == NOTHING:
-            return class_of(FLOOR)()
+            return self._class(FLOOR)()
         thing = self._things.get(e)
         # a rule may have removed that entity, and another one may have got its number
         if thing is None or thing.entity != e:
-            thing = object.__new__(class_of(self.world.kind.value[e]))
+            thing = object.__new__(self._class(self.world.kind.value[e]))
             thing._begin(self.parts(e))
             thing._household, thing._entity = self, e
             self._things[e] = thing
         return thing
+
+    def _class(self, index: int) -> type[GridObject]:
+        if index not in self._classes:
+            self._classes[index] = class_of(self.world.layout.known[index])
+        return self._classes[index]
 
     def parts(self, e: int) -> dict[type, Any]:
         """The components of an entity, by class."""
@@ -120,23 +130,52 @@ def household(world: ObjectWorld) -> Household:
     return world.objects  # type: ignore[no-any-return]  # worlds do not know what they keep
 
 
-def new_world(height: int, width: int) -> ObjectWorld:
-    """A world for a grid of this size with all types there are, two objects in every cell."""
-    world = ObjectWorld(_layout(rounded(height), rounded(width), _types()))
+@contextmanager
+def playing(layout: Layout) -> Iterator[None]:
+    """Functions of a scenario whose worlds have this layout are run in the block."""
+    token = _PLAYED.set(layout.types)
+    try:
+        yield
+    finally:
+        _PLAYED.reset(token)
+
+
+def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> ObjectWorld:
+    """A world for a grid of this size with all types there are, two objects in every cell.
+
+    Where a scenario's own function makes it, the scenario's types are there, whatever others have
+    their indices.
+
+    Args:
+        wanted: types that have to be there, too.
+
+    Raises:
+        ValueError: two of these have one index.
+    """
+    types = _types((*_PLAYED.get(), *wanted))
+    world = ObjectWorld(_layout(rounded(height), rounded(width), types))
     world.set_shape(height, width)
     return world
 
 
-def _types() -> tuple[ObjectType, ...]:
-    """All types, but for those whose components are called like a newer one's."""
+def _types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
+    """All types, but for those whose index another one has, or whose components are called like
+    another one's: a wanted one's, or one's that comes first in `OBJECT_TYPES.everywhere`."""
     columns = {column_name(cls): cls for cls in built_in_components()}
-    found = []
-    for kind in reversed(list(OBJECT_TYPES)):
+    found: dict[int, ObjectType] = {}
+    for kind in wanted:
+        if found.setdefault(kind.index, kind) != kind:
+            raise ValueError(
+                f"{kind.name} and {found[kind.index].name} have the index {kind.index}, each in "
+                f"scenarios of its own; no grid can have both"
+            )
+        columns |= {column_name(cls): cls for cls in kind.classes}
+    for kind in OBJECT_TYPES.everywhere():
         own = {column_name(cls): cls for cls in kind.classes}
-        if all(columns.get(name, cls) is cls for name, cls in own.items()):
+        if kind.index not in found and all(columns.get(n, cls) is cls for n, cls in own.items()):
             columns |= own
-            found.append(kind)
-    return tuple(reversed(found))
+            found[kind.index] = kind
+    return tuple(found[index] for index in sorted(found))
 
 
 @cache

@@ -37,7 +37,8 @@ def from_visibility(
     look_with(visibility_function, state.world, view, rng)
     cells, item = np.zeros((*part.shape, 3), np.uint8), np.zeros(3, np.uint8)
     view.show(state.world, AGENT, cells, item)
-    return Observation.shown(cells, np.array([view.y, view.x, FORWARD]), item)
+    agent = np.array([view.y, view.x, FORWARD])
+    return Observation.shown(cells, agent, item, state.world.layout.known)
 
 
 def shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:

@@ -11,6 +11,7 @@ from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.arrays import agent_from, item_from, rows_from
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.values import Value
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
 
 
 class Observation(Value):
@@ -25,37 +26,52 @@ class Observation(Value):
         self._grid: Grid | None = grid
         self.agent = agent
         self._cells: NDArray[np.uint8] | None = None
+        self._types: ObjectTypes = OBJECT_TYPES
 
     @classmethod
-    def from_arrays(cls, grid: ArrayLike, agent: ArrayLike, item: ArrayLike) -> Observation:
+    def from_arrays(
+        cls,
+        grid: ArrayLike,
+        agent: ArrayLike,
+        item: ArrayLike,
+        *,
+        types: ObjectTypes = OBJECT_TYPES,
+    ) -> Observation:
         """The observation that arrays describe; boxes in it hold Floor.
 
         Args:
             grid: (h, w, 3) type, state and colour index of every cell.
             agent: (3,) y, x, orientation.
             item: (3,) the held object; type 0 for nothing.
+            types: see `State.from_arrays`.
 
         Raises:
             ValueError: wrong shapes, or numbers that mean nothing.
         """
-        return cls(Grid(rows_from(grid, seen=True)), agent_from(agent, item_from(item)))
+        cells = rows_from(grid, types, seen=True)
+        return cls(Grid(cells), agent_from(agent, item_from(item, types)))
 
     @classmethod
     def shown(
-        cls, cells: NDArray[np.uint8], agent: NDArray[np.int64], item: NDArray[np.uint8]
+        cls,
+        cells: NDArray[np.uint8],
+        agent: NDArray[np.int64],
+        item: NDArray[np.uint8],
+        types: ObjectTypes,
     ) -> Observation:
         """As `from_arrays`, of sound arrays that are left alone from now on."""
         observation = object.__new__(cls)
         observation._grid = None
-        observation._cells = cells
-        observation.agent = agent_from(agent, item_from(item))
+        observation._cells, observation._types = cells, types
+        observation.agent = agent_from(agent, item_from(item, types))
         return observation
 
     @property
     def grid(self) -> Grid:
         """What is seen."""
         if self._grid is None:
-            self._grid = Grid(rows_from(self._cells, seen=True))  # type: ignore[arg-type]  # one is
+            assert self._cells is not None  # one is
+            self._grid = Grid(rows_from(self._cells, self._types, seen=True))
         # from now on the objects count, they may be changed
         self._cells = None
         return self._grid

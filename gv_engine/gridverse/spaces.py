@@ -14,7 +14,7 @@ from gv_engine.gridverse.geometry import Shape
 from gv_engine.gridverse.grid_object import Color, GridObject, class_of, index_of
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectTypes
 
 
 class ActionSpace:
@@ -63,10 +63,14 @@ class _GridSpace:
         grid_shape: tuple[int, int] | None,
         object_types: Iterable[type[GridObject] | int],
         colors: Iterable[int],
+        types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
+        object_types = [*object_types]
         self.grid_shape = None if grid_shape is None else Shape(*grid_shape)
-        kinds = sorted({index_of(kind) for kind in object_types})
-        self.object_types: tuple[type[GridObject], ...] = tuple(class_of(kind) for kind in kinds)
+        own = [kind.kind for kind in object_types if isinstance(kind, type)]
+        self._types = ObjectTypes((*own, *types))
+        kinds = sorted({index_of(kind, types) for kind in object_types})
+        self.object_types = tuple(class_of(self._types[kind]) for kind in kinds)
         self.colors = tuple(Color(color) for color in sorted({NONE, *map(int, colors)}))
 
     def contains(self, shown: State | Observation) -> bool:
@@ -81,23 +85,24 @@ class _GridSpace:
             return f"the grid has {grid.shape[:2]} cells, the space's {tuple(self.grid_shape)}"
         kinds = [kind.type_index() for kind in self.object_types]
         return (
-            _unlisted(grid[..., 0], (*kinds, *self._always), "type", "the grid")
-            or _unlisted(item[0], (*kinds, NONE_GRID_OBJECT), "type", "the hand")
-            or _unlisted(grid[..., 2], self.colors, "colour", "the grid")
-            or _unlisted(item[2], self.colors, "colour", "the hand")
+            self._unlisted(grid[..., 0], (*kinds, *self._always), "type", "the grid")
+            or self._unlisted(item[0], (*kinds, NONE_GRID_OBJECT), "type", "the hand")
+            or self._unlisted(grid[..., 2], self.colors, "colour", "the grid")
+            or self._unlisted(item[2], self.colors, "colour", "the hand")
         )
+
+    def _unlisted(self, found: NDArray[Any], listed: Iterable[int], what: str, where: str) -> str:
+        for index in np.setdiff1d(found, [int(known) for known in listed]).tolist():
+            types = self._types
+            name = COLORS[index] if what != "type" else index
+            name = types[index].name if what == "type" and index in types else name
+            return f"the {what} {name} is in {where}, which the space does not list"
+        return ""
 
     def __repr__(self) -> str:
         types = ", ".join(kind.__name__ for kind in self.object_types)
         colors = ", ".join(color.name for color in self.colors)
         return f"{type(self).__name__}({self.grid_shape}, [{types}], [{colors}])"
-
-
-def _unlisted(found: NDArray[Any], listed: Iterable[int], what: str, where: str) -> str:
-    for index in np.setdiff1d(found, [int(known) for known in listed]).tolist():
-        name = OBJECT_TYPES[index].name if what == "type" else COLORS[index]
-        return f"the {what} {name} is in {where}, which the space does not list"
-    return ""
 
 
 class StateSpace(_GridSpace):

@@ -15,6 +15,7 @@ from gv_engine.gridverse.grid_object import Box, Hidden
 from gv_engine.gridverse.household import household
 from gv_engine.gridverse.values import Value
 from gv_engine.language.component import NOTHING
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.worlds.world import ObjectWorld
 
 
@@ -78,6 +79,8 @@ class State(Value):
         item: ArrayLike,
         content: ArrayLike | None = None,
         ground: ArrayLike | None = None,
+        *,
+        types: ObjectTypes = OBJECT_TYPES,
     ) -> State:
         """The state that arrays describe.
 
@@ -87,13 +90,15 @@ class State(Value):
             item: (3,) the held object; type 0 for nothing.
             content: (H, W, 3) what is in each Box, zeros elsewhere; without it boxes hold Floor.
             ground: (H, W, 3) what lies on the ground, Floor elsewhere; without it, what shows.
+            types: which the indices mean: those of a scenario that declares its own are
+                `scenario.types`.
 
         Raises:
             ValueError: wrong shapes, numbers that mean nothing, or content outside of boxes.
         """
-        things = rows_from(grid, content)
-        below = () if ground is None else rows_from(ground)
-        return cls(Grid(things, below), agent_from(agent, item_from(item)))
+        things = rows_from(grid, types, content)
+        below = () if ground is None else rows_from(ground, types)
+        return cls(Grid(things, below), agent_from(agent, item_from(item, types)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """What `from_arrays` takes: uint8 but for `agent`, which is int64; `ground` only if

@@ -10,10 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.component import OUTSIDE
-from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT
+from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT, step_x, step_y
 
 if TYPE_CHECKING:
     from gv_engine.language.world import World
+
+
+def seen_from(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
+    """How far a cell is ahead of an agent, and to its right."""
+    facing = w.agent.facing[agent]
+    dy, dx = y - w.position.y[agent], x - w.position.x[agent]
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    return dy * ahead_y + dx * ahead_x, dy * ahead_x - dx * ahead_y
 
 
 @dataclass(frozen=True)

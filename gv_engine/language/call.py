@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gv_engine.language.area import Area
-from gv_engine.language.system import System, takes
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.language.system import REWARD, TERMINATING, System, takes
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,13 @@ class Call:
         arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
             functions and actions become part of what is compiled.
         says: what the scenario tells the player in place of the system's own words.
+        whose: by agent, whether it runs in the agent's turn; () if it does in all turns.
     """
 
     system: System
     arguments: dict[str, Any]
     says: str = field(default="", compare=False)
+    whose: tuple[bool, ...] = ()
 
     @classmethod
     def of(cls, system: System, given: Mapping[str, Any], area: Area | None = None) -> Call:
@@ -41,21 +44,40 @@ class Call:
         made = {} if area is None else system.made_for(area)
         return cls(system, {**own, **given, **made})
 
-    def fault(self, area: Area | None = None) -> str:
+    def fault(
+        self, area: Area | None = None, agents: int = 1, types: ObjectTypes = OBJECT_TYPES
+    ) -> str:
         """What the system's check says against the arguments, as text; empty if nothing.
 
         Args:
             area: of the observation; without it, a check that asks for it is left out.
+            agents: how many there are.
+            types: of the scenario.
         """
         check, asked = self.system.check, self.system.checked
         if check is None or (area is None and "area" in asked):
             return ""
-        given = {"area": area, **self.arguments}
+        given = {"area": area, "agents": agents, "types": types, **self.arguments}
         return check(**{name: given[name] for name in asked if name in given})
 
     @property
     def name(self) -> str:
         return self.system.name
+
+    @property
+    def is_an_agents(self) -> bool:
+        """Whether it, or one that is nested in it, asks for an agent; if not, it runs once a step,
+        whoever acts."""
+        return any(
+            function is not None and takes(function, "agent")
+            for part in self.parts()
+            for function in (part.system.function, part.system.remember, part.system.when)
+        )
+
+    @property
+    def otherwise(self) -> float | bool | None:
+        """What comes of it in the turn of an agent that it is not for."""
+        return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
     def names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
         """Names of the arguments that the system's function takes, or one of its helpers."""
@@ -69,7 +91,13 @@ class Call:
         return tuple(self.arguments[name] for name in self.names(helper))
 
     def condition(self) -> Callable[[Any, int, int], bool] | None:
-        """`(w, agent, action)` → whether its condition is true of a world; None if it has none."""
+        """`(w, agent, action)` → whether it runs in this turn, and its condition is true of a
+        world; None if neither is asked."""
+        if whose := self.whose:
+            holds = replace(self, whose=()).condition()
+            return lambda w, agent, action: (
+                whose[agent] and (holds is None or holds(w, agent, action))
+            )
         when = self.system.when
         if when is None:
             return None
@@ -90,11 +118,6 @@ class Call:
             if is_nested(argument):
                 for part in argument if isinstance(argument, tuple) else (argument,):
                     yield from ((self, *path) for path in part.paths())
-
-
-def subject(function: Callable[..., Any], agent: int) -> tuple[int, ...]:
-    """What a rule, or one of its helpers, is called with after the world: whose turn it is."""
-    return (agent,) if takes(function, "agent") else ()
 
 
 def is_nested(argument: Any) -> bool:

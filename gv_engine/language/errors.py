@@ -95,6 +95,10 @@ class MissingExtraError(GVEngineError, ModuleNotFoundError):
     """A library that only some worlds need is not installed."""
 
 
+class SeveralAgentsError(GVEngineError, ValueError):
+    """A scenario with several agents, where there is room for one."""
+
+
 class ScenarioError(GVEngineError, ValueError):
     """A scenario with mistakes.
 

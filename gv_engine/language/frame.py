@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gv_engine.language.area import Area
 from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,10 +61,13 @@ class Frame(Scene):
     """y, x of the agent in the observation, looking up; outside of it, no agent is drawn."""
     beneath: NDArray[np.uint8] | None = None
     """(H, W, 3) what lies on the ground of every cell; None where nothing ever does."""
+    types: ObjectTypes = OBJECT_TYPES
+    """Which these numbers mean."""
 
     @property
     def beneath_seen(self) -> NDArray[np.uint8] | None:
-        """(h, w, 3) the same of the cells of the observation, of type 0 where they are not seen."""
+        """(h, w, 3) the same of the cells of the observation, as the agent sees it; of type 0 where
+        it does not."""
         if self.beneath is None:
             return None
         found = np.zeros_like(self.observation)
@@ -71,6 +75,7 @@ class Frame(Scene):
             cell = self.on_grid(i, j)
             if cell and self.seen[cell]:
                 found[i, j] = self.beneath[cell]
+        self.types.as_seen(found, self.agent[2])
         return found
 
     def in_view(self, y: int, x: int) -> tuple[int, int] | None:
@@ -110,3 +115,7 @@ class Canvas:
     mission: str
     ending: str
     message: str
+    types: ObjectTypes
+    """Of the scenario."""
+    agent: int = 1
+    """Whose view it is."""

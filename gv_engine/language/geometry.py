@@ -122,6 +122,11 @@ def turned(orientation: int, by: int) -> int:
     return orientation ^ by ^ (orientation & by) >> 1
 
 
+def relative(orientation: int, to: int) -> int:
+    """The orientation as somebody sees it who looks along another one."""
+    return turned(orientation, to ^ to >> 1)
+
+
 def manhattan(dy: int, dx: int) -> float:
     """Steps along the axes."""
     return float(abs(dy) + abs(dx))

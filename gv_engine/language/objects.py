@@ -7,14 +7,16 @@ types are declared in `components.objects`; authors add theirs with `object_type
 from __future__ import annotations
 
 import sys
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from difflib import get_close_matches
 from enum import IntEnum
 from itertools import count
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine.language.component import (
     Int8,
@@ -24,7 +26,8 @@ from gv_engine.language.component import (
     is_component,
     snake_case,
 )
-from gv_engine.language.modules import TEXTS
+from gv_engine.language.geometry import ORIENTATIONS, relative
+from gv_engine.language.modules import is_engine_module, offset_of, package_of
 
 
 class Color(IntEnum):
@@ -49,7 +52,7 @@ ABOVE, GROUND = LAYERS = "above", "ground"
 """Where objects of a type live. A cell holds one of each."""
 
 MOST_TYPES = 128
-"""Object types that there may be at a time: their indices are bytes."""
+"""Object types that a scenario may have: their indices are bytes."""
 
 Parts = tuple[tuple[type[Any], tuple[float, ...]], ...]
 """(class, values) of components."""
@@ -99,6 +102,11 @@ class ObjectType:
         return max(1, len(self.states))
 
     @property
+    def is_oriented(self) -> bool:
+        """Whether objects look some way: their states are the orientations."""
+        return self.states == ORIENTATIONS
+
+    @property
     def classes(self) -> dict[type[Any], None]:
         """The classes of all components that an object may have by its type and states."""
         return dict.fromkeys([*dict(self.components), *self.changes(0)])
@@ -117,10 +125,58 @@ class ObjectType:
 
 
 class ObjectTypes:
-    """The registry of object types, by name and by index.
+    """Object types by index and by name: of one scenario, say.
 
-    Those that scenario files declare in text are there as long as anybody has them; then their
-    indices are free again.
+    Args:
+        types: of two with one index, the first is there; of two with one name, it is meant by it.
+    """
+
+    def __init__(self, types: Iterable[ObjectType] = ()) -> None:
+        self._by_index: dict[int, ObjectType] = {}
+        self._by_name: dict[str, ObjectType] = {}
+        for kind in types:
+            if kind.index not in self._by_index:
+                self._by_index[kind.index] = kind
+                self._by_name.setdefault(kind.name, kind)
+
+    def __iter__(self) -> Iterator[ObjectType]:
+        """In order of their indices."""
+        return (self._by_index[index] for index in sorted(self._by_index))
+
+    def __len__(self) -> int:
+        return len(self._by_index)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a type of this index or name."""
+        return key in self._by_index or key in self._by_name
+
+    def as_seen(self, grid: NDArray[np.uint8], facing: int) -> None:
+        """Let the objects in a view, (h, w, 3), that look some way look as somebody sees them who
+        looks along `facing`."""
+        if kinds := [kind.index for kind in self if kind.is_oriented]:
+            ways: Any = grid[..., 1]
+            np.copyto(ways, relative(ways, facing), where=np.isin(grid[..., 0], kinds))
+
+    def __getitem__(self, key: int | str) -> ObjectType:
+        """The type of this index or name.
+
+        Raises:
+            KeyError: no such type; the message names the nearest.
+        """
+        found = self._by_name.get(key) if isinstance(key, str) else self._by_index.get(key)
+        if found is not None:
+            return found
+        names = [known.name for known in self]
+        near = get_close_matches(str(key), names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no object type {key!r}{hint} (known: {', '.join(names)})")
+
+
+class DeclaredTypes(ObjectTypes):
+    """The types that Python declares: the engine's, and those of other modules of the process.
+
+    Those of rule files are not among them. Each package of these counts its own, from the index
+    behind the engine's on, so that they are the same in every process.
 
     Attributes:
         common: the module of those that every scenario may name, so that their names are taken.
@@ -129,68 +185,82 @@ class ObjectTypes:
     common = ""
 
     def __init__(self) -> None:
-        self._types: list[Callable[[], ObjectType | None]] = []
+        super().__init__()
+        self._packages: dict[str, dict[tuple[str, str], ObjectType]] = {}
 
-    def __iter__(self) -> Iterator[ObjectType]:
-        return filter(None, (known() for known in self._types))
+    @property
+    def built_in(self) -> tuple[ObjectType, ...]:
+        """The engine's, which come first."""
+        return tuple(kind for kind in self if is_engine_module(kind.module))
 
-    def __len__(self) -> int:
-        return len(self._types)
+    def of(self, package: str) -> tuple[ObjectType, ...]:
+        """Those of a package of rule files, in order of their indices."""
+        return tuple(self._packages.get(package, {}).values())
 
-    def __getitem__(self, key: int | str) -> ObjectType:
-        """The type of this index or name.
+    def everywhere(self) -> Iterator[ObjectType]:
+        """All types: these, the engine's first, and then those of rule files, newer ones first."""
+        yield from self.built_in
+        yield from reversed(list(self))
+        for package, types in reversed(self._packages.items()):
+            if package:
+                yield from types.values()
 
-        Raises:
-            KeyError: no such type; the message names the nearest.
-        """
-        if isinstance(key, int) and (found := self._types[key]()):
-            return found
-        for known in self:
-            if known.name == key:
-                return known
-        names = [known.name for known in self]
-        near = get_close_matches(str(key), names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"no object type {key!r}{hint} (known: {', '.join(names)})")
+    def forget(self, package: str) -> None:
+        """Let a package of rule files count anew."""
+        self._packages.pop(package, None)
 
     def add(self, new: ObjectType) -> None:
-        """Register a type; declaring it again from the same module replaces it (hot reload).
-
-        Raises:
-            ValueError: there are too many.
-        """
-        if new.index >= MOST_TYPES:
-            raise ValueError(f"object type {new.name}: there are {MOST_TYPES} types already")
-        kept = weakref.ref(new) if new.module.startswith(TEXTS) else lambda: new
-        self._types[new.index : new.index + 1] = [kept]
+        """Register a type; declaring it again from the same module replaces it."""
+        package = package_of(new.module)
+        self._packages.setdefault(package, {})[new.module, new.name] = new
+        if not package:
+            self._by_index[new.index] = self._by_name[new.name] = new
 
     @contextmanager
     def all_or_nothing(self) -> Iterator[None]:
         """An error in the block takes back what it has declared."""
-        before = self._types.copy()
+        before = self._by_index.copy(), self._by_name.copy()
+        packages = {package: types.copy() for package, types in self._packages.items()}
         try:
             yield
         except BaseException:
-            self._types = before
+            self._by_index, self._by_name = before
+            self._packages = packages
             raise
 
     def index_for(self, name: str, module: str) -> int:
-        for known in self:
-            if known.name == name:
-                if known.module != module:
-                    # a scenario that has none of the other's types may use their names
-                    if self.common not in (known.module, module):
-                        continue
-                    raise ValueError(
-                        f"object type {name!r} is already declared in {known.module}; choose "
-                        f"another name"
-                    )
-                return known.index
-        taken = {known.index for known in self}
-        return next(index for index in count() if index not in taken)
+        """The index of a type to be declared.
+
+        Raises:
+            ValueError: its name is taken, or there are too many.
+        """
+        package = package_of(module)
+        known = self._packages.get(package, {})
+        if (module, name) in known:
+            return known[module, name].index
+        rival = self._by_name.get(name)
+        # a scenario that has none of the other's types may use their names
+        if rival and self.common in (rival.module, module):
+            raise ValueError(
+                f"object type {name!r} is already declared in {rival.module}; choose another name"
+            )
+        first = len(self.built_in) + offset_of(package) if package else 0
+        taken = {kind.index for kind in known.values()}
+        return in_range(next(index for index in count(first) if index not in taken), name)
 
 
-OBJECT_TYPES = ObjectTypes()
+def in_range(index: int, name: str) -> int:
+    """The index of a type to be declared.
+
+    Raises:
+        ValueError: there is no room for it.
+    """
+    if index >= MOST_TYPES:
+        raise ValueError(f"object type {name}: there are {MOST_TYPES} types already")
+    return index
+
+
+OBJECT_TYPES = DeclaredTypes()
 
 
 def object_type(
@@ -237,7 +307,15 @@ def object_type(
     ).index
 
 
-def declared(
+def declared(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
+    """The type that `object_type` declares."""
+    index = OBJECT_TYPES.index_for(name, module)
+    made = type_of(name, *components, module=module, index=index, **rest)
+    OBJECT_TYPES.add(made)
+    return made
+
+
+def type_of(
     name: str,
     *components: object,
     states: tuple[str, ...] | Mapping[str, Iterable[object]] = (),
@@ -246,8 +324,9 @@ def declared(
     in_grid: bool = True,
     module: str,
     layer: str = ABOVE,
+    index: int,
 ) -> ObjectType:
-    """The type that `object_type` declares."""
+    """A type of this index, declared to nobody; see `object_type`."""
     if layer not in LAYERS:
         raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
     brings: tuple[Parts, ...] = ()
@@ -273,9 +352,9 @@ def declared(
             )
         if next(f.default for f in fields_of(owner) if f.name == field) != 0:
             raise TypeError(f"object type {name}: {owner.__name__}.{field} must default to state 0")
-    made = ObjectType(
+    return ObjectType(
         name=name,
-        index=OBJECT_TYPES.index_for(name, module),
+        index=index,
         components=(*parts, *(brings[0] if brings else ())),
         colored=any(column_name(cls) == "color" for cls, _ in parts),
         states=states,
@@ -286,8 +365,6 @@ def declared(
         brings=brings,
         layer=layer,
     )
-    OBJECT_TYPES.add(made)
-    return made
 
 
 def _parts(name: str, components: Iterable[object]) -> Parts:

@@ -235,8 +235,9 @@ def system(
             nested in it: `(w, agent, action, …)`. The action mask asks it too; a transition of an
             agent's without it may act on any action, so that nothing can be masked. `(w, agent, …)`
             is the condition of what happens by itself, and makes no action valid.
-        check: asks for parameters by name (and for `area`, in a VISIBILITY) when a scenario is
-            loaded and returns what is wrong with them, or "".
+        check: asks for parameters by name (and for `area`, in a VISIBILITY, for the scenario's
+            object `types`, or how many `agents` there are) when a scenario is loaded and returns
+            what is wrong with them, or "".
         tables: for visibility functions, parameters that no scenario sets: each is made once,
             by a function of the observation area.
         rows: a visibility function that uses `view.clear_row` and `view.see_row` alone, not cells:

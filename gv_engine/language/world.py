@@ -7,7 +7,7 @@ rows of a batch.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, Protocol, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,15 @@ class Presence(Protocol):
     """Which entities have a component: `w.door.has`. Rules change it by `w.add` and `w.take`."""
 
     def __getitem__(self, e: int) -> bool: ...
+
+
+_N = TypeVar("_N", covariant=True)
+
+
+class OfAgents(Protocol[_N]):
+    """One value for each agent, set by the engine: `w.action[agent]`."""
+
+    def __getitem__(self, agent: int) -> _N: ...
 
 
 class Columns(Protocol):
@@ -100,6 +109,18 @@ class World(Protocol):
         types whose layer is the ground."""
 
     @property
+    def who(self) -> Cells:
+        """(y, x) → the agent that came last into a cell, or NOTHING; where there are several."""
+
+    @property
+    def next(self) -> Column:
+        """The agent that came into the same cell before; kept by `stand`, as is the next."""
+
+    @property
+    def spot(self) -> Column:
+        """The number of an agent's cell, counted row by row from 1, 0 for none."""
+
+    @property
     def capacity(self) -> int:
         """Entities are numbered from 1 up to this, which is no entity."""
 
@@ -120,8 +141,9 @@ class World(Protocol):
         """The world's one source of chance, a `numpy.random.Generator` over PCG64."""
 
     @property
-    def action(self) -> int:
-        """The current step's, as the number of a `gv_engine.language.geometry.Action`."""
+    def action(self) -> OfAgents[int]:
+        """What an agent does in the current step, as the number of a
+        `gv_engine.language.geometry.Action`: `w.action[agent]`."""
 
     @property
     def member(self) -> int:
@@ -132,28 +154,32 @@ class World(Protocol):
         """How many are over since the reset."""
 
     @property
-    def reward(self) -> float:
-        """Of the current step, summed up to now."""
+    def reward(self) -> OfAgents[float]:
+        """An agent's, of the current step, summed up to now: `w.reward[agent]`."""
 
     @property
-    def total(self) -> float:
-        """All rewards since the reset, without the current step's."""
+    def total(self) -> OfAgents[float]:
+        """All rewards of an agent since the reset, without the current step's."""
+
+    @property
+    def done(self) -> OfAgents[bool]:
+        """Whether a terminating function has ended the episode for an agent."""
 
     @property
     def terminated(self) -> bool:
-        """Whether a terminating function has ended the episode."""
+        """Whether it has ended for the world."""
 
     @property
     def truncated(self) -> bool:
         """Whether the episode was cut off after `max_steps`."""
 
     @property
-    def success(self) -> bool:
-        """Whether the episode has ended well."""
+    def success(self) -> OfAgents[bool]:
+        """Whether the episode has ended well for an agent."""
 
     @property
-    def ended_by(self) -> int:
-        """The number of the terminating function that has ended it, 0 for none."""
+    def ended_by(self) -> OfAgents[int]:
+        """The number of the terminating function that has ended it for an agent, 0 for none."""
 
     if TYPE_CHECKING:  # see `ObjectWorld`
 
@@ -188,12 +214,21 @@ class World(Protocol):
     def on_ground(self, kind: int) -> bool:
         """Whether objects of a type live on the ground."""
 
+    def agents(self) -> range:
+        """The agents: the entities from 1 on."""
+
+    def agent_at(self, y: int, x: int) -> int:
+        """The agent in a cell, or NOTHING."""
+
     def fail(self, message: str) -> None:
         """Give up: a rule is not defined on this world."""
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
         """The objects on the grid that have a component, row by row, in a cell the one on the
         ground first: `w.having(w.telepod)`."""
+
+    def of_type(self, kind: int) -> NDArray[np.int64]:
+        """The objects of a type on the grid, row by row."""
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """(H, W) or more: steps from a cell to each around what blocks; -1 where no way leads.
@@ -259,6 +294,39 @@ class World(Protocol):
             between = 1 if y in (0, self.height - 1) else max(1, self.width - 1)
             for x in range(0, self.width, between):
                 self.place(self.spawn(kind), y, x)
+
+    @verb
+    def stand(self, agent: int, y: int, x: int) -> None:
+        """Let an agent stand in a cell, on top of whatever is there, or nowhere: (-1, -1)."""
+        # who stands where is kept for several agents; alone, one has a position
+        stride = self.who.shape[1]
+        spot = self.spot[agent]
+        if spot > 0:
+            before_y, before_x = (spot - 1) // stride, (spot - 1) % stride
+            other = self.who[before_y, before_x]
+            if other == agent:
+                self.who[before_y, before_x] = self.next[agent]
+            else:
+                while self.next[other] != agent:
+                    other = self.next[other]
+                self.next[other] = self.next[agent]
+            self.spot[agent] = self.next[agent] = 0
+        if self.inside(y, x):
+            self.next[agent] = self.who[y, x]
+            self.who[y, x] = agent
+            self.spot[agent] = y * stride + x + 1
+        self.position.y[agent] = y
+        self.position.x[agent] = x
+
+    @verb
+    def is_taken(self, y: int, x: int) -> bool:
+        """Whether an agent is in a cell that lets no other one in; never, if it is the only one."""
+        agent = self.who[y, x]
+        while agent != NOTHING:
+            if self.solid.has[agent]:
+                return True
+            agent = self.next[agent]
+        return False
 
     @verb
     def lift(self, e: int) -> None:

@@ -15,9 +15,9 @@ from typing import Any, Unpack, cast
 from gv_engine.language.errors import ScenarioError
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.document import LARGEST_SCENARIO, read_file
-from gv_engine.reading.families import FAMILIES, built_in_levels, built_in_names
+from gv_engine.reading.families import FAMILIES, built_in_names, playable_levels
 from gv_engine.reading.files import read_bytes
-from gv_engine.reading.library import GALLERY, IN_FOLDER, MINIGRID, Level, find
+from gv_engine.reading.library import GALLERY, IN_FOLDER, MINIGRID, TOGETHER, Level, find
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.packs import is_pack
 from gv_engine.reading.resources import SCENARIOS
@@ -26,7 +26,7 @@ from gv_engine.reading.values import mapping
 from gv_engine.reading.variants import names_in
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
-_GROUPS = {GALLERY: "Gallery", MINIGRID: "MiniGrid"}
+_GROUPS = {GALLERY: "Gallery", MINIGRID: "MiniGrid", TOGETHER: "Together"}
 """What all levels of a folder stand under."""
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|family):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
@@ -127,7 +127,7 @@ def built_in_entries() -> list[Entry]:
     """The scenarios that come with the engine, kind by kind."""
     entries: list[Entry] = []
     for family in FAMILIES.values():
-        levels, missing = family.built_in(), family.missing
+        levels, missing = family.playable, family.missing
         found = list(levels)
         own = {
             name: group
@@ -143,7 +143,7 @@ def built_in_entries() -> list[Entry]:
 
 def with_levels(entries: Iterable[Entry]) -> list[Entry]:
     """Entries, behind each that is a pack those of its levels."""
-    known = built_in_levels()
+    known = playable_levels()
     return [each for entry in entries for each in (entry, *_in_pack(entry, known))]
 
 

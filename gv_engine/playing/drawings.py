@@ -7,12 +7,11 @@ from pathlib import Path
 from xml.parsers import expat
 
 from gv_engine.language.errors import GVEngineError
-from gv_engine.language.modules import TEXTS
-from gv_engine.language.objects import OBJECT_TYPES, ObjectType
+from gv_engine.language.modules import TEXTS, is_engine_module
+from gv_engine.language.objects import ObjectType
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.resources import ASSETS
-from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.values import instead, located, mapping
 
@@ -24,19 +23,15 @@ class DrawingError(GVEngineError, ValueError):
     """A file that is no drawing."""
 
 
-def sprite_name(kind: int, state: int) -> str:
-    """Base name of the drawing of an object of this type in this state."""
-    return OBJECT_TYPES[kind].sprite_of(state)
-
-
-def tile_letters(name: str) -> str:
+def tile_letters(types: Iterable[ObjectType], name: str) -> str:
     """What stands on the plain tile of an object without a drawing: its first letter, and one for
     its state; "" unless its type is declared in text.
 
     Args:
+        types: of the scenario.
         name: of the drawing that there is not.
     """
-    for kind in OBJECT_TYPES:
+    for kind in types:
         if kind.module.startswith(TEXTS):
             for state in range(kind.num_states):
                 if kind.sprite_of(state) == name:
@@ -105,7 +100,7 @@ def missing_drawings(scenario: Scenario) -> Iterator[str]:
         missing = [n for n in names if drawing_file(n, (ASSETS / "sprites", *folders)) is None]
         if declared and kind.module.startswith(TEXTS):
             files = ", ".join(f"{name}.svg" for name in missing)
-            letters = ", ".join(map(tile_letters, missing))
+            letters = ", ".join(tile_letters((kind,), name) for name in missing)
             says = f"no {files} beside the scenario, so it is a tile with {letters}"
             if missing:
                 yield located(scenario.document.label, mapping(declared)[kind.name], says)

@@ -5,21 +5,55 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from gv_engine.reading.families import FAMILIES, AnyScenario
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.reading.families import FAMILIES, AnyScenario, Command
+
+if TYPE_CHECKING:
+    from gv_engine.rollouts.policy import Policy
+
+AND = " | "
+"""Between what several agents do at once."""
+
+Seen = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+"""(1, …) arrays of an observation by name, and an info whose values have that axis, too."""
 
 
 class Episode(Protocol):
     """One episode at a time of one scenario, without a window.
 
-    Actions are texts: names in a grid, a rule and a node in algebra. What a snapshot holds is the
+    Actions are texts: names in a grid, there of several agents `ann MOVE_FORWARD | bob TOGGLE`,
+    where those who are not named wait; a rule and a node in algebra. What a snapshot holds is the
     family's own business; it stays within the process.
     """
 
     @property
     def actions(self) -> Sequence[str]:
         """All actions that there are now, in order."""
+
+    @property
+    def agents(self) -> Sequence[str]:
+        """The names of those who act."""
+
+    controlled: int
+    """Which of them a player's actions are for, whose view is shown, too."""
+    partners: dict[str, Policy]
+    """What acts for some of the others, by their names."""
+
+    def joint(self, action: str) -> str:
+        """What all agents do when a player has said what one of them does: others act as their
+        policies say, or wait.
+
+        Raises:
+            PolicyError: a policy answers with something that is no action.
+        """
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What keys do in this level alone."""
 
     @property
     def wait(self) -> str:
@@ -57,6 +91,10 @@ class Episode(Protocol):
     def mask(self) -> Mapping[str, bool]:
         """Whether each of the actions would do something now."""
 
+    def seen(self) -> Seen:
+        """The observation and info of the present state, as a vector environment of this world
+        alone hands them to a policy."""
+
     def frame(self, message: str) -> Any:
         """The frame of the present state, in a grid a `gv_engine.language.frame.Frame`."""
 
@@ -84,6 +122,18 @@ class Told:
     """Figures of an episode, as its world has them."""
 
     world: Any
+    agents: Sequence[str] = ("agent",)
+    controlled = 0
+    partners: dict[str, Policy]
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """None: what keys do is the same in all its levels."""
+        return ()
+
+    def joint(self, action: str) -> str:
+        """The action itself."""
+        return action
 
     @property
     def steps(self) -> int:
@@ -104,6 +154,17 @@ class Told:
     def outcome(self) -> str:
         """Empty, `terminated` or `truncated`."""
         return "terminated" if self.world.terminated else "truncated" * bool(self.world.truncated)
+
+
+def of_one_world(observation: Mapping[str, Any], info: Mapping[str, Any]) -> Seen:
+    """What an environment hands out, with an axis for its one world."""
+    return (
+        {name: np.asarray(array)[None] for name, array in observation.items()},
+        {
+            name: of_one_world(told, {})[0] if isinstance(told, Mapping) else np.asarray(told)[None]
+            for name, told in info.items()
+        },
+    )
 
 
 class Playable(AnyScenario, Protocol):

@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gv_engine import __version__
 from gv_engine.language.errors import RuleError, ScenarioError, Stopped, StoppedError
+from gv_engine.playing.catalogue import kin
 from gv_engine.playing.drawings import sprite_folders
-from gv_engine.playing.episode import Episode, Playable, episode_of
+from gv_engine.playing.episode import AND, Episode, Playable, Seen, episode_of
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
+from gv_engine.reading.families import Command
 from gv_engine.reading.rule_files import failure
+
+if TYPE_CHECKING:
+    from gv_engine.rollouts.policy import Policy
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # drawn ones are short enough to be typed again
@@ -23,6 +28,8 @@ _INEXACT = "This is not how it was: a rule remembers something outside of the wo
 _EVERY = 16
 """Steps between two snapshots of the last `_LATELY` steps."""
 _LATELY = 1024
+_KEPT = 20
+"""Games that were left and can be gone back to."""
 
 
 class Played(NamedTuple):
@@ -35,12 +42,21 @@ class Played(NamedTuple):
     """How it ended, for the player; empty if it was left."""
 
 
+class Left(NamedTuple):
+    """A game that was left for another one."""
+
+    state: dict[str, Any]
+    """What it was, as attributes of `Game`."""
+    played: list[Played]
+
+
 class Game:
     """One scenario being played, without a window.
 
     Episode k is that of an environment with `reset(seed=seed + k)`: the same actions lead to the
     same rewards, observations and end. Every earlier step can be gone back to, exactly, the
-    generator included.
+    generator included, and so can every game that was left: by beginning again, by going on to
+    another level, or by a step that took another way than those that had been undone.
 
     Args:
         scenario: what is played.
@@ -58,7 +74,10 @@ class Game:
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         self.position = 0
         self.difference: Difference | None = None
-        self._earlier: list[Played] = []
+        self._before: list[Left] = []
+        self._after: list[Left] = []
+        self._forgotten: list[tuple[str, Played]] = []
+        self._told: list[Played] = []
         self._steps: list[Taken] = []
         self._keys: dict[int, Any] = {}
         self._row: Any = None
@@ -86,7 +105,7 @@ class Game:
             if game.difference:
                 break
             try:
-                found = game._try(said.action)
+                found = game.take_on(said.action)
             except RuleError as error:
                 found = str(error)
             game.difference = replay.difference(number, found, said)
@@ -123,6 +142,51 @@ class Game:
         """The actions that the level has."""
         return self._episode.actions
 
+    def knows(self, name: str) -> bool:
+        """Whether a command that players give to games means something in this level."""
+        return name not in _KNOWS or _KNOWS[name](self)
+
+    @property
+    def agents(self) -> Sequence[str]:
+        """The names of those who act."""
+        return self._episode.agents
+
+    @property
+    def controlled(self) -> str:
+        """The name of the agent that a player's actions are for."""
+        return self._episode.agents[self._episode.controlled]
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """What keys do in this level alone."""
+        return self._episode.commands
+
+    def action_of(self, numbers: Any) -> str:
+        """The action of a number of `actions`, () or of one for each agent, (A,)."""
+        each = [self.actions[number] for number in np.ravel(numbers)]
+        named = (f"{name} {does}" for name, does in zip(self.agents, each, strict=True))
+        return each[0] if len(each) == 1 else AND.join(named)
+
+    def next_agent(self) -> None:
+        """Let the player's actions be for the next agent that no policy acts for."""
+        episode, names = self._episode, self.agents
+        own = [number for number, name in enumerate(names) if name not in episode.partners]
+        later = [number for number in own if number > episode.controlled]
+        episode.controlled = (later or own or [0])[0]
+        self.message = f"You are {self.controlled}"
+
+    def give(self, name: str, policy: Policy) -> None:
+        """Let a policy act for an agent, from the beginning of this level on.
+
+        Args:
+            name: of the agent.
+            policy: for one world.
+        """
+        self._episode.partners[name] = policy
+        if self.controlled == name:
+            self.next_agent()
+        self._begin(self.seed)
+
     @property
     def wait(self) -> str:
         """The action that lets time pass, for real-time play; empty if the level has none."""
@@ -139,8 +203,40 @@ class Game:
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             raise failure(error) from error
 
+    def seen(self) -> Seen:
+        """What an agent is handed in the present state, see `Episode.seen`.
+
+        Raises:
+            RuleError: a rule failed to say so.
+        """
+        try:
+            return self._episode.seen()
+        except (Exception, Stopped) as error:  # whatever an author's rule may raise
+            raise failure(error) from error
+
+    @property
+    def taken(self) -> Sequence[Taken]:
+        """The steps from the beginning to this position."""
+        return self._steps[: self.position]
+
+    def way(self) -> tuple[str, ...]:
+        """The digests of the states from the beginning to this position, see `state`."""
+        return (self._start, *(taken.state for taken in self.taken))
+
+    def follow(self, action: str) -> None:
+        """Take an action; where it is the one that was undone, that step again.
+
+        Raises:
+            RuleError: as for `step`.
+        """
+        undone = self._steps[self.position : self.position + 1]
+        if undone and undone[0].action == action:
+            self.redo()
+        else:
+            self.step(action)
+
     def step(self, action: str) -> None:
-        """Take an action; steps that had been undone are gone from then on.
+        """Take an action; steps that had been undone are kept as the game before.
 
         One that the level does not have leaves no more than a message, and nothing at all happens
         when the episode is over.
@@ -154,21 +250,34 @@ class Game:
         """
         if self._episode.outcome:
             return
-        before = self.position
+        before, state = self.position, self._state()
+        undone = self.length - before
         try:
-            found = self._try(action)
+            found = self.take_on(self._episode.joint(action))
             self.message = found if isinstance(found, str) else ""
             self.frame()
         except RuleError as error:
             if self.position != before:
-                self.seek(before)
-                self._forget_beyond(before)
+                self._become(state, state["message"])
+                if not undone:
+                    self._forget_beyond(before)
             if isinstance(error, StoppedError):
                 raise StoppedError(f"{error}; the step was taken back") from error
             raise
+        if undone and not self.message:
+            self._leave(Left(state, []))
+            were = "1 undone step is" if undone == 1 else f"{undone} undone steps are"
+            self.message = f"{were} kept as the game before"
 
-    def _try(self, action: str) -> Taken | str:
-        """The step, or why there is none."""
+    def take_on(self, action: str) -> Taken | str:
+        """Take an action without showing what came of it, for who plays again what was played.
+
+        Returns:
+            The step, or why there is none.
+
+        Raises:
+            RuleError: a rule failed, and the game is as it was before.
+        """
         episode = self._episode
         if refusal := episode.refusal(action):
             return refusal
@@ -195,20 +304,45 @@ class Game:
         """Show how it was after so many steps; 0 is the beginning, `length` the last one."""
         position = min(max(position, 0), self.length)
         nearest = self._key_before(position)
+        self._show(position, anew=not nearest <= self.position <= position)
+
+    def _show(self, position: int, anew: bool) -> None:
         try:
-            self._go(position, anew=not nearest <= self.position <= position)
+            self._go(position, anew)
             exact = self._episode.state() == self.state()
         except (Exception, Stopped):  # whatever a rule may raise, which it did not the first time
             exact = False
         self.message = _INEXACT if not exact else "" if position else self._goal()
 
     def undo(self, steps: int = 1) -> None:
-        """Go back."""
-        self.seek(self.position - steps)
+        """Go back; from the beginning to the game before, if there is one."""
+        if self._before and not self.position:
+            self.game_before()
+        else:
+            self.seek(self.position - steps)
 
     def redo(self, steps: int = 1) -> None:
-        """Go forward again through steps that were undone."""
-        self.seek(self.position + steps)
+        """Go forward again through steps that were undone; from their end to the game after."""
+        if self._after and self.position == self.length:
+            self.game_after()
+        else:
+            self.seek(self.position + steps)
+
+    def game_before(self) -> None:
+        """Go back to the game that was left for this one, as it was then."""
+        if not self._before:
+            self.message = "There is no game before this"
+            return
+        self._after.insert(0, self._left())
+        self._become(self._before.pop().state, "Back to the game before")
+
+    def game_after(self) -> None:
+        """Go on to the game that was left by `game_before`."""
+        if not self._after:
+            self.message = "There is no game after this"
+            return
+        self._before.append(self._left())
+        self._become(self._after.pop(0).state, "On to the game after")
 
     def go_on(self) -> None:
         """Begin the next episode if this one is over.
@@ -225,9 +359,30 @@ class Game:
         Raises:
             RuleError: a rule failed, and the game is as it was before.
         """
-        present = self._present()
+        left = self._left()
         self._begin(self.seed + 1 if seed is None else seed)
-        self._earlier += present
+        self._leave(left)
+
+    def previous_level(self) -> None:
+        """Begin the episode of the seed before.
+
+        Raises:
+            RuleError: a rule failed, and the game is as it was before.
+        """
+        if self.seed:
+            self.reset(self.seed - 1)
+        else:
+            self.message = "There is no level before that of seed 0"
+
+    def change(self, scenario: Playable) -> None:
+        """Play another scenario from here on, with the same seed.
+
+        Raises:
+            RuleError: a rule failed, and the game is as it was before.
+        """
+        left, begun = self._left(), Game(scenario, self.seed)
+        vars(self).update(begun._state())
+        self._leave(left)
 
     def again(self) -> None:
         """Begin the same episode again.
@@ -235,12 +390,13 @@ class Game:
         Raises:
             RuleError: a rule failed, and the game is as it was before.
         """
-        present, row = self._present(), self._row
+        left, row = self._left(), self._row
         if row is None:
             self._begin(self.seed)
         else:
             self.restore(row)
-        self._earlier += present
+        if left.state["_steps"]:
+            self._leave(left)
 
     def restore(self, row: Any) -> None:
         """Begin with a state in place of a seed's level.
@@ -257,8 +413,17 @@ class Game:
 
     @property
     def played(self) -> list[Played]:
-        """All episodes that had a step, the present one last."""
-        return self._earlier + self._present()
+        """All episodes that had a step, in their order; the present one is the last, unless it has
+        been gone back to."""
+        return [played for _, played in self.titled]
+
+    @property
+    def titled(self) -> list[tuple[str, Played]]:
+        """What is `played`, each with what its scenario is called."""
+        present = Left(self._state(), self._present())
+        games = (*self._before, present, *self._after)
+        kept = [(left.state["title"], played) for left in games for played in left.played]
+        return self._forgotten + kept
 
     def replay(self) -> Replay:
         """The present episode, with the steps that were undone.
@@ -314,7 +479,7 @@ class Game:
     def _take_again(self, actions: Sequence[str], position: int) -> str:
         for number, action in enumerate(actions, start=1):
             try:
-                found = self._try(action)
+                found = self.take_on(action)
             except StoppedError:
                 raise
             except RuleError as error:
@@ -331,6 +496,9 @@ class Game:
         self.scenario = scenario
         self.title = scenario.name
         self.sprite_folders: tuple[Path, ...] = sprite_folders(scenario)
+        before = vars(self).get("_episode")  # whose level has been read again
+        if before and len(before.agents) > 1 and before.agents == episode.agents:
+            episode.controlled, episode.partners = before.controlled, before.partners
         self._episode = episode
 
     def _begin(self, seed: int) -> None:
@@ -353,6 +521,7 @@ class Game:
         self._start = self._episode.state()
         self._steps = []
         self._keys = {}
+        self._told = []
         self._keep()
 
     def _goal(self) -> str:
@@ -369,7 +538,8 @@ class Game:
         }
 
     def _forget_beyond(self, position: int) -> None:
-        del self._steps[position:]
+        if position < self.length:  # those who left this game keep the list
+            self._steps = self._steps[:position]
         self._keys = {at: key for at, key in self._keys.items() if at <= position}
 
     def _key_before(self, position: int) -> int:
@@ -384,10 +554,34 @@ class Game:
             self._episode.step(taken.action)
         self.position = position
 
+    def _state(self) -> dict[str, Any]:
+        """All that this game is, without those that were left."""
+        others = ("_before", "_after", "_forgotten")
+        return {name: value for name, value in vars(self).items() if name not in others}
+
+    def _become(self, state: dict[str, Any], says: str = "") -> None:
+        vars(self).update(state)
+        self._show(self.position, anew=True)
+        if self.message != _INEXACT:
+            self.message = says
+
+    def _left(self) -> Left:
+        self._told = self._present()
+        return Left(self._state(), self._told)
+
+    def _leave(self, left: Left) -> None:
+        """Keep a game as the one before this, those that came after it before it."""
+        self._before += [*self._after, left]
+        self._after = []
+        while len(self._before) > _KEPT:
+            oldest = self._before.pop(0)
+            self._forgotten += [(oldest.state["title"], played) for played in oldest.played]
+
     def _present(self) -> list[Played]:
         episode = self._episode
         present = Played(self.seed, episode.steps, episode.total, episode.ending)
-        return [present] if episode.steps else []
+        furthest = max([*self._told, present], key=lambda played: played.steps)
+        return [furthest] if furthest.steps else []
 
 
 GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
@@ -397,9 +591,32 @@ GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
     "last": lambda game: game.seek(game.length),
     "again": Game.again,
     "next_level": Game.reset,
+    "previous_level": Game.previous_level,
+    "game_before": Game.game_before,
+    "game_after": Game.game_after,
     "go_on": Game.go_on,
+    "next_agent": Game.next_agent,
 }
 """What keys do with a game alone, by the names of their commands."""
+
+
+_KNOWS: dict[str, Callable[[Game], bool]] = {
+    "kin": lambda game: len(kin(game.scenario.name)) > 1,
+    "next_agent": lambda game: len(game.agents) > 1,
+    "real_time": lambda game: bool(game.wait),
+}
+"""Whether a level has what some commands are about."""
+
+
+def seed_of(text: str) -> int:
+    """The seed that a player has typed.
+
+    Raises:
+        ScenarioError: it is none.
+    """
+    if not text.isdecimal():
+        raise ScenarioError([f"Seeds are whole numbers from 0 on, such as 7, not {text}"])
+    return int(text)
 
 
 def _distance(age: int) -> int:

@@ -26,7 +26,7 @@ from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import Stopped
 from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS
 from gv_engine.language.system import REGISTRIES, VISIBILITY
 from gv_engine.reading.missions import is_about
 from gv_engine.reading.text import object_words
@@ -140,13 +140,14 @@ class Inspection:
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
             parts.append(Part(cls.__name__, fields))
-        name = "agent" if e == AGENT else object_words(*world.appearance(e))
+        name = "agent" if e == AGENT else object_words(self.scenario.types, *world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
 
     def _in_words(self, e: int, column: str, field: str, value: float) -> str:
         """A value with its name, where it has one."""
-        kind = OBJECT_TYPES[self._simulation.world.kind.value[e]]
-        types, colors = {kind.index: kind.name for kind in OBJECT_TYPES}, dict(enumerate(COLORS))
+        known = self.scenario.types
+        kind = known[self._simulation.world.kind.value[e]]
+        types, colors = {each.index: each.name for each in known}, dict(enumerate(COLORS))
         asked = types if is_about(field, "kind") else colors if is_about(field, "color") else {}
         names = {
             ("kind", "value"): types,
@@ -218,7 +219,7 @@ class Inspection:
         try:
             with world.context:
                 view.look(world, AGENT)
-                BoundCall(call).run(world, view)
+                BoundCall(call).run(world, AGENT, view)
         except (Exception, Stopped) as error:  # whatever an author's function may raise
             return nothing._replace(problem=f"it fails: {type(error).__name__}: {error}")
         finally:

@@ -19,7 +19,7 @@ from gv_engine import __version__
 from gv_engine.language.errors import GVEngineError
 from gv_engine.playing.catalogue import read_playable
 from gv_engine.playing.episode import Playable
-from gv_engine.reading.families import built_in_levels
+from gv_engine.reading.families import playable_levels
 from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
 from gv_engine.reading.identity import ScenarioIdentity
 from gv_engine.reading.library import with_whole_files
@@ -166,7 +166,7 @@ class Replay:
         """
         name = self.scenario.name
         known = []
-        if name in with_whole_files(built_in_levels()):
+        if name in with_whole_files(playable_levels()):
             known.append(read_playable(name, Trust(), self.settings))
         changed: Playable | None = None
         for candidate in chain(known, among):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.geometry import WAIT
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.reading.layout import RNG
 
 _PLAIN = (
@@ -33,11 +33,12 @@ _WAITED = 8
 """The number of `WAIT` when the first replays were kept, whose digests stay what they are."""
 
 
-def row_digest(row: NDArray[Any]) -> str:
+def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
     """16 hexadecimal digits that stand for a world.
 
     Args:
         row: () array of a `Layout.dtype`.
+        types: of the layout.
     """
     digest = sha256()
 
@@ -50,7 +51,10 @@ def row_digest(row: NDArray[Any]) -> str:
     for name in RNG.names or ():
         say(name, row["rng"][name].view(np.int64))
     for name in _PLAIN:
-        say(name, _WAITED if name == "action" and row[name] == WAIT else row[name])
+        values = row[name][1:].squeeze() if row[name].ndim else row[name]
+        say(name, np.where(values == WAIT, _WAITED, values) if name == "action" else values)
+    if row["done"].size > 2:  # of one agent the world says it
+        say("done", row["done"][1:])
     for name in ("at", "ground"):
         if name in (row.dtype.names or ()):
             say(name, row[name][: row["height"], : row["width"]])
@@ -63,16 +67,16 @@ def row_digest(row: NDArray[Any]) -> str:
             for field in fields[1:]:
                 values = row[name][field][having]
                 if (name, field) == ("kind", "value"):
-                    digest.update(_names(values).encode())
+                    digest.update(_names(values, types).encode())
                 else:
                     say(field, values)
     for name in ("placed", "recent"):
         table = row[name]
         found = np.flatnonzero(table)
-        order = sorted((OBJECT_TYPES[int(kind)].name, int(table[kind])) for kind in found)
+        order = sorted((types[int(kind)].name, int(table[kind])) for kind in found)
         digest.update(f"{name} {order}".encode())
     return digest.hexdigest()[:16]
 
 
-def _names(kinds: NDArray[Any]) -> str:
-    return " ".join(OBJECT_TYPES[kind].name for kind in kinds.tolist())
+def _names(kinds: NDArray[Any], types: ObjectTypes) -> str:
+    return " ".join(types[kind].name for kind in kinds.tolist())

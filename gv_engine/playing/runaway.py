@@ -9,6 +9,7 @@ rule leaves to a library written in C cannot be stopped before it comes back, bu
 from __future__ import annotations
 
 import faulthandler
+import math
 import os
 import signal
 import socket
@@ -212,26 +213,47 @@ def _raising(stopped: Stopped) -> Callable[..., Any]:
     return trace
 
 
-@contextmanager
-def fuse(limit: float, says: str) -> Iterator[None]:
-    """End the process, saying why, if what runs meanwhile takes longer than so many seconds.
+class Fuse:
+    """Ends the process if what runs while it is lit takes too long, as a context manager.
 
     For compiled code, which nothing else ends; it has to let other threads run.
+
+    Args:
+        limit: seconds that it may burn.
     """
-    timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _burn, [says])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+        self._burns_until, self._says = math.inf, ""
+        self._over = threading.Event()
+
+    def __enter__(self) -> Fuse:
+        threading.Thread(target=self._watch, name="gv-engine fuse", daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+
+    @contextmanager
+    def lit(self, says: str) -> Iterator[None]:
+        """Burn meanwhile; at its end the process says this."""
+        self._says, self._burns_until = says, time.monotonic() + self.limit
+        try:
+            yield
+        finally:
+            self._burns_until = math.inf
+
+    def _watch(self) -> None:
+        while not self._over.wait(min(self.limit / 8, PATIENCE)):
+            if time.monotonic() > self._burns_until:
+                _burn(self._says)
 
 
 @contextmanager
 def heeded(seconds: float, says: str) -> Iterator[None]:
     """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds.
 
-    Another Ctrl-C ends it at once. For compiled code in the main thread, as `fuse`.
+    Another Ctrl-C ends it at once. For compiled code in the main thread, as `Fuse`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -26,6 +26,7 @@ from gv_engine.language.system import (
     System,
     marked,
 )
+from gv_engine.reading.agents import Crew
 from gv_engine.reading.forms import (
     ACTION,
     AREA,
@@ -77,6 +78,13 @@ NESTED = {
 TYPES = "object_type", "other_type", "ground_type"
 """Names of parameters that take a type of objects."""
 
+TURN_KEYS: KeyTable = {
+    "for": Key(
+        "The agent or the team in whose turns it runs, or several; all, if left out.",
+        either(TEXT, list_of(TEXT)),
+    )
+}
+"""What functions of a step take beside their parameters."""
 ENDING_KEYS: KeyTable = {
     "says": Key("What the player is told, if this is why the episode is over.", TEXT)
 }
@@ -185,13 +193,14 @@ class Calls:
     """Reads function entries.
 
     Attributes:
-        area: of the observation, once it is read.
+        area: of the observation, once it is read; crew: all agents.
         names: that the scenario may use.
         warnings: what was ignored, and where.
     """
 
     def __init__(self, problems: Problems, names: Names) -> None:
         self.area: Area | None = None
+        self.crew = Crew()
         self.warnings: list[tuple[YamlNode, str]] = []
         self.names: Names = names
         self._problems = problems
@@ -230,7 +239,12 @@ class Calls:
             besides = (*besides, *ENDING_KEYS)
             with self._problems.collect():
                 says = word(entries["says"])
-        call = Call(system, {}, says)
+        whose: tuple[bool, ...] = ()
+        if phase in (TRANSITION, REWARD, TERMINATING) and "for" in entries:
+            besides = (*besides, *TURN_KEYS)
+            with self._problems.collect():
+                whose = self.crew.turns_of(entries["for"])
+        call = Call(system, {}, says, whose)
         with self._problems.collect():
             call.arguments.update(self._made(node, system))
         for parameter in system.parameters:
@@ -254,6 +268,10 @@ class Calls:
                 self._unknown(system, key, value, known)
         if is_complete(call):
             self._check(call, node, entries)
+            by_itself = phase is TRANSITION and not call.is_an_agents
+            if call.whose and (by_itself or system.is_processor):
+                fault = f"{system.name} is nobody's, it runs once a step; leave out `for`"
+                self._problems.add(entries["for"], fault)
         return call
 
     def _made(self, node: YamlNode, system: System) -> dict[str, Any]:
@@ -274,12 +292,12 @@ class Calls:
 
     def _check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         try:
-            problem = call.fault(self.area)
+            problem = call.fault(self.area, len(self.crew.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise
             problem = f"its check fails: {type(error).__name__}: {error}"
         if problem:
-            asked = call.system.checked
-            place = entries.get(asked[0], node) if len(asked) == 1 else node
+            places = [entries[name] for name in call.system.checked if name in entries]
+            place = places[0] if len(places) == 1 else node
             self._problems.add(place, f"{call.name}: {problem}")
 
 

@@ -142,7 +142,7 @@ class ChanceReader:
         entries: the scenario's top.
         draws: what its `draw` says.
         legend: what its `legend` says.
-        allowed: as for `read_map`.
+        allowed, agents: as for `read_map`.
 
     Attributes:
         depth: how many objects are at most one in the other.
@@ -156,14 +156,16 @@ class ChanceReader:
         draws: DrawnValues,
         legend: Legend,
         allowed: Callable[[Symbol], str],
+        agents: int = 1,
     ) -> None:
         self._problems = problems
+        self._most = agents
         self._names = names
         self._entries = entries
         self._draws = draws
         self._legend = legend
         self._allowed = allowed
-        self._maps = DrawnMaps(problems, entries, draws, legend, allowed)
+        self._maps = DrawnMaps(problems, entries, draws, legend, allowed, names.types, agents)
         self._rooms: dict[str, Region] = {}
         self.depth = 1
 
@@ -257,8 +259,9 @@ class ChanceReader:
                 with self._problems.collect():
                     found.append(self._place(node))
         agents = [place for place in found if place.symbol.facing is not None]
-        for place in agents[1:]:
-            self._problems.add(place.node, "a second agent; there is one")
+        for place in agents[self._most :]:
+            which = "a second agent; there is one" if self._most == 1 else "an agent too many"
+            self._problems.add(place.node, which)
         return found
 
     def _place(self, node: YamlNode) -> PlacedThing:
@@ -270,7 +273,7 @@ class ChanceReader:
         if "count" in entries:
             count = self._count(entries["count"])
             if symbol.facing is not None:
-                raise Wrong(entries["count"], "there is one agent; leave it out")
+                raise Wrong(entries["count"], "it is one agent; leave it out")
         if "in" in entries:
             region = self._region(entries["in"])
         if "not_next_to" in entries:
@@ -344,7 +347,7 @@ class ChanceReader:
                 "marks": inside,
                 "rooms": rooms,
                 "apart": apart,
-                **Tables([place.symbol for place in places]).arguments,
+                **Tables([place.symbol for place in places], self._names.types).arguments,
             },
         )
 

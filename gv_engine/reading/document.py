@@ -12,7 +12,7 @@ from typing import Any
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.reading import parameters, variants
-from gv_engine.reading.families import built_in_levels
+from gv_engine.reading.families import playable_levels
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.forms import TEXT, Key, KeyTable
 from gv_engine.reading.library import IN_FOLDER, Level, find
@@ -249,7 +249,7 @@ def _base(
     named = word(node)
     beside = (Path(document.label).parent if document.source else document.folder) / named
     try:
-        known = built_in_levels()
+        known = playable_levels()
         level = known[named] if named in known else find(beside, known)
         raw = _bytes_of(level)
     except ScenarioError as error:

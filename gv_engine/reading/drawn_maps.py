@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from gv_engine.language.call import Call
-from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.language.system import marked
 from gv_engine.reading.draws import DrawnValues, table
 from gv_engine.reading.layout import rounded
@@ -27,7 +26,7 @@ _WAYS = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 class Tables:
     """What stands in cells, as tables: things by their numbers, then what is in them."""
 
-    def __init__(self, given: Sequence[Symbol]) -> None:
+    def __init__(self, given: Sequence[Symbol], types: ObjectTypes) -> None:
         symbols = [*given]
         numbers: dict[Symbol | None, int] = {None: 0}
         for symbol in symbols:  # which grows
@@ -47,9 +46,9 @@ class Tables:
             weights[number, : len(symbol.weights)] = symbol.weights
             if symbol.facing is not None:
                 facings[number] = symbol.facing
-        oriented = table(0, len(OBJECT_TYPES))
-        for kind in OBJECT_TYPES:
-            oriented[kind.index] = kind.states == ORIENTATIONS
+        oriented = table(0, max(kind.index for kind in types) + 1)
+        for kind in types:
+            oriented[kind.index] = kind.is_oriented
         self.arguments = {
             "looks": looks,
             "weights": weights,
@@ -66,7 +65,8 @@ class DrawnMaps:
         entries: the scenario's top.
         draws: what its `draw` says.
         legend: what its `legend` says.
-        allowed: as for `read_map`.
+        allowed, agents: as for `read_map`.
+        types: of the scenario.
 
     Attributes:
         shape: of the room, if there is one.
@@ -81,7 +81,11 @@ class DrawnMaps:
         draws: DrawnValues,
         legend: Legend,
         allowed: Callable[[Symbol], str],
+        types: ObjectTypes,
+        agents: int = 1,
     ) -> None:
+        self._types = types
+        self._most = agents
         self._problems = problems
         self._entries = entries
         self._draws = draws
@@ -101,7 +105,10 @@ class DrawnMaps:
         drawn = items(node) if "maps" in self._entries else [node]
         if not 1 <= len(drawn) <= _MOST_MAPS:
             raise Wrong(node, f"found {len(drawn)} maps, expected 1 to {_MOST_MAPS}")
-        self.maps = [MapReader(self._problems, each, self._legend, self._allowed) for each in drawn]
+        self.maps = [
+            MapReader(self._problems, each, self._legend, self._allowed, self._most)
+            for each in drawn
+        ]
         ways = self._ways()
         self.which = self._draws.add_numbers(range(len(drawn)))
         self.way = self._draws.add_numbers(ways)
@@ -119,7 +126,7 @@ class DrawnMaps:
                 **lies,
                 "shapes": shapes,
                 "cells": cells,
-                **Tables(list(symbols.values())).arguments,
+                **Tables(list(symbols.values()), self._types).arguments,
             },
         )
         below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
@@ -127,7 +134,7 @@ class DrawnMaps:
             return (level,)
         numbers = {c: number for number, c in enumerate(below)}
         cells = self.over_maps(lambda character: numbers.get(character, -1), node)
-        tables = Tables(list(below.values())).arguments
+        tables = Tables(list(below.values()), self._types).arguments
         return level, Call(marked(ground_of_maps).system, {**lies, "cells": cells, **tables})
 
     def _ways(self) -> tuple[int, ...]:

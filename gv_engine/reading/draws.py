@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gv_engine.language.call import Call
 from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS
 from gv_engine.language.system import marked
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
@@ -183,8 +183,8 @@ class DrawnValues:
             return COLOR, read_color
         if text in ORIENTATIONS:
             return WAY, lambda node: one_of(node, ORIENTATIONS, WAY)
-        having = [known for known in OBJECT_TYPES if text in known.states]
-        if not having or text in (known.name for known in OBJECT_TYPES):
+        having = [known for known in self._names.types if text in known.states]
+        if not having or text in self._names.types:
             return OBJECT, self._names.object_type
         fits = [k for k in having if all(option.text in k.states for option in options)]
         states = (fits or having)[0].states
@@ -221,7 +221,7 @@ class DrawnValues:
 
     def state(self, node: YamlNode, kind: int) -> int:
         """The state of an object of a type, as tables have it."""
-        known = OBJECT_TYPES[kind]
+        known = self._names.types[kind]
         if not known.states:
             raise Wrong(node, f"{known.name} has no states")
         what = f"state of {known.name}"

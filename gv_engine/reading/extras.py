@@ -49,4 +49,8 @@ class Extra(NamedTuple):
 
 
 MATH = Extra("Algebra", "mathy_core", "math")
+PARALLEL = Extra("A parallel environment", "pettingzoo", "pettingzoo")
 TILED = Extra("A map of Tiled", "pytmx", "tiled")
+RL = Extra("Learning", "torch", "rl")
+MINARI = Extra("A dataset of Minari", "minari", "minari")
+RAY = Extra("A rollout on a cluster", "ray", "ray")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from gv_engine.language.call import Call
     from gv_engine.language.system import Phase, System
+    from gv_engine.language.turns import Sharing
     from gv_engine.reading.document import Document
     from gv_engine.reading.identity import ScenarioIdentity
 
@@ -39,6 +40,8 @@ class AnyScenario(Protocol):
     def reward_names(self) -> tuple[str, ...]: ...
     @property
     def own_actions(self) -> tuple[Command, ...]: ...
+    @property
+    def sharing(self) -> Sharing: ...
     @property
     def tells_success(self) -> bool: ...
     @property
@@ -72,20 +75,32 @@ class Hooks(Protocol):
     ) -> Any:
         """Its Gymnasium vector environment, whose worlds several workers share."""
 
+    def make_worlds(self, scenario: Any, num_envs: int, workers: int = 1, **options: Any) -> Any:
+        """The same for rollouts, also of several agents, with an axis of them."""
+
     def size(self, scenario: Any) -> str:
         """Size of its first level, for people."""
+
+    def schedules(self, scenario: Any) -> Schedules:
+        """The name of the scenario, or of each that it mixes, and its calls by phase, in order."""
 
     def systems(self, scenario: Any) -> Systems:
         """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
 
-    def examine(self, scenario: Any, episodes: int, seed: int, limit: float) -> Examination:
+    def examine(
+        self, scenario: Any, episodes: int, seed: int, limit: float, quick: bool = False
+    ) -> Examination:
         """Play random episodes, and look for what is wrong.
 
         Args:
             scenario: what is played.
             episodes, seed: how many, and the seed of the first.
             limit: seconds for a compiled step, which nobody can stop; then the process ends.
+            quick: whether to leave out what takes long: to compile, and to search for ways to win.
         """
+
+    def adviser(self, scenario: Any) -> Any:
+        """What finds ways to win its games, a `gv_engine.playing.acting.Adviser`."""
 
     def compile(self, scenario: Any) -> str:
         """Compile its programs into the cache, if it has any; what came of it, in a few words.
@@ -163,6 +178,9 @@ class Command(NamedTuple):
     """Whether it happens on and on while the key is held."""
 
 
+Schedules = list[tuple[str, "Mapping[Phase, Iterable[Call]]"]]
+"""Names, and the calls of each phase in order."""
+
 LevelsByName = Mapping[str, Level]
 """By name: where each built-in scenario is."""
 
@@ -191,6 +209,7 @@ class Family:
         panels: groups of keys that its games have besides.
         rules: the module with rules for its worlds alone; "" for grids, which have all others.
         extra: what it needs besides the package itself.
+        of_several: finds those of its scenarios that have several agents, and so no Gymnasium ids.
     """
 
     name: str
@@ -209,6 +228,12 @@ class Family:
     panels: tuple[str, ...] = ()
     rules: str = ""
     extra: Extra | None = None
+    of_several: Callable[[], LevelsByName] = dict
+
+    @property
+    def playable(self) -> LevelsByName:
+        """All its scenarios that come with the engine."""
+        return {**self.built_in(), **self.of_several()}
 
     @property
     def missing(self) -> str:
@@ -242,6 +267,11 @@ def hooks_of(scenario: AnyScenario) -> Hooks:
 def built_in_levels() -> LevelsByName:
     """Where each built-in scenario of any family stands; none is read for it."""
     return {name: at for family in FAMILIES.values() for name, at in family.built_in().items()}
+
+
+def playable_levels() -> LevelsByName:
+    """The same, those of several agents too."""
+    return {name: at for family in FAMILIES.values() for name, at in family.playable.items()}
 
 
 def built_in_names() -> list[str]:

@@ -11,6 +11,7 @@ from gv_engine.language.system import (
     VISIBILITY,
 )
 from gv_engine.reading.actions import ACTION_SPACE, OWN_ACTION_KEYS
+from gv_engine.reading.agents import AGENT_KEYS, AGENTS_FORM
 from gv_engine.reading.chance import CHANCE_KEYS
 from gv_engine.reading.forms import (
     AREA,
@@ -99,6 +100,12 @@ GRID_KEYS: KeyTable = {
         below=LEGEND_KEYS,
     ),
     **CHANCE_KEYS,
+    "agents": Key(
+        "How many agents there are, or their names, or more: "
+        "`{number: 4, turns: shuffled, done: leave}`; one, if left out.",
+        AGENTS_FORM,
+        below=AGENT_KEYS,
+    ),
     "mission": Key(
         "What the agent is asked to do, in words and numbers: "
         '`{text: "fetch the {color} {object}", object: Key, color: RED}`.',

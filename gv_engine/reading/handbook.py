@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import components.objects  # noqa: F401  # declares the built-in types
 from components.mission import Mission
 from components.objects import DOOR, built_in_components, built_in_types
+from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, fields_of
 from gv_engine.language.geometry import Action
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectTypes
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -119,8 +120,8 @@ def _system(system: System) -> Topic:
     doors = {p.name: DOOR for p in given if p.required and p.name in TYPES}
     if (
         system.check
-        and doors.keys() >= {*inspect.signature(system.check).parameters}
-        and system.check(**doors)
+        and doors.keys() >= {*system.checked} - {"types"}
+        and Call(system, doors).fault()
     ):
         example = _BELT + example.replace("object_type: Door", "object_type: Belt")
     return _entry(system.name, system.function, parts, example)
@@ -134,12 +135,13 @@ def default_of(parameter: Parameter) -> str:
     """The default of a parameter as scenario files write it; "" if there is none."""
     if parameter.required:
         return ""
-    return _written(parameter.name, parameter.default)
+    return as_written(parameter.name, parameter.default)
 
 
-def _written(name: str, value: Any) -> str:
+def as_written(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
+    """The value of a parameter as scenario files write it; `types` are those of the scenario."""
     if name in TYPES:
-        return OBJECT_TYPES[value].name
+        return types[value].name if value in types else str(value)
     if name == "color":
         return str(COLORS[value])
     if isinstance(value, bool):
@@ -147,7 +149,8 @@ def _written(name: str, value: Any) -> str:
     if isinstance(value, Action):
         return value.name
     if isinstance(value, tuple | list):
-        return f"[{', '.join(_written(name.removesuffix('s'), item) for item in value)}]"
+        parts = (as_written(name.removesuffix("s"), item, types) for item in value)
+        return f"[{', '.join(parts)}]"
     return str(getattr(value, "__name__", value))
 
 

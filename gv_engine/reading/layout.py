@@ -7,7 +7,7 @@ layout, and with it one compiled program.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 from zlib import crc32
@@ -19,7 +19,6 @@ from components.appearance import Kind
 from components.mission import Mission
 from components.space import Position
 from gv_engine.language.component import (
-    AGENT,
     NOTHING,
     Field,
     column_name,
@@ -27,7 +26,7 @@ from gv_engine.language.component import (
     is_read_often,
 )
 from gv_engine.language.geometry import FORWARD, ORIENTATIONS
-from gv_engine.language.objects import GROUND, ObjectType, Parts
+from gv_engine.language.objects import GROUND, OBJECT_TYPES, ObjectType, ObjectTypes, Parts
 
 RNG = np.dtype(
     [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
@@ -35,12 +34,19 @@ RNG = np.dtype(
 )
 """State of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit half."""
 
-FIGURES: dict[str, type[np.generic]] = {
+OF_AGENTS: dict[str, type[np.generic]] = {
     "reward": np.float64,
     "total": np.float64,
+    "action": np.int64,
+    "ended_by": np.uint16,
+    "done": np.uint8,
+    "success": np.uint8,
+}
+"""The numbers of each agent, by name; what they mean says `gv_engine.language.world.World`."""
+
+FIGURES: dict[str, type[np.generic]] = {
     "steps": np.int32,
     "error": np.uint32,
-    "action": np.int64,
     "member": np.int16,
     "height": np.int16,
     "width": np.int16,
@@ -48,10 +54,15 @@ FIGURES: dict[str, type[np.generic]] = {
     "free": np.int32,
     "terminated": np.uint8,
     "truncated": np.uint8,
-    "success": np.uint8,
-    "ended_by": np.uint16,
 }
-"""The single numbers of a world, by name; what they mean says `gv_engine.language.world.World`."""
+"""The single numbers of a world, by name."""
+
+WHO = "who", "next", "spot"
+"""Where there are several agents: the first in each cell, the next one in the cell of an agent, and
+the number of its cell, counted row by row from 1, 0 for none. `w.stand` keeps them."""
+
+HEAD = [("rng", RNG), *FIGURES.items()]
+"""The fields that every row begins with."""
 
 Prefab = Parts
 """The components that a new entity starts with."""
@@ -68,6 +79,9 @@ def _written(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
 
 _SMALL_ROW = 4096
 """Bytes of a row that is worth fetching whole."""
+
+_STEP = 8
+"""Of lengths of tables."""
 
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
@@ -87,6 +101,7 @@ class Layout:
         components: component classes in the order of their columns.
         types: object types that can be spawned.
         drawn: how many values a level may draw for several places, see `w.drawn`.
+        bodies: of each agent, what it is made of beside `Agent` and `Position`.
     """
 
     height: int
@@ -95,11 +110,31 @@ class Layout:
     components: tuple[type, ...]
     types: tuple[ObjectType, ...]
     drawn: int = 0
+    bodies: tuple[Parts, ...] = ((),)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def agents(self) -> int:
+        """How many there are: the entities from 1 up to this."""
+        return len(self.bodies)
+
+    @property
+    def everyone(self) -> range:
+        """The agents."""
+        return range(1, self.agents + 1)
+
+    @cached_property
+    def known(self) -> ObjectTypes:
+        """The object types that worlds and observations may show, by index and name."""
+        return ObjectTypes((*self.types, *OBJECT_TYPES.built_in))
 
     @cached_property
     def kinds(self) -> int:
-        """Length of tables by type index."""
-        return max(15, *(kind.index for kind in self.types)) + 1
+        """Length of tables by type index, in steps, as for sizes."""
+        longest = max(kind.index for kind in self.types) + 1
+        return max(2 * _STEP, -(-longest // _STEP) * _STEP)
 
     @cached_property
     def prefabs(self) -> tuple[Prefab, ...]:
@@ -116,12 +151,12 @@ class Layout:
         return next((cls for cls in self.components if issubclass(cls, Mission)), None)
 
     @cached_property
-    def agent(self) -> Prefab:
-        """What the agent is made of."""
+    def agent_prefabs(self) -> tuple[Prefab, ...]:
+        """What each agent is made of."""
         parts: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))
         if self.mission:
             parts += ((self.mission, tuple(field.default for field in fields_of(self.mission))),)
-        return parts
+        return tuple(parts + body for body in self.bodies)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -143,6 +178,11 @@ class Layout:
         """By type index: how many states objects of the type have."""
         found = {kind.index: kind.num_states for kind in self.types}
         return tuple(found.get(index, 1) for index in range(self.kinds))
+
+    @cached_property
+    def oriented(self) -> tuple[int, ...]:
+        """Type indices of objects that look some way."""
+        return tuple(kind.index for kind in self.types if kind.is_oriented)
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
@@ -169,7 +209,8 @@ class Layout:
     @cached_property
     def shown(self) -> frozenset[tuple[str, str]]:
         """(column, field) of all that decides how an object looks; whether it is opaque, too."""
-        return frozenset({("kind", "value"), ("color", "value"), ("door", "status"), *self.states})
+        shown = {("kind", "value"), ("color", "value"), ("door", "status"), *self.states}
+        return frozenset(shown - {(column_name(Agent), "facing")})  # agents are in no cell of `at`
 
     @cached_property
     def mark(self) -> str:
@@ -190,9 +231,11 @@ class Layout:
         if any(left >= 0 for left in self.leaves):
             meaning.append(self.leaves)
         if self.mission:
-            meaning.append(_written(self.agent))
+            meaning.append(_written(self.agent_prefabs[0]))
         if any(self.grounds):
             meaning.append(self.grounds)
+        if any(self.bodies):
+            meaning.append([_written(parts) for parts in self.agent_prefabs])
         return repr(tuple(meaning))
 
     @cached_property
@@ -212,6 +255,13 @@ class Layout:
             return {"entity": self.entity, "coordinate": self.coordinate}[field.dtype]
         return field.dtype
 
+    @property
+    def _who(self) -> list[Any]:
+        """The columns of `WHO`."""
+        each = (self.agents + 1,)
+        shapes = (self.height + 1, self.width + 1), each, each
+        return list(zip(WHO, (self.entity, self.entity, np.int32), shapes, strict=True))
+
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """dtype of a row, about 1.5 KiB for a 9x9 grid."""
@@ -229,10 +279,12 @@ class Layout:
         ]
         return np.dtype(
             [
-                ("rng", RNG),
-                *FIGURES.items(),
+                *HEAD,
+                # with a spare one for NOTHING, so that an agent's number is its index
+                *((name, kind, (self.agents + 1,)) for name, kind in OF_AGENTS.items()),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
+                *(self._who if self.agents > 1 else ()),
                 ("placed", self.entity, (self.kinds,)),
                 ("recent", self.entity, (self.kinds,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
@@ -267,6 +319,9 @@ class Layout:
         - `ways` are the steps from one cell to each, or -1, `ways_from` that cell and the shape of
           the grid as one number, 0 for no cell;
         - `highest` is an entity above which none is alive.
+
+        Where there are several agents, `turn` is the one whose turn it is, `order` all of them as
+        they take turns in a step, and `live` says which of them are not done when it begins.
         """
         row: Any = self.dtype.fields
         cells = (self.height + 1, self.width + 1)
@@ -279,12 +334,18 @@ class Layout:
             ("listed", np.uint64, (self.kinds, words)),
             ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
         ]
+        several: list[Any] = [
+            ("turn", np.int64),
+            ("order", np.int64, (self.agents,)),
+            ("live", np.uint8, (self.agents + 1,)),
+        ]
         more = np.dtype(
             [
                 *((name, np.uint32, cells) for name in self.looked_at),
                 ("strange", np.uint32),
                 ("stale", np.uint8),
                 *(large if self.is_large else ()),
+                *(several if self.agents > 1 else ()),
             ],
             align=True,
         )
@@ -345,11 +406,23 @@ class Layout:
         worlds = np.atleast_1d(rows)
         begun = worlds["height"] > 0  # where there is a level
         height, width = (worlds[side][begun] for side in ("height", "width"))
-        y, x = (worlds["position"][axis][begun, AGENT] for axis in ("y", "x"))
-        values["the agent's y"] = y, 0, height - 1
-        values["the agent's x"] = x, 0, width - 1
-        facing = worlds["agent"]["facing"][begun, AGENT]
-        values["the agent's facing"] = facing, 0, len(ORIENTATIONS) - 1
+        away = 0 if self.agents == 1 else -1  # one of several may have left
+        for agent in self.everyone:
+            name = "the agent" if self.agents == 1 else f"agent {agent}"
+            y, x = (worlds["position"][axis][begun, agent] for axis in ("y", "x"))
+            values[f"{name}'s y"] = y, away, height - 1
+            values[f"{name}'s x"] = x, away, width - 1
+            facing = worlds["agent"]["facing"][begun, agent]
+            values[f"{name}'s facing"] = facing, 0, len(ORIENTATIONS) - 1
+        if self.agents > 1:
+            values["who"] = rows["who"], 0, self.agents
+            values["next"] = rows["next"], 0, self.agents
+            values["spot"] = rows["spot"], 0, (self.height + 1) * (self.width + 1)
+            following = rows["next"].clip(0, self.agents).astype(np.int64)
+            behind = following
+            for _ in self.everyone:
+                behind = np.take_along_axis(behind, following, -1)
+            values["next of the last agent in a cell"] = behind, 0, 0
         values["position.y"] = rows["position"]["y"], -1, self.height
         values["position.x"] = rows["position"]["x"], -1, self.width
         for name, (found, low, high) in values.items():

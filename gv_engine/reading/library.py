@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,8 @@ from gv_engine.reading.variants import names_in
 
 GALLERY = SCENARIOS / "gallery"
 """The scenarios of one idea each, for authors to copy."""
+TOGETHER = SCENARIOS / "together"
+"""The scenarios of several agents."""
 MINIGRID = SCENARIOS / "minigrid"
 """MiniGrid's levels."""
 _SUFFIXES = (".yaml", ".yml")
@@ -62,11 +65,17 @@ class Level(NamedTuple):
 
 def built_in_grids() -> dict[str, Level]:
     """Each built-in scenario, by name."""
-    files: dict[str, Path] = {}
-    for folder in (SCENARIOS, GALLERY):
-        files |= {path.stem: path for path in folder.glob("*.yaml")}
-        files |= {path.parent.name: path for path in folder.glob(f"*/{IN_FOLDER}")}
-    return levels(files) | minigrid_levels()
+    return _levels_in(SCENARIOS) | _levels_in(GALLERY) | minigrid_levels()
+
+
+def levels_of_several() -> dict[str, Level]:
+    """Each built-in scenario of several agents, by name; they are in no list of those to play."""
+    return _levels_in(TOGETHER)
+
+
+def _levels_in(folder: Path) -> dict[str, Level]:
+    files = {path.stem: path for path in folder.glob("*.yaml")}
+    return levels(files | {path.parent.name: path for path in folder.glob(f"*/{IN_FOLDER}")})
 
 
 def minigrid_levels() -> dict[str, Level]:
@@ -81,8 +90,14 @@ def levels(files: Mapping[str, Path]) -> dict[str, Level]:
     return {
         "-".join(filter(None, (name, variant))): Level(file, variant)
         for name, file in sorted(files.items())
-        for variant in names_in(file.read_text(encoding="utf-8")) or [""]
+        for variant in _variants(file, file.stat().st_mtime_ns) or [""]
     }
+
+
+@cache
+def _variants(file: Path, changed: int) -> list[str]:
+    """The names of its variants, as it was when it was changed last."""
+    return names_in(file.read_text(encoding="utf-8"))
 
 
 def with_whole_files(known: Mapping[str, Level]) -> dict[str, Level]:
@@ -117,12 +132,12 @@ def find(source: str | Path, known: Mapping[str, Level] | None = None) -> Level:
     Args:
         source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant, and
             `sokoban#3` for a level of a pack.
-        known: the scenarios that a name may mean; grids if left out.
+        known: the scenarios that a name may mean; grids, those of several agents too, if left out.
 
     Raises:
         ScenarioError: there is none; the message names the nearest.
     """
-    known = built_in_grids() if known is None else known
+    known = built_in_grids() | levels_of_several() if known is None else known
     whole, _, number = str(source).partition("#")
     for name, level in with_whole_files(known).items():
         if source in (name, gym_id(name)):

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from gv_engine.language.errors import ScenarioError
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import FAMILIES, AnyScenario, Family, built_in_levels
+from gv_engine.reading.families import FAMILIES, AnyScenario, Family, playable_levels
 from gv_engine.reading.files import exists
 from gv_engine.reading.library import Level, find
 from gv_engine.reading.parameters import refuse_settings
@@ -65,7 +65,7 @@ def _document(
 
 
 def _found(source: str | Path) -> Level:
-    known = built_in_levels()
+    known = playable_levels()
     if source not in known and not exists(Path(source)):
         longer = [name for name in known if name.startswith(f"{source}-")]
         if longer:

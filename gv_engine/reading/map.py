@@ -23,7 +23,7 @@ from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.language.call import Call
 from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
-from gv_engine.language.objects import ABOVE, COLORS, GROUND, OBJECT_TYPES, ObjectType
+from gv_engine.language.objects import ABOVE, COLORS, GROUND, ObjectType
 from gv_engine.language.system import marked
 from gv_engine.reading.draws import COLOR as A_COLOR
 from gv_engine.reading.draws import HEAVIEST, WAY, DrawnValues, read_weights
@@ -193,8 +193,8 @@ def read_symbol(
         if above:
             symbol = read_symbol(problems, names, draws, replace(node, value=above), besides)
         below = read_symbol(problems, names, draws, entries["ground"])
-        _check_layers(draws, node, symbol, ABOVE)
-        _check_layers(draws, entries["ground"], below, GROUND)
+        _check_layers(names, draws, node, symbol, ABOVE)
+        _check_layers(names, draws, entries["ground"], below, GROUND)
         return replace(symbol, ground=below)
     room = word(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
@@ -212,7 +212,7 @@ def read_symbol(
     kind, state, color = FLOOR, 0, NONE
     if "object" in entries:
         kind = draws.value(entries["object"], (AN_OBJECT,), names.object_type)
-    known = [OBJECT_TYPES[option] for option in draws.options(kind)]
+    known = [names.types[option] for option in draws.options(kind)]
     if "state" in entries:
         states = {draws.state(entries["state"], each.index) for each in known}
         state = states.pop()
@@ -247,12 +247,14 @@ def _inner(problems: Problems, names: Names, draws: DrawnValues, node: YamlNode)
     return symbol
 
 
-def _check_layers(draws: DrawnValues, node: YamlNode, symbol: Symbol, layer: str) -> None:
+def _check_layers(
+    names: Names, draws: DrawnValues, node: YamlNode, symbol: Symbol, layer: str
+) -> None:
     """Refuse what does not live on a layer of a cell."""
     if layer == GROUND and symbol.facing is not None:
         raise Wrong(node, "the agent stands on the ground: write `agent` beside `ground`")
     for kind in (kind for option in symbol.options for kind in draws.options(option.kind)):
-        known = OBJECT_TYPES[kind]
+        known = names.types[kind]
         if kind != FLOOR and known.layer != layer:
             hint = f"only a type with `layer: {layer}` may stand here"
             raise Wrong(node, f"{known.name} has the layer `{known.layer}`; {hint}")
@@ -289,25 +291,28 @@ def read_map(
     node: YamlNode,
     legend: Legend,
     allowed: Callable[[Symbol], str],
+    agents: int = 1,
 ) -> tuple[Call, ...]:
     """The resets that a map draws.
 
     Args:
+        agents: how many there are, at most, in it.
         legend: the scenario's own entries; `LEGEND` holds for all other characters.
         allowed: what keeps a symbol out of the state space, as `outside` says it.
     """
-    level = MapReader(problems, node, legend, allowed)
+    level = MapReader(problems, node, legend, allowed, agents)
     level.ask_for_agent()
     height, width = level.shape
     cells = np.zeros((rounded(height), rounded(width), 3), np.uint8)
     cells[..., 0] = FLOOR
-    start = (0, 0, FORWARD)
+    starts = []
     for y, x, symbol in level.symbols():
         cells[y, x] = symbol.kind, symbol.state, symbol.color
         if symbol.facing is not None:
-            start = (y, x, symbol.facing)
+            starts.append((y, x, symbol.facing))
     cells.flags.writeable = False
-    reset = Call(marked(from_map).system, {"shape": level.shape, "cells": cells, "start": start})
+    given = {"shape": level.shape, "cells": cells, "starts": np.array(starts or [(0, 0, FORWARD)])}
+    reset = Call(marked(from_map).system, given)
     if not any(symbol.ground for _, _, symbol in level.symbols()):
         return (reset,)
     ground = np.zeros((*cells.shape[:2], 3), np.uint8)
@@ -323,7 +328,7 @@ _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
 
 
 def outside(
-    draws: DrawnValues, kinds: Collection[int], colors: Collection[int]
+    names: Names, draws: DrawnValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
     """Makes what says of a symbol why it is outside of the state space; "" if it is not.
 
@@ -334,7 +339,7 @@ def outside(
     def fault(symbol: Symbol) -> str:
         for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
             for number in draws.options(option.kind):
-                kind = OBJECT_TYPES[number].name
+                kind = names.types[number].name
                 if number not in kinds:
                     return f"{kind}, {_UNLISTED.format('objects')}"
                 for color in draws.options(option.color):
@@ -351,7 +356,7 @@ class MapReader:
     Attributes:
         rows: of characters.
         shape: (height, width).
-        agents: where the agent stands, in words; all but the first are too many.
+        agents: where agents stand, in words.
     """
 
     def __init__(
@@ -360,8 +365,10 @@ class MapReader:
         node: YamlNode,
         legend: Legend,
         allowed: Callable[[Symbol], str],
+        agents: int = 1,
     ) -> None:
         self._problems = problems
+        self._most = agents
         self._node = node
         self.legend = {**LEGEND, **legend}
         self._allowed = allowed
@@ -426,8 +433,9 @@ class MapReader:
             self._wrong.add(character)
             self._problems.add(self._at(y), f"{place}: {character!r} is {fault}")
         if symbol.facing is not None:
-            if self.agents:
-                self._problems.add(
-                    self._at(y), f"{place}: a second agent, the first is in {self.agents[0]}"
-                )
+            if len(self.agents) >= self._most:
+                fault = f"a second agent, the first is in {self.agents[0]}"
+                if self._most > 1:
+                    fault = f"agent {len(self.agents) + 1}, and there are {self._most}"
+                self._problems.add(self._at(y), f"{place}: {fault}")
             self.agents.append(place)

@@ -21,8 +21,8 @@ import numpy as np
 from components.appearance import FLOOR
 from components.mission import Mission
 from gv_engine.language.call import Call
-from gv_engine.language.component import AGENT, Field, column_name, is_component
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.component import Field, column_name, is_component
+from gv_engine.language.objects import COLORS
 from gv_engine.language.system import System, marked
 from gv_engine.reading.draws import COLOR, NUMBER, OBJECT, DrawnValues, table
 from gv_engine.reading.forms import OBJECT as OBJECT_FORM
@@ -245,7 +245,7 @@ class _Reader:
         if kind <= FLOOR or kind not in self._objects:
             raise Wrong(
                 node,
-                f"{OBJECT_TYPES[kind].name} is nothing that the scenario has; add it to the "
+                f"{self._names.types[kind].name} is nothing that the scenario has; add it to the "
                 f"objects of its state_space, or name another",
             )
 
@@ -286,22 +286,25 @@ def _template(node: YamlNode, known: Sequence[str]) -> str:
     return text
 
 
-def writer_of(names: Sequence[str] | Mapping[str, Any]) -> Callable[[Any, Any], None]:
-    """`(w, values)`: write (k,) values into fields of the agent's mission."""
-    write: Callable[[Any, Any], None] = _nothing
+_Write = Callable[[Any, int, Any], None]
+
+
+def writer_of(names: Sequence[str] | Mapping[str, Any]) -> _Write:
+    """`(w, agent, values)`: write (k,) values into fields of an agent's mission."""
+    write: _Write = _nothing
     for number, name in enumerate(names):
         write = _then(write, name, number)
     return write
 
 
-def _nothing(w: Any, values: Any) -> None:
+def _nothing(w: Any, agent: int, values: Any) -> None:
     """Write no field."""
 
 
-def _then(before: Callable[[Any, Any], None], name: str, number: int) -> Callable[[Any, Any], None]:
-    def write(w: Any, values: Any) -> None:
-        before(w, values)
-        w["mission"][name][AGENT] = values[number]
+def _then(before: _Write, name: str, number: int) -> _Write:
+    def write(w: Any, agent: int, values: Any) -> None:
+        before(w, agent, values)
+        w["mission"][name][agent] = values[number]
 
     return write
 

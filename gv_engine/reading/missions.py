@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import NONE
-from gv_engine.language.component import AGENT, Field, fields_of, snake_case
+from gv_engine.language.component import Field, fields_of, snake_case
 from gv_engine.language.objects import COLORS
 from gv_engine.reading.layout import Layout
 
@@ -47,7 +47,8 @@ class Missions:
 
     Attributes:
         names: of the numbers: `wording` is one more than the number of the text among those of all
-            members, 0 if nothing is asked; the others are fields as they are.
+            members, which have equal ones in common, 0 if nothing is asked; the others are fields
+            as they are.
         firsts: for each member what `wording` is with its first text, 0 if it asks nothing.
         low, high: (k,) int32 the least and the greatest that they can be.
     """
@@ -59,8 +60,10 @@ class Missions:
         self.firsts: tuple[int, ...] = ()
         self._texts: list[str] = []
         for own in texts:
-            self.firsts += (len(self._texts) + 1 if own else 0,)
-            self._texts += own
+            starts = (k for k in range(len(self._texts)) if self._texts[k : k + len(own)] == [*own])
+            start = next(starts, len(self._texts))  # what is asked alike has one number
+            self.firsts += (start + 1 if own else 0,)
+            self._texts[start : start + len(own)] = own
         self._types = {kind.index: snake_case(kind.name).replace("_", " ") for kind in layout.types}
         limits = [self._limits(field, layout) for field in fields]
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
@@ -75,9 +78,9 @@ class Missions:
         kind: Any = field.dtype
         return (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
 
-    def numbers(self, w: Any) -> NDArray[np.int32]:
-        """(k,) what the agent of a world is asked; of a `World` or a `RowWorld`."""
-        found = np.array([getattr(w.mission, name)[AGENT] for name in self.names], np.int32)
+    def numbers(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
+        """(k,) what an agent of a world is asked; of a `World` or a `RowWorld`."""
+        found = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
         found[0] += self.firsts[w.member]
         return found
 

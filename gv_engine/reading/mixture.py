@@ -10,7 +10,8 @@ mixture:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from gv_engine.reading.forms import SCENARIO, TEXT, Key, KeyTable, either, keyed
 from gv_engine.reading.grid_keys import SHARED_KEYS
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import Level
+from gv_engine.reading.numbering import Numbering
 from gv_engine.reading.reader import TopLevel
 from gv_engine.reading.values import (
     Refused,
@@ -66,7 +68,7 @@ MIXTURE_KEYS: KeyTable = {
 }
 """Those of mixtures."""
 
-Load = Callable[[Document | str | Path, Document, Mapping[str, Any]], "Scenario"]
+Find = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
 
 
 def is_mixture(document: Document) -> bool:
@@ -75,28 +77,35 @@ def is_mixture(document: Document) -> bool:
 
 
 def read_mixture(
-    document: Document, members: tuple[Scenario, ...] | None, load: Load
+    document: Document,
+    members: tuple[Scenario, ...],
+    find: Find,
+    read: Callable[[Document, Numbering], Scenario],
 ) -> dict[str, Any]:
     """The fields of the `Scenario` that a mixture is.
 
     Args:
         members: its scenarios, if they were read before.
-        load: reads one for this mixture: a document, or what
+        find: the document of one for this mixture: a document, or what
             `gv_engine.reading.library.find` takes.
+        read: a scenario, by its document and the numbering of all.
 
     Raises:
         ScenarioError: with all problems.
     """
-    return _Reader(document, load).fields(members)
+    return _Reader(document, find, read).fields(members)
 
 
 class _Reader(TopLevel):
-    def __init__(self, document: Document, load: Load) -> None:
+    def __init__(
+        self, document: Document, find: Find, read: Callable[[Document, Numbering], Scenario]
+    ) -> None:
         super().__init__(document)
-        self.load = load
-        self.named: dict[str, Scenario] = {}
+        self.find = find
+        self.read = read
+        self.named: dict[str, Document] = {}
 
-    def fields(self, members: tuple[Scenario, ...] | None) -> dict[str, Any]:
+    def fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
         self.entries = check_keys(self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS)
         read = self.key(MIXTURE, lambda node: self.members(node, members), [])
         given: dict[str, Any] = {
@@ -121,14 +130,14 @@ class _Reader(TopLevel):
         return whole
 
     def members(
-        self, node: YamlNode, known: tuple[Scenario, ...] | None
+        self, node: YamlNode, known: tuple[Scenario, ...]
     ) -> list[tuple[YamlNode, Scenario, float]]:
         """(where it stands, scenario, weight) of each."""
         listed = items(node)
         if not 1 <= len(listed) <= _MOST_MEMBERS:
             raise Wrong(node, f"found {node.found}, expected 1 to {_MOST_MEMBERS} scenarios")
         found = []
-        for position, item in enumerate(listed):
+        for item in listed:
             with self.problems.collect():
                 entries = {"scenario": item}
                 if isinstance(item.value, dict):
@@ -138,23 +147,34 @@ class _Reader(TopLevel):
                 weight = 1.0
                 with self.problems.collect():  # what is wrong with the scenario is said too
                     weight = _weight(entries["weight"]) if "weight" in entries else 1.0
-                scenario = known[position] if known else self.scenario_once(entries)
-                found.append((item, scenario, weight))
-        return found
+                document = None if known else self.document_once(entries)
+                found.append((item, entries["scenario"], document, weight))
+        documents = {id(document): document for _, _, document, _ in found if document}
+        numbering = Numbering.of([*documents.values()])
+        read: dict[int, Scenario] = {}
+        for _, node, document, _ in found:
+            if document and id(document) not in read:
+                with self.problems.collect(), self.told(node):
+                    read[id(document)] = self.read(document, numbering)
+        return [
+            (item, known[position] if known else read[id(document)], weight)
+            for position, (item, _, document, weight) in enumerate(found)
+            if known or id(document) in read
+        ]
 
-    def scenario_once(self, entries: Mapping[str, YamlNode]) -> Scenario:
-        """A member; one that is named several times is read once."""
+    def document_once(self, entries: Mapping[str, YamlNode]) -> Document:
+        """That of a member; one that is named several times is read once."""
         node = entries["scenario"]
         settings = mapping(entries["set"]) if "set" in entries else {}
         plain = {name: value.plain for name, value in settings.items()}
         if isinstance(node.value, dict) or settings:
-            return self.scenario(node, plain)
+            return self.document_of(node, plain)
         if node.text not in self.named:
-            self.named[node.text] = self.scenario(node, plain)
+            self.named[node.text] = self.document_of(node, plain)
         return self.named[node.text]
 
-    def scenario(self, node: YamlNode, settings: Mapping[str, Any]) -> Scenario:
-        """A member, by name, by a file relative to this one, or in place."""
+    def document_of(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
+        """That of a member, by name, by a file relative to this one, or in place."""
         wanted: Document | str | Path
         if isinstance(node.value, dict):
             wanted = self.document.inside(node, settings)
@@ -162,8 +182,14 @@ class _Reader(TopLevel):
             wanted = word(node)
             file = self.document.folder / wanted
             wanted = file if exists(Level.at(file).file) else wanted
+        with self.told(node):
+            return self.find(wanted, self.document, settings)
+
+    @contextmanager
+    def told(self, node: YamlNode) -> Iterator[None]:
+        """All that is wrong with a member is said of where it stands."""
         try:
-            return self.load(wanted, self.document, settings)
+            yield
         except ScenarioError as error:
             for problem in error.problems:
                 self.problems.add(node, problem)
@@ -178,6 +204,14 @@ class _Reader(TopLevel):
                     node,
                     f"{scenario.name} observes the area {scenario.area}, {first.name} "
                     f"{first.area}; all scenarios of a mixture need the same",
+                )
+            crew, others = ((each.sharing.names, each.layout.bodies) for each in (scenario, first))
+            if crew != others:
+                ours, theirs = (", ".join(names) for names, _ in (crew, others))
+                self.problems.add(
+                    node,
+                    f"{scenario.name} has the agents {ours}, and {first.name} {theirs}; all "
+                    f"scenarios of a mixture need the same, of the same colours and components",
                 )
             if not own_actions and scenario.actions != first.actions:
                 ours, theirs = (", ".join(each.action_names) for each in (scenario, first))
@@ -225,6 +259,7 @@ class _Reader(TopLevel):
             tuple(columns.values()),
             tuple(types[index] for index in sorted(types)),
             max(scenario.layout.drawn for scenario in members),
+            members[0].layout.bodies,
         )
 
 
@@ -249,6 +284,7 @@ def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
         "actions": members[0].actions,
         "own_actions": members[0].own_actions,
         "area": members[0].area,
+        "sharing": members[0].sharing,
         "layout": members[0].layout,
         "reward_names": tuple(
             dict.fromkeys(name for member in members for name in member.reward_names)

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
@@ -22,8 +21,8 @@ from components.objects import built_in_components, built_in_types
 from gv_engine.language import geometry
 from gv_engine.language.component import is_component
 from gv_engine.language.geometry import Action
-from gv_engine.language.modules import is_rule_module
-from gv_engine.language.objects import OBJECT_TYPES, ObjectType
+from gv_engine.language.modules import is_engine_module, is_rule_module, package_of
+from gv_engine.language.objects import OBJECT_TYPES, ObjectType, ObjectTypes
 from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
@@ -39,12 +38,13 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading import rule_files
 from gv_engine.reading.actions import read_action
+from gv_engine.reading.document import Document
 from gv_engine.reading.families import FAMILIES
-from gv_engine.reading.trust import Trust, is_dotted, is_file
+from gv_engine.reading.numbering import MOST_MODULES, Numbering, references
+from gv_engine.reading.trust import is_dotted, is_file
 from gv_engine.reading.values import Refused, Wrong, YamlNode, instead, one_of, word
 from systems.reset import from_map
 
-_MOST_MODULES = 100
 _OF_STATES = "gv_engine.gridverse.functions:system_from"
 """Place of what makes a system of a function of states, in a room above."""
 _PROCESSORS = (TRANSITION, REWARD, TERMINATING)
@@ -64,8 +64,8 @@ class Names:
     """The names that one scenario may use.
 
     Args:
-        folder: where its files are.
-        trust: which of them may be loaded, and which modules.
+        document: the scenario, whose files may be loaded as far as it is trusted.
+        numbering: of it, and of others that are played together with it.
 
     Attributes:
         modules: those that it names, imported, by the text before the colon.
@@ -73,22 +73,22 @@ class Names:
         own_actions: names of its actions that are not built in.
     """
 
-    def __init__(self, folder: Path, trust: Trust) -> None:
+    def __init__(self, document: Document, numbering: Numbering) -> None:
+        self.numbering = numbering
         self.modules: dict[str, ModuleType] = {}
         self.own: tuple[ObjectType, ...] = ()
         self.own_actions: tuple[str, ...] = ()
-        self._folder = folder
-        self._trust = trust
+        self._folder = document.folder
+        self._trust = document.trust
         self._failed: dict[str, str] = {}
         self._refused: dict[str, str] = {}
+        self._types: tuple[Any, ObjectTypes] | None = None
         self._named: dict[str, dict[str, None]] = {}  # references, by what is before the colon
 
     def preload(self, node: YamlNode) -> None:
         """Import every module that is named below a node, ahead of the types they declare."""
-        for text in _texts(node):
-            where, colon, name = text.rpartition(":")
-            own = text not in DISTANCES and text not in REDUCTIONS
-            if own and colon and name.isidentifier() and (is_file(where) or is_dotted(where)):
+        for where, text in references(node):
+            if text not in DISTANCES and text not in REDUCTIONS:
                 self._import(where, text)
 
     def _import(self, where: str, reference: str) -> None:
@@ -98,12 +98,14 @@ class Names:
         if refusal := self._trust.refusal(self._folder, where):
             self._refused[where] = refusal
             return
-        if len(self.modules) + len(self._failed) >= _MOST_MODULES:
-            self._failed[where] = f"{where} is one module more than {_MOST_MODULES}"
+        if len(self.modules) + len(self._failed) >= MOST_MODULES:
+            self._failed[where] = f"{where} is one module more than {MOST_MODULES}"
             return
         try:
             if is_file(where):
-                self.modules[where] = rule_files.load_rule_file(self._folder / where)
+                file = self._folder / where
+                package = self.numbering.packages.get(file.resolve().parent, "")
+                self.modules[where] = rule_files.load_rule_file(file, package)
             else:
                 self.modules[where] = rule_files.import_module(where)
         except rule_files.RuleFileError as error:
@@ -293,9 +295,28 @@ class Names:
         required = [p for p in given if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
         return OBSERVATION if len(required) == 1 else VISIBILITY
 
+    @property
+    def types(self) -> ObjectTypes:
+        """The types that it may name."""
+        made_of = len(self.modules), self.own
+        if self._types is None or self._types[0] != made_of:
+            self._types = made_of, self._table()
+        return self._types[1]
+
+    def _table(self) -> ObjectTypes:
+        homes = self._homes()
+        # one of another scenario's file or family would be known only if that was loaded before
+        told = (kind for kind in OBJECT_TYPES if kind.module in homes or _is_anyones(kind.module))
+        declared = (kind for package in self._packages() for kind in OBJECT_TYPES.of(package))
+        return ObjectTypes((*self.own, *(k for k in declared if k.module in homes), *told))
+
+    def _packages(self) -> dict[str, None]:
+        return dict.fromkeys(package_of(module.__name__) for module in self.modules.values())
+
     def default_objects(self) -> tuple[int, ...]:
         """Types that stand on grids: the built-in ones and those of the scenario's modules."""
-        return tuple(t.index for t in OBJECT_TYPES if t.in_grid and t.module in self._homes())
+        homes = self._homes()
+        return tuple(t.index for t in self.types if t.in_grid and t.module in homes)
 
     def _homes(self) -> set[str]:
         return {
@@ -319,41 +340,24 @@ class Names:
             raise Wrong(node, f"no component {node.text!r}{hint}")
         return known[node.text]
 
-    def types(self) -> dict[str, int]:
-        """The indices of the types that it may name, by name."""
-        # one of another scenario's file or family would be known only if that was loaded before
-        homes = self._homes()
-        return {t.name: t.index for t in OBJECT_TYPES if t.module in homes or _is_anyones(t.module)}
-
     def object_type(self, node: YamlNode) -> int:
         """The index of a type; `./things.py:Coin` imports that file first."""
         where, name = self._split(node) if ":" in word(node) else ("", node.text)
-        types = self.types()
+        types = self.types
         if where:
             home = self.modules[where].__name__
-            types |= {t.name: t.index for t in OBJECT_TYPES if t.module == home}
+            types = ObjectTypes((*(kind for kind in types if kind.module == home), *types))
         if name not in types:
             for module in (*self._failed, *self._refused):  # which may declare it
                 raise self._failure(node, module)
-            known = (other for other, kind in types.items() if OBJECT_TYPES[kind].in_grid)
+            known = (kind.name for kind in types if kind.in_grid)
             raise Wrong(node, f"no object type {name!r}{self._instead(name, known)}")
-        return types[name]
-
-
-def _texts(node: YamlNode) -> Iterator[str]:
-    if isinstance(node.value, dict | list):
-        below = node.value.values() if isinstance(node.value, dict) else node.value
-        if isinstance(node.value, dict):
-            yield from node.value
-        for each in below:
-            yield from _texts(each)
-    else:
-        yield node.text
+        return types[name].index
 
 
 def _is_anyones(module: str) -> bool:
     """Whether a module is neither a scenario's nor the engine's."""
-    return not (is_rule_module(module) or rule_files.is_engine_module(module))
+    return not (is_rule_module(module) or is_engine_module(module))
 
 
 def _home(thing: Any) -> str:

@@ -325,7 +325,8 @@ def _closing(node: YamlNode, text: str, start: int) -> int:
         depth += {"(": 1, ")": -1}.get(text[i], 0)
         if not depth:
             return i
-    raise Wrong(node, f"found {node.found}, in which a parenthesis is not closed")
+    hint = "; put it in quotes, as a comma within {…} or […] ends a value"
+    raise Wrong(node, f"found {node.found}, in which a parenthesis is not closed{hint}")
 
 
 _Operators = Mapping[type[ast.AST], Callable[..., Any]]

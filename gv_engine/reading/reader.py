@@ -13,7 +13,7 @@ from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
 from gv_engine.language.geometry import USUAL_ACTIONS
-from gv_engine.language.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectType
+from gv_engine.language.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectType, ObjectTypes
 from gv_engine.language.system import (
     OBSERVATION,
     REGISTRIES,
@@ -25,8 +25,10 @@ from gv_engine.language.system import (
     TRANSITION,
     VISIBILITY,
     Phase,
+    marked,
 )
 from gv_engine.reading.actions import read_actions
+from gv_engine.reading.agents import Crew, read_agents
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.chance import CHANCE_KEYS, ChanceReader, is_by_chance
 from gv_engine.reading.document import FILE_KEYS, Document
@@ -37,6 +39,7 @@ from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.map import Legend, outside, read_legend, read_map
 from gv_engine.reading.mission_reader import AskedMission, asks_for_mission, read_mission
 from gv_engine.reading.names import Names
+from gv_engine.reading.numbering import Numbering, referring
 from gv_engine.reading.rule_files import sources
 from gv_engine.reading.things import read_things
 from gv_engine.reading.values import (
@@ -57,6 +60,7 @@ from gv_engine.reading.values import (
     word,
     words,
 )
+from systems.chance import settle
 
 _LEVELS = ("map", "maps", "room", "reset_function")
 """Of these, a level has one."""
@@ -67,13 +71,16 @@ _T = TypeVar("_T")
 _D = TypeVar("_D")
 
 
-def read_document(document: Document) -> dict[str, Any]:
+def read_document(document: Document, numbering: Numbering) -> dict[str, Any]:
     """The fields of the `Scenario` that a document describes.
+
+    Args:
+        numbering: of it, and of others that are played together with it.
 
     Raises:
         ScenarioError: with all problems.
     """
-    return _Reader(document).fields()
+    return _Reader(document, numbering).fields()
 
 
 class TopLevel:
@@ -128,14 +135,15 @@ class TopLevel:
 
 
 class _Reader(TopLevel):
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, numbering: Numbering) -> None:
         super().__init__(document)
         self.root = document.root
-        self.names = Names(document.folder, document.trust)
+        self.names = Names(document, numbering)
         self.read = Calls(self.problems, self.names)
         self.draws = DrawnValues(self.problems, self.names)
         self.depth = 1  # of objects in each other
         self.mission: AskedMission | None = None
+        self.crew = Crew()
 
     def fields(self) -> dict[str, Any]:
         if self.document.family != "grid":
@@ -147,18 +155,23 @@ class _Reader(TopLevel):
             if told.required and key not in self.entries:
                 self.problems.add(self.missing(key), "missing; a scenario needs it")
         # below unknown keys too, lest a slip makes all seem wrong that their modules declare
-        for key, node in mapping(self.root).items():
-            if key not in ("name", "description", "map", "maps"):
-                self.names.preload(node)
+        for node in referring(self.root):
+            self.names.preload(node)
         self.names.own = self.key(
             "objects",
             lambda node: read_things(self.problems, self.names, node, self.document.folder),
             (),
         )
         actions, own_actions = self.actions(USUAL_ACTIONS)
+        self.crew = self.key(
+            "agents", lambda node: read_agents(self.problems, self.names, node), self.crew
+        )
+        self.read.crew = self.crew
         self.names.own_actions = tuple(command.name for command in own_actions)
         objects, colors = self.space("state_space", self.names.default_objects(), USUAL_COLORS)
         seen_objects, seen_colors = self.space("observation_space", objects, colors)
+        seen_objects = tuple(sorted({*seen_objects, *self.crew.kinds}))
+        seen_colors = tuple(sorted({*seen_colors, *self.crew.colors}))
         # the area first, visibility functions check theirs against it
         sight = self.key("observation_function", self.observation, ())
         own = tuple(call for call in sight if call.system.phase is OBSERVATION)
@@ -171,8 +184,10 @@ class _Reader(TopLevel):
             lambda node: read_mission(self.problems, self.names, self.draws, node, objects, colors),
             None,
         )
+        # whoever has no place in the level finds one
+        settling = [Call(marked(settle).system, {})] if self.crew.kinds else []
         calls: dict[Phase, tuple[Call, ...]] = {
-            RESET: tuple(map(self.mission.after, levels)) if self.mission else levels,
+            RESET: (*(map(self.mission.after, levels) if self.mission else levels), *settling),
             TRANSITION: self.key("transition_functions", self.list_of(TRANSITION), ()),
             REWARD: self.key("reward_functions", self.list_of(REWARD), ()),
             TERMINATING: self.key("terminating_function", self.terminating, ()),
@@ -192,10 +207,11 @@ class _Reader(TopLevel):
             "actions": actions,
             "own_actions": own_actions,
             "area": self.read.area,
-            "layout": self.layout(levels, objects),
+            "layout": self.layout(levels, objects, seen_objects),
             "mission_texts": self.mission.texts if self.mission else (),
             "reward_names": unique([call.name for call in calls[REWARD]]),
             "warnings": tuple(self.warnings()),
+            "sharing": self.crew.sharing,
             "code": tuple(sources(self.names.modules.values())),
             "schedule": calls,
         }
@@ -252,7 +268,7 @@ class _Reader(TopLevel):
 
     def grid_object(self, node: YamlNode) -> int:
         index = self.names.object_type(node)
-        if not OBJECT_TYPES[index].in_grid:
+        if not self.names.types[index].in_grid:
             raise Wrong(node, f"{node.text} belongs to every space by itself; leave it out")
         return index
 
@@ -311,7 +327,7 @@ class _Reader(TopLevel):
                 lambda node: read_legend(self.problems, self.names, self.draws, node),
                 legend,
             )
-        allowed = outside(self.draws, objects, colors)
+        allowed = outside(self.names, self.draws, objects, colors)
         certain = all(symbol is None or symbol.is_certain for symbol in legend.values())
         chance = self.entries.keys() & CHANCE_KEYS or not certain
         built: tuple[Call, ...] = ()
@@ -319,18 +335,25 @@ class _Reader(TopLevel):
             built = self.key("reset_function", lambda node: (self.read.call(node, RESET),), built)
         elif not chance:
             return self.key(
-                "map", lambda node: read_map(self.problems, node, legend, allowed), built
+                "map",
+                lambda node: read_map(self.problems, node, legend, allowed, len(self.crew.bodies)),
+                built,
             )
         if not chance or ("reset_function" in named and not built):
             return built
-        level = ChanceReader(self.problems, self.names, self.entries, self.draws, legend, allowed)
+        agents = len(self.crew.bodies)
+        level = ChanceReader(
+            self.problems, self.names, self.entries, self.draws, legend, allowed, agents
+        )
         found: tuple[Call, ...] = ()
         with self.problems.collect():
             found = (level.call(next(iter(built), None)),)
         self.depth = level.depth
         return found
 
-    def layout(self, reset: tuple[Call, ...], objects: tuple[int, ...]) -> Layout | None:
+    def layout(
+        self, reset: tuple[Call, ...], objects: tuple[int, ...], seen: tuple[int, ...]
+    ) -> Layout | None:
         shapes = shapes_of(reset)
         size = self.key("max_shape", read_pair, None)
         if size is None:
@@ -351,19 +374,22 @@ class _Reader(TopLevel):
                 )
         height, width = rounded(size[0]), rounded(size[1])
         cells = height * width
-        types = self.types(objects)
+        types = self.types((*objects, *seen))
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
         capacity = _FREE_ENTITIES + cells * in_cell
         capacity = self.key("capacity", lambda node: integer(node, 2, MOST_ENTITIES), capacity)
         draws = is_by_chance(reset) or (self.mission is not None and self.mission.given)
         drawn = self.draws.room if draws else 0
-        return Layout(height, width, capacity, self.components(types), types, drawn)
+        capacity += len(self.crew.bodies) - 1
+        components = self.components(types)
+        return Layout(height, width, capacity, components, types, drawn, self.crew.bodies)
 
     def types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
         """What rules may spawn: what the scenario lists, and all that it could list by default."""
         spawned = {*objects, *self.names.default_objects()}
-        return tuple(t for t in OBJECT_TYPES if t.index in spawned)
+        known = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
+        return tuple(kind for kind in known if kind.index in spawned)
 
     def components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
         """The built-in components and the scenario's own, the latter sorted by column."""
@@ -376,6 +402,7 @@ class _Reader(TopLevel):
         ]
         found += [self.mission.component] if self.mission else []
         found += [cls for kind in types for cls in kind.classes]
+        found += [cls for body in self.crew.bodies for cls, _ in body]
         columns = {column_name(cls): cls for cls in built_in}
         own = columns.copy()
         for cls in dict.fromkeys(found):

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from gv_engine.language.errors import ScenarioError, shortened
 from gv_engine.language.geometry import is_action
-from gv_engine.reading.families import AnyScenario, built_in_levels
+from gv_engine.reading.families import AnyScenario, playable_levels
 from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.trust import Consent, Trust
@@ -39,7 +39,7 @@ def _source(scenario: AnyScenario) -> Any:
     level = scenario.document.level
     if level is None:
         return scenario.document.root.plain
-    known = with_whole_files(built_in_levels())
+    known = with_whole_files(playable_levels())
     return next((name for name, own in known.items() if own == level), str(level))
 
 

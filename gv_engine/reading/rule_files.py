@@ -1,8 +1,11 @@
 """Rule files: Python beside a scenario, imported as modules of this one.
 
-The file `/home/me/maze/rules.py` is the module `gv_engine.reading.rule_files./home/me/maze.rules`:
+The file `/home/me/maze/rules.py` is, for scenarios that name no other of its folder, the module
+`gv_engine.reading.rule_files./home/me/maze|rules.rules`:
 
 - rule files of different scenarios never meet, and none is searched along `sys.path`;
+- what they declare is counted in the same order in every process: a package imports the files in
+  its name, `rules,more`, one after the other;
 - a rule file can import its neighbours, `from .things import COIN`;
 - whatever is defined there can be pickled and found again in another process.
 
@@ -22,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import (
     EXTENSION_SUFFIXES,
     SOURCE_SUFFIXES,
@@ -48,7 +51,8 @@ from gv_engine.language.errors import (
     StoppedError,
     nearest,
 )
-from gv_engine.language.modules import RULE_FILES, is_rule_module
+from gv_engine.language.modules import RULE_FILES, SEPARATOR, is_engine_module, is_rule_module
+from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import Parameter, Phase, System, system_of
 from gv_engine.reading.files import read_bytes
 from gv_engine.reading.layout import Layout
@@ -59,7 +63,8 @@ __path__: list[str] = []
 
 _MOST_LOOKED_AT = 100, 2**20
 """Files, and bytes of each, for a hint."""
-_OWN = {"components", "gv_engine", "systems"}
+_BROKEN = "broken"
+"""In place of the digest of a package of which a file has failed."""
 
 
 class RuleFileError(Exception):
@@ -93,6 +98,8 @@ class SourceFile:
 
 
 _loaded: dict[str, SourceFile] = {}
+_former: dict[str, dict[str, ModuleType]] = {}
+"""The modules of packages before they were imported anew."""
 
 
 class _Loader(SourceFileLoader):
@@ -111,6 +118,16 @@ class _Loader(SourceFileLoader):
         _loaded[module.__name__] = self._read
 
 
+class _PackageLoader(Loader):
+    """Imports the files that a package is named after; those that fail say so when they are asked
+    for."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        for root in _parts(module.__name__)[1].split(","):
+            with suppress(Exception, SystemExit, Stopped):
+                importlib.import_module(f"{module.__name__}.{root}")
+
+
 _LOADERS = (ExtensionFileLoader, EXTENSION_SUFFIXES), (_Loader, SOURCE_SUFFIXES)
 
 
@@ -122,10 +139,11 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if not fullname.startswith(RULE_FILES):
             return None
-        folder, *below = (unquote(part) for part in fullname.removeprefix(RULE_FILES).split("."))
+        folder = str(folder_of(fullname))
+        below = [unquote(part) for part in fullname.removeprefix(RULE_FILES).split(".")[1:]]
         # a relative one comes of `from ..name import …`, which leads out of the folder
         if not below and Path(folder).is_absolute() and Path(folder).is_dir():
-            package = ModuleSpec(fullname, None, is_package=True)
+            package = ModuleSpec(fullname, _PackageLoader(), is_package=True)
             package.submodule_search_locations = [folder]
             return package
         file = Path(folder, f"{'.'.join(below)}.py")
@@ -151,21 +169,47 @@ def _places(found: ModuleSpec | None) -> Iterator[Path]:
 sys.meta_path.insert(0, _Finder())
 
 
+def _parts(name: str) -> tuple[str, str]:
+    """What the name of a rule file's module says: its folder, and the files of its package."""
+    folder, _, more = name.removeprefix(RULE_FILES).partition(".")[0].partition(SEPARATOR)
+    return folder, more.partition(SEPARATOR)[0]
+
+
 def folder_of(name: str) -> Path:
     """The folder of a rule file, by the name of its module."""
-    return Path(unquote(name.removeprefix(RULE_FILES).partition(".")[0]))
+    return Path(unquote(_parts(name)[0]))
 
 
-def is_engine_module(name: str) -> bool:
-    """Whether a module of this name is part of the engine."""
-    return name.partition(".")[0] in _OWN and not is_rule_module(name)
+def package_for(files: Iterable[Path], offset: int = 0) -> str:
+    """The name of the package of files of one folder, in which their modules are.
+
+    Args:
+        files: in the order in which they are imported; resolved.
+        offset: how many indices of object types it leaves to others.
+    """
+    files = list(files)
+    roots = ",".join(_escaped(file.stem) for file in files)
+    parts = [_escaped(str(files[0].parent)), roots, *([str(offset)] if offset else [])]
+    return RULE_FILES + SEPARATOR.join(parts)
 
 
-def load_rule_file(file: Path) -> ModuleType:
-    """The module of a rule file, imported again once it, or another of its folder, has changed.
+def refresh(package: str) -> None:
+    """Forget a package if one of its files has changed, or failed, so that it is imported anew."""
+    own = [name for name in _loaded if name == package or name.startswith(f"{package}.")]
+    if all(_loaded[name].is_current for name in own):
+        return
+    for name in own:
+        del _loaded[name]
+    below = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
+    _former[package] = {name: sys.modules.pop(name) for name in below}
+    OBJECT_TYPES.forget(package)
+
+
+def rule_file(file: Path) -> Path:
+    """A rule file, resolved.
 
     Raises:
-        RuleFileError: there is no such file, or importing it fails.
+        RuleFileError: there is no such file.
     """
     file = file.resolve()
     try:
@@ -176,19 +220,28 @@ def load_rule_file(file: Path) -> ModuleType:
         here = sorted(near.name for near in file.parent.glob("*.py"))
         hint = f"; {nearest(file.name, here)}" if here else ""
         raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")
-    package = RULE_FILES + _escaped(str(file.parent))
-    old = {name: seen for name, seen in _loaded.items() if name.startswith(package + ".")}
-    if all(seen.is_current for seen in old.values()):
-        old = {}
-    modules = {name: sys.modules.pop(name) for name in old if name in sys.modules}
-    for name in old:
-        del _loaded[name]
+    return file
+
+
+def load_rule_file(file: Path, package: str = "") -> ModuleType:
+    """The module of a rule file, as it was when its package was refreshed.
+
+    Args:
+        package: in which it is; one of its own, refreshed now, if left out.
+
+    Raises:
+        RuleFileError: there is no such file, or importing it fails.
+    """
+    file = rule_file(file)
+    if not package:
+        package = package_for([file])
+        refresh(package)
     try:
         return import_module(f"{package}.{_escaped(file.stem)}")
     except RuleFileError:
         # what is in play goes on with the old modules, and the next attempt starts here again
-        sys.modules.update(modules)
-        _loaded.update(old)
+        sys.modules.update(_former.get(package, {}))
+        _loaded[package] = SourceFile(file, _BROKEN)
         raise
 
 
@@ -284,7 +337,9 @@ def text_digest(data: bytes) -> str:
 
 
 def _escaped(part: str) -> str:
-    return part.replace("%", "%25").replace(".", "%2E")
+    for character in ("%", ".", SEPARATOR, ","):
+        part = part.replace(character, f"%{ord(character):02X}")
+    return part
 
 
 def _cause(error: BaseException) -> str:
@@ -326,7 +381,8 @@ def is_rules(frame: FrameType) -> bool:
 
 def is_engines(frame: FrameType) -> bool:
     """Whether what runs there belongs to the engine or to esper, and not to a rule."""
-    return not is_rules(frame) and _package(frame) in (*_OWN, "esper")
+    name = frame.f_globals.get("__name__", "")
+    return not is_rules(frame) and (is_engine_module(name) or _package(frame) == "esper")
 
 
 def _package(frame: FrameType) -> str:

@@ -24,18 +24,20 @@ from numpy.typing import NDArray
 from gv_engine.language.area import Area
 from gv_engine.language.call import Call
 from gv_engine.language.ending import ending
-from gv_engine.language.errors import ScenarioError
+from gv_engine.language.errors import ScenarioError, SeveralAgentsError
 from gv_engine.language.frame import Canvas, Frame
 from gv_engine.language.geometry import action_name
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.language.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Phase
+from gv_engine.language.turns import ALONE, Sharing
 from gv_engine.reading.document import Document, read_file, read_mapping
-from gv_engine.reading.families import Command, built_in_levels
+from gv_engine.reading.families import Command, playable_levels
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.layout import Layout, rounded
 from gv_engine.reading.library import find
 from gv_engine.reading.missions import Missions
 from gv_engine.reading.mixture import is_mixture, read_mixture
+from gv_engine.reading.numbering import Numbering
 from gv_engine.reading.reader import read_document, shapes_of
 from gv_engine.reading.rule_files import SourceFile
 from gv_engine.reading.trust import parted
@@ -74,6 +76,8 @@ class Scenario:
             members; () if it is asked nothing.
         mixture: the scenarios of which each reset draws one; mostly ().
         weights: one for each of these.
+        sharing: what holds for its agents as a whole.
+        numbering: of its object types.
     """
 
     family: ClassVar[str] = "grid"
@@ -99,6 +103,8 @@ class Scenario:
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
     code: tuple[SourceFile, ...] = ()
+    sharing: Sharing = ALONE
+    numbering: Numbering = field(default_factory=Numbering, repr=False)
 
     @classmethod
     def load(
@@ -129,7 +135,7 @@ class Scenario:
         trust, settings = parted(options)
         if isinstance(source, Mapping):
             return cls.read(read_mapping(source, Path(folder or "."), trust, settings))
-        return cls.read(read_file(find(source, built_in_levels()), trust, settings))
+        return cls.read(read_file(find(source, playable_levels()), trust, settings))
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
@@ -207,17 +213,19 @@ class Scenario:
         """The terminating function and all nested in it, as `ended_by` counts them, from 1 on."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.paths())
 
-    def ending(self, w: Any) -> str:
-        """How the episode of a world has ended, for the player; empty while it goes on.
+    def ending(self, w: Any, agent: int) -> str:
+        """How the episode of a world has ended for an agent, for the player; empty while it goes
+        on.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
+            agent: whose end it is.
         """
         if not (w.terminated or w.truncated):
             return ""
         member = self.members[w.member]
-        by = member._ends[w.ended_by - 1] if w.ended_by else ()
-        return ending(member.success if w.success else None, bool(w.truncated), by)
+        by = member._ends[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
+        return ending(member.success if w.success[agent] else None, bool(w.truncated), by)
 
     def canvas(
         self,
@@ -226,6 +234,7 @@ class Scenario:
         observation: NDArray[np.uint8],
         terms: Sequence[float],
         message: str = "",
+        agent: int = 1,
     ) -> Canvas:
         """What its rendering systems draw a world on.
 
@@ -233,11 +242,17 @@ class Scenario:
             w: a `World` or a `RowWorld` of this scenario.
             show, observation, message: see the attributes.
             terms: the reward of the last step, function by function as in `reward_names`.
+            agent: whose view and figures it shows.
         """
         member = self.members[w.member]
         named = dict(zip(self.reward_names, terms, strict=True))
-        told = member.max_steps, self.mission(w), self.ending(w), message
-        return Canvas(show, member.name, self.area, observation, named, *told)
+        told = member.max_steps, self.mission(w), self.ending(w, agent), message
+        return Canvas(show, member.name, self.area, observation, named, *told, self.types, agent)
+
+    @property
+    def types(self) -> ObjectTypes:
+        """Its object types, by name and by the index that grids and observations show."""
+        return self.layout.known
 
     @property
     def members(self) -> tuple[Scenario, ...]:
@@ -252,6 +267,22 @@ class Scenario:
         _, exponent = math.frexp(max(weights))
         *inner, total = accumulate(math.ldexp(weight, -exponent) for weight in weights)
         return (*(end / total for end in inner), 1.0)
+
+    def of_one_agent(self, what: str) -> Scenario:
+        """This scenario, for something that knows one agent.
+
+        Args:
+            what: such as "this environment".
+
+        Raises:
+            SeveralAgentsError: it has several.
+        """
+        if self.layout.agents > 1:
+            raise SeveralAgentsError(
+                f"{self.name} has {self.layout.agents} agents, and {what} one: "
+                f"gv_engine.parallel_env and gv_engine.AgentsVectorEnv have several"
+            )
+        return self
 
     def check(self, rows: NDArray[Any]) -> None:
         """Make sure that rows can be this scenario's worlds.
@@ -268,8 +299,8 @@ class Scenario:
                 f"{len(self.members)}; restore it into an environment of the same scenario"
             )
         ends = np.array([len(member._ends) for member in self.members])
-        found = np.atleast_1d(rows["ended_by"])
-        beyond = found[found > ends[played]]
+        found = np.atleast_2d(rows["ended_by"])
+        beyond = found[found > ends[played][:, None]]
         if len(beyond):
             raise ValueError(f"the snapshot is damaged: ended_by is {beyond[0]}")
 
@@ -329,27 +360,36 @@ class Scenario:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _understood, (self.document, self.changes, self.mixture)
+        return _understood, (self.document, self.changes, self.mixture, self.numbering)
 
 
 def _understood(
-    document: Document, changes: Mapping[str, Any], members: tuple[Scenario, ...] = ()
+    document: Document,
+    changes: Mapping[str, Any],
+    members: tuple[Scenario, ...] = (),
+    numbering: Numbering | None = None,
 ) -> Scenario:
     if is_mixture(document):
-        fields = read_mixture(document, members or None, _member)
+        fields = read_mixture(document, members, _document_of, _member)
     else:
-        fields = read_document(document)
+        numbering = numbering or Numbering.of([document])
+        fields = {**read_document(document, numbering), "numbering": numbering}
     scenario = Scenario(document=document, **fields)
     return scenario.with_(**changes) if changes else scenario
 
 
-def _member(
+def _member(document: Document, numbering: Numbering) -> Scenario:
+    return _understood(document, {}, (), numbering)
+
+
+def _document_of(
     wanted: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
-) -> Scenario:
+) -> Document:
+    """That of a member of a mixture."""
     if isinstance(wanted, Document):
         document, called = wanted, wanted.label
     else:
-        level, called = find(wanted, built_in_levels()), str(wanted)
+        level, called = find(wanted, playable_levels()), str(wanted)
         trust = mixture.trust.of_member(level.file, mixture.folder, mixture.label)
         document = read_file(level, trust, settings)
     if document.family != Scenario.family:
@@ -357,4 +397,4 @@ def _member(
         raise ScenarioError([f"{called} is {unmixed}; members of mixtures are grids"])
     if is_mixture(document):
         raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
-    return _understood(document, {})
+    return document

@@ -10,7 +10,7 @@ from components.objects import WALL
 from gv_engine.language.component import snake_case
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import FORWARD
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, ObjectTypes
 from gv_engine.reading.map import LEGEND
 
 _AGENT = {symbol.facing: char for char, symbol in LEGEND.items() if symbol.facing is not None}
@@ -23,12 +23,18 @@ _PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
 """What no words are needed for."""
 
 
-def board(grid: NDArray[np.uint8], agent: tuple[int, int, int] | None = None) -> str:
+def board(
+    grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
+) -> str:
     """One character per cell of an (H, W, 3) grid, `?` where nothing is seen.
 
     Objects without a character of their own show the first letter of their type.
+
+    Args:
+        types: of the scenario.
+        agent: y, x, facing.
     """
-    rows = [[_char(int(kind), int(state)) for kind, state in row] for row in grid[..., :2].tolist()]
+    rows = [[_char(types, *look) for look in row] for row in grid[..., :2].tolist()]
     if agent is not None:
         y, x, facing = agent
         if 0 <= y < len(rows) and 0 <= x < len(rows[0]):
@@ -36,15 +42,16 @@ def board(grid: NDArray[np.uint8], agent: tuple[int, int, int] | None = None) ->
     return "\n".join("".join(row) for row in rows)
 
 
-def _char(kind: int, state: int) -> str:
+def _char(types: ObjectTypes, kind: int, state: int) -> str:
     if kind == HIDDEN:
         return "?"
-    return _OBJECT.get((kind, state), OBJECT_TYPES[kind].name[0].upper())
+    return _OBJECT.get((kind, state)) or types[kind].name[0].upper()
 
 
 def view_text(
     grid: NDArray[np.uint8],
     item: NDArray[np.uint8],
+    types: ObjectTypes,
     observer: tuple[int, int],
     mission: str = "",
 ) -> str:
@@ -52,21 +59,21 @@ def view_text(
 
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
-    >>> print(view_text(grid, np.zeros(3, np.uint8), (2, 1)))
+    >>> print(view_text(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1)))
     ..D
     ...
     .^.
     holding nothing
     locked yellow door: 2 ahead, 1 right
     """
-    held = object_words(*item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
+    held = object_words(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
     asked = [mission_line(mission)] if mission else []
-    lines = [board(grid, (*observer, FORWARD)), *asked, f"holding {held}"]
+    lines = [board(grid, types, (*observer, FORWARD)), *asked, f"holding {held}"]
     for y, row in enumerate(grid.tolist()):
         for x, look in enumerate(row):
             if look not in _PLAIN:
                 where = _where(observer[0] - y, x - observer[1])
-                lines.append(f"{object_words(*look)}: {where}")
+                lines.append(f"{object_words(types, *look)}: {where}")
     return "\n".join(lines)
 
 
@@ -83,15 +90,15 @@ def _where(ahead: int, right: int) -> str:
 
 def grid_text(frame: Frame) -> str:
     """State and observation side by side, and a line with what happened."""
-    left = board(frame.grid, frame.agent).split("\n")
-    right = board(frame.observation, (*frame.observer, 0)).split("\n")
+    left = board(frame.grid, frame.types, frame.agent).split("\n")
+    right = board(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
     height, width = max(len(left), len(right)), len(left[0])
     left += [" " * width] * (height - len(left))
     right += [""] * (height - len(right))
     kind, _, color = frame.item
     held = "nothing"
     if kind:
-        held = " ".join(filter(None, (COLORS[color] if color else "", OBJECT_TYPES[kind].name)))
+        held = " ".join(filter(None, (COLORS[color] if color else "", frame.types[kind].name)))
     last = f"{frame.action}: {frame.reward:+g}, " if frame.action else ""
     line = f"{last}return {frame.total:+g}, step {frame.steps}, holding {held}"
     if frame.outcome:
@@ -100,13 +107,13 @@ def grid_text(frame: Frame) -> str:
     return "\n".join([*lines, *([mission_line(frame.mission)] if frame.mission else [])])
 
 
-def object_words(kind: int, state: int, color: int) -> str:
+def object_words(types: ObjectTypes, kind: int, state: int, color: int) -> str:
     """What people call an object.
 
-    >>> object_words(5, 2, 4)
+    >>> object_words(OBJECT_TYPES, 5, 2, 4)
     'locked yellow door'
     """
-    shown = OBJECT_TYPES[kind]
+    shown = types[kind]
     state_name = shown.states[state].lower() if shown.states else ""
     color_name = COLORS[color].lower() if color else ""
     name = snake_case(shown.name).replace("_", " ")

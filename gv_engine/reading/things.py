@@ -10,7 +10,6 @@ objects:
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,7 @@ import numpy as np
 from components import Agent, Color, Kind, Position
 from components.appearance import FLOOR, NONE
 from gv_engine.language.component import Field, fields_of, snake_case
-from gv_engine.language.modules import TEXTS
-from gv_engine.language.objects import ABOVE, LAYERS, OBJECT_TYPES, ObjectType, declared
+from gv_engine.language.objects import ABOVE, LAYERS, ObjectType, in_range, type_of
 from gv_engine.reading.forms import (
     COLOR,
     OBJECT,
@@ -35,7 +33,7 @@ from gv_engine.reading.forms import (
     named,
 )
 from gv_engine.reading.names import Names
-from gv_engine.reading.rule_files import text_digest
+from gv_engine.reading.numbering import module_of_texts
 from gv_engine.reading.values import (
     Problems,
     Wrong,
@@ -52,17 +50,17 @@ from gv_engine.reading.values import (
     word,
 )
 
-_NAMES = either(list_of(TEXT), mapped({"type": ["object", "array", "null"]}))
+COMPONENTS = either(list_of(TEXT), mapped({"type": ["object", "array", "null"]}))
 THING_KEYS: KeyTable = {
     "components": Key(
         "What it is made of: names, built-in ones or `./rules.py:Worth`, or a mapping of names to "
         "values.",
-        _NAMES,
+        COMPONENTS,
     ),
     "states": Key(
         "Names of its states, the first for a new one; in a mapping each with the components that "
         "come and go with it.",
-        _NAMES,
+        COMPONENTS,
     ),
     "color": Key("The colour of a new one, of a type that has colours.", COLOR),
     "colored": Key("Whether it has a colour.", TRUTH),
@@ -89,15 +87,10 @@ def read_things(
 ) -> tuple[ObjectType, ...]:
     """The types under `objects`, in their order; those that are wrong are left out.
 
-    They are of a module of their own, which is called after all that they say: equal types of
-    several scenarios are the same ones, and others of the same name are none of their business.
-
     Args:
         folder: where their references start.
     """
-    said = json.dumps(node.plain, default=str)
-    home = str(folder.resolve()) if ".py:" in said else ""
-    module = TEXTS + text_digest(f"{home} {said}".encode())[:16]
+    module = module_of_texts(node, folder)
     made: dict[str, ObjectType] = {}
     for name, entry in mapping(node).items():
         with problems.collect():
@@ -108,13 +101,12 @@ def read_things(
         if "leaves" in entries:
             with problems.collect():
                 made[name] = replace(kind, leaves=_left(names, entries["leaves"]))
-                OBJECT_TYPES.add(made[name])
     return tuple(made.values())
 
 
 def _left(names: Names, node: YamlNode) -> int | None:
     index = names.object_type(node)
-    if not OBJECT_TYPES[index].in_grid:
+    if not names.types[index].in_grid:
         raise Wrong(node, f"{node.text} cannot stand in a cell")
     return None if index == FLOOR else index
 
@@ -124,13 +116,13 @@ def _declared(
 ) -> ObjectType:
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
         raise Wrong(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
-    if name in names.types():
+    if name in names.types:
         raise Wrong(node, f"there is an object type {name!r} already; choose another name")
     entries = check_keys(problems, node, THING_KEYS)
     parts: list[Any] = []
     if "components" in entries:
         with problems.collect():
-            parts += _parts(problems, names, entries["components"])
+            parts += read_parts(problems, names, entries["components"])
     with problems.collect():
         parts += _color(entries)
     states: dict[str, list[Any]] = {}
@@ -147,7 +139,16 @@ def _declared(
             one_of(entries["layer"], LAYERS, "layer")
             layer = entries["layer"].text
     try:
-        return declared(name, *parts, states=states, sprite=sprite, module=module, layer=layer)
+        index = in_range(names.numbering.texts[module, name], name)
+        return type_of(
+            name,
+            *parts,
+            states=states,
+            sprite=sprite,
+            module=module,
+            layer=layer,
+            index=index,
+        )
     except ValueError as error:
         raise Wrong(node, str(error)) from None
 
@@ -182,11 +183,11 @@ def _states(problems: Problems, names: Names, node: YamlNode) -> dict[str, list[
     for name, (at, brought) in given.items():
         if not name.isidentifier():
             raise Wrong(at, f"found the state {name!r}, expected a name like `OPEN`")
-        states[name] = [] if brought is None else _parts(problems, names, brought)
+        states[name] = [] if brought is None else read_parts(problems, names, brought)
     return states
 
 
-def _parts(problems: Problems, names: Names, node: YamlNode) -> list[Any]:
+def read_parts(problems: Problems, names: Names, node: YamlNode) -> list[Any]:
     """The components of a list of names, or of a mapping of names to values."""
     named: list[tuple[YamlNode, YamlNode | None]] = []
     if isinstance(node.value, dict):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from gv_engine.language.area import Area
 from gv_engine.language.errors import ScenarioError, TrustError, nearest, printable
@@ -26,6 +26,9 @@ _MOST_PROBLEMS = 200
 """With so many, the reading of a scenario ends."""
 
 Value: TypeAlias = "dict[str, YamlNode] | list[YamlNode] | str | bool | int | float | None"
+
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -260,11 +263,9 @@ def read_colors(problems: Problems, node: YamlNode) -> tuple[int, ...]:
     return tuple(sorted(distinct(problems, node, read_color)))
 
 
-def distinct(
-    problems: Problems, node: YamlNode, read: Callable[[YamlNode], int]
-) -> tuple[int, ...]:
+def distinct(problems: Problems, node: YamlNode, read: Callable[[YamlNode], _T]) -> tuple[_T, ...]:
     """The items of a list, read one by one: at least one, and none twice."""
-    found: list[int] = []
+    found: list[_T] = []
     for item in items(node):
         with problems.collect():
             value = read(item)

@@ -6,6 +6,7 @@ Over the T steps of all episodes, one after the other:
   agent is asked something: the observation before each action; in
   algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8,
   `time.npy` (T, 1) float32;
+- `action_mask.npy` (T, actions) int8, if it is asked for: which would do something;
 - `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
 - `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with this step, and how.
 
@@ -18,6 +19,9 @@ Over the E episodes:
 - `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
   its end.
 
+Of A agents, what is kept of steps has an axis of agents behind the first, `reward.npy` is (T, A)
+and `grid.npy` (T, A, h, w, 3), and so has `last_grid.npy`; `rollout.json` names the `agents`.
+
 And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
 shape of a row of each of the `arrays` and the `crc32` of all its bytes, `action_names` (in algebra
 `rule_names`), `reward_names`, the `scenario`, as `reference_to` tells of it, and what else was to
@@ -29,7 +33,7 @@ from __future__ import annotations
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.agents_vector_environment import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.language.errors import GVEngineError, reason, shortened
@@ -46,7 +51,8 @@ from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
 from gv_engine.rollouts.rollout import FinishedEpisode, rows_of_steps
 
-_ABOUT = "rollout.json"
+LISTING = "rollout.json"
+"""Of a folder: what is in it."""
 _CHUNK = 2**14
 """Steps that are written at once; twice as many may be lost if the process is killed."""
 _LONGEST_NAME = 100
@@ -62,20 +68,33 @@ class RolloutError(GVEngineError):
 class GrowingArray:
     """A `.npy` file that rows are appended to.
 
+    Args:
+        path: of a new file; or of one that goes on, if it is `known`.
+        dtype, shape: of a row.
+        known: what `told` has said of it, and how many rows it had then.
+
     NumPy leaves room in the head of every file for the number of rows to grow.
 
     Attributes:
         about: dtype and shape of a row, as `rollout.json` has them.
     """
 
-    def __init__(self, path: Path, dtype: Any, shape: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        dtype: Any,
+        shape: tuple[int, ...] = (),
+        known: tuple[dict[str, Any], int] | None = None,
+    ) -> None:
         self._dtype, self._shape = np.dtype(dtype), shape
         self._row = self._dtype.itemsize * int(np.prod(shape))
         self.about = {"dtype": self._dtype.str, "shape": list(shape)}
-        self._sums = {0: 0}  # of the bytes of so many rows
-        self._file = path.open("xb")
-        self.count(0)
+        about, number = known or ({"crc32": 0}, 0)
+        self._sums = {number: int(about["crc32"])}  # of the bytes of so many rows
+        self._file = path.open("r+b" if known else "xb")
+        self.count(number)
         self._begin = self._file.tell()
+        self._file.truncate(self._begin + number * self._row)
 
     def write(self, start: int, rows: Any) -> None:
         """Put (K, …) rows behind the first `start`; they are not counted yet."""
@@ -114,22 +133,33 @@ class EpisodeFolder:
         path: a new folder, or an empty one.
         env: what is played.
         more: what else `rollout.json` is to hold.
+        go_on: whether to go on behind the episodes that are there, of the same rollout.
+        masks: whether action masks are kept, too.
 
     Attributes:
         episodes, steps: so many are there to stay.
 
     Raises:
         OSError: the folder cannot be written, or is not empty.
+        RolloutError: it is to go on, and is none, or one of something else.
     """
 
-    def __init__(self, path: Path, env: ScenarioVectorEnv[Arrays], more: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv,
+        more: dict[str, Any],
+        go_on: bool = False,
+        masks: bool = False,
+    ) -> None:
         sweep(path)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if not go_on and path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileExistsError(
                 f"{path} is there already{_state(path)}; give the name of a new folder"
             )
         self._path = path
-        self.episodes = self.steps = 0
+        known: dict[str, Any] = _about(path) if go_on else {"episodes": 0, "steps": 0}
+        self.episodes, self.steps = known["episodes"], known["steps"]
         with self._writing():
             path.mkdir(exist_ok=True)
         self._pending: list[FinishedEpisode] = []
@@ -137,7 +167,7 @@ class EpisodeFolder:
         self._beside = ThreadPoolExecutor(1, "gv-engine-writer")
         self._chunk: tuple[list[FinishedEpisode], Future[None]] | None = None
         scenario = env.scenario
-        of_steps = rows_of_steps(env)
+        of_steps = rows_of_steps(env, masks)
         of_episodes = {
             "episode_start": (np.int64, ()),
             "episode_seed": (np.int64, ()),
@@ -145,11 +175,6 @@ class EpisodeFolder:
             **({"episode_success": (np.bool_, ())} if scenario.tells_success else {}),
             **{f"last_{name}": of_steps[name] for name in env.recorded},
         }
-        with self._writing():
-            self._of_steps, self._of_episodes = (
-                {name: GrowingArray(path / f"{name}.npy", *kind) for name, kind in arrays.items()}
-                for arrays in (of_steps, of_episodes)
-            )
         about = {
             "format": 1,
             "scenario": reference_to(scenario),
@@ -157,8 +182,21 @@ class EpisodeFolder:
             "reward_names": list(scenario.reward_names),
             **more,
         }
+        if go_on:
+            _be_same(path, about, known)
         self._about = _lines(about)
         with self._writing():
+            self._of_steps, self._of_episodes = (
+                {
+                    name: GrowingArray(
+                        path / f"{name}.npy",
+                        *kind,
+                        known=(known["arrays"][name], rows) if go_on else None,
+                    )
+                    for name, kind in arrays.items()
+                }
+                for arrays, rows in ((of_steps, self.steps), (of_episodes, self.episodes))
+            )
             self._tell(complete=False)
 
     def append(self, episode: FinishedEpisode) -> None:
@@ -202,9 +240,12 @@ class EpisodeFolder:
 
     def _flush(self, episodes: list[FinishedEpisode]) -> None:
         if episodes:
-            self._write(episodes)
-        steps = self.steps + sum(episode.length for episode in episodes)
-        number = self.episodes + len(episodes)
+            self._write(rows_of(episodes))
+        self._count(sum(episode.length for episode in episodes), len(episodes))
+
+    def _count(self, more_steps: int, more_episodes: int) -> None:
+        """Say that so many more steps and episodes are there to stay."""
+        steps, number = self.steps + more_steps, self.episodes + more_episodes
         for array in self._of_steps.values():
             array.count(steps)
         for array in self._of_episodes.values():
@@ -212,28 +253,23 @@ class EpisodeFolder:
         self.steps, self.episodes = steps, number
         self._tell(complete=False)
 
-    def _write(self, episodes: list[FinishedEpisode]) -> None:
-        lengths = np.array([episode.length for episode in episodes])
-        once: dict[str, Any] = {
-            "episode_start": self.steps + np.cumsum(lengths) - lengths,
-            "episode_seed": [episode.seed for episode in episodes],
-            "episode_member": [episode.member for episode in episodes],
-            "episode_success": [episode.success for episode in episodes],
-            **{
-                f"last_{name}": np.stack([episode.last[name] for episode in episodes])
-                for name in episodes[0].last
-            },
-        }
+    def extend(self, rows: Mapping[str, Any]) -> None:
+        """Add the episodes of `rows_of`, at once.
+
+        Raises:
+            OSError: as for `flush`.
+        """
+        self.flush()
+        with self._writing():
+            self._write(rows)
+            self._count(len(rows["action"]), len(rows["episode_seed"]))
+
+    def _write(self, rows: Mapping[str, Any]) -> None:
         for name, array in self._of_steps.items():
-            kept = [
-                piece
-                for each in episodes
-                if each.steps is not None
-                for piece in each.steps.pieces(name)
-            ]
-            array.write(self.steps, np.concatenate(kept))
+            array.write(self.steps, rows[name])
         for name, array in self._of_episodes.items():
-            array.write(self.episodes, once[name])
+            first = self.steps if name == "episode_start" else 0
+            array.write(self.episodes, rows[name] + first if first else rows[name])
 
     def close(self, complete: bool) -> None:
         """Write the rest, and whether that is all there should be.
@@ -267,8 +303,43 @@ class EpisodeFolder:
         # a line for each array, which json.dumps is slower to make than the steps of a chunk
         told = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
         parts = _lines(counts), self._about, '  "arrays": {\n' + ",\n".join(told) + "\n  }"
-        with replacing(self._path / _ABOUT) as draft:
+        with replacing(self._path / LISTING) as draft:
             draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+
+
+def rows_of(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
+    """The arrays of some episodes that kept their steps, by their names in a folder that has no
+    others."""
+    lengths = np.array([episode.length for episode in episodes])
+    told = [each.steps for each in episodes if each.steps is not None]
+    return {
+        **{
+            name: np.concatenate([piece for steps in told for piece in steps.pieces(name)])
+            for name in told[0]
+        },
+        "episode_start": np.cumsum(lengths) - lengths,
+        "episode_seed": np.array([episode.seed for episode in episodes]),
+        "episode_member": np.array([episode.member for episode in episodes]),
+        "episode_success": np.array([episode.success for episode in episodes]),
+        **{
+            f"last_{name}": np.stack([episode.last[name] for episode in episodes])
+            for name in episodes[0].last
+        },
+    }
+
+
+def _be_same(path: Path, about: dict[str, Any], known: dict[str, Any]) -> None:
+    """Make sure that a folder is of the same rollout.
+
+    Raises:
+        RolloutError: it is not.
+    """
+    for name, value in json.loads(json.dumps(about)).items():
+        if known.get(name) != value:
+            told = shortened(json.dumps(known.get(name)), 60), shortened(json.dumps(value), 60)
+            raise RolloutError(
+                f"{path} is of another rollout: its {name} is {told[0]}, not {told[1]}"
+            )
 
 
 def _lines(about: dict[str, Any]) -> str:
@@ -302,7 +373,7 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
 def _about(path: Path) -> dict[str, Any]:
     """What `rollout.json` says, as far as the arrays need it."""
     try:
-        about = json.loads(read_bytes(path / _ABOUT, _LONGEST_ABOUT, "descriptions of rollouts"))
+        about = json.loads(read_bytes(path / LISTING, _LONGEST_ABOUT, "descriptions of rollouts"))
         for name in ("steps", "episodes"):
             if type(about[name]) is not int or not 0 <= about[name] < 2**62:
                 raise ValueError(f"{name} is {about[name]!r}")
@@ -312,12 +383,12 @@ def _about(path: Path) -> dict[str, Any]:
             np.dtype((kind["dtype"], tuple(kind["shape"])))
         checked(about["scenario"])
     except FileNotFoundError:
-        raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {_ABOUT}") from None
+        raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {LISTING}") from None
     except OSError as error:
         raise RolloutError(f"{path} holds no rollout of GV Engine: {error}") from None
     except Exception as error:  # whatever comes of values that may be anything
         why = shortened(f"{type(error).__name__}: {error}", 200)
-        raise RolloutError(f"{path / _ABOUT} is damaged, or of another version: {why}") from None
+        raise RolloutError(f"{path / LISTING} is damaged, or of another version: {why}") from None
     return dict(about)
 
 
@@ -340,9 +411,9 @@ def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
     except ArrayError as error:
         raise RolloutError(f"{file} is damaged: {error}") from None
     if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:
-        raise RolloutError(f"{file} is no array of {row}, as {_ABOUT} says")
+        raise RolloutError(f"{file} is no array of {row}, as {LISTING} says")
     if min(head.shape[0], (size - begin) // max(1, row.itemsize)) < number:
-        raise RolloutError(f"{file} is cut: {_ABOUT} counts {number} rows")
+        raise RolloutError(f"{file} is cut: {LISTING} counts {number} rows")
     if not number or not row.itemsize:  # an empty file cannot be mapped
         return np.zeros((number, *row.shape), row.base)
     return np.memmap(file, row.base, "r", begin, (number, *row.shape))

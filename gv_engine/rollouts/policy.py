@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from gv_engine.batches.compiled.rng_kernels import random
 from gv_engine.batches.seeding import seeded_pairs
 from gv_engine.envs.representations import Arrays
-from gv_engine.language.errors import GVEngineError, nearest
+from gv_engine.language.errors import GVEngineError, MissingExtraError, nearest
+from gv_engine.language.turns import Sharing
 from gv_engine.reading import rule_files
+from gv_engine.reading.extras import RL
 from gv_engine.reading.layout import RNG
 
 _BLOCK = 128  # draws are cheaper many at a time
@@ -24,7 +26,15 @@ class PolicyError(GVEngineError):
 
 
 class Policy(Protocol):
-    """Acts in N worlds, each with chance of its own."""
+    """Acts in N worlds, each with chance of its own.
+
+    Attributes:
+        chances: (N, actions) how likely each action was when it acted last; None if it does not
+            tell.
+    """
+
+    @property
+    def chances(self) -> NDArray[np.float64] | None: ...
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Episodes of these numbers begin in worlds; what is drawn for each of them comes from
@@ -52,6 +62,7 @@ class Uniform:
         self, num_envs: int, num_actions: int, valid: bool, compiled: bool = False
     ) -> None:
         self._valid = valid
+        self._open = np.ones((num_envs, num_actions), np.int8)
         self._chance = (_CompiledChance if compiled else _Chance)(num_envs, num_actions)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
@@ -60,7 +71,18 @@ class Uniform:
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """(N,) actions."""
-        return self._chance.choose(info["action_mask"]) if self._valid else self._chance.any()
+        if not self._valid:
+            return self._chance.any()
+        self._open = info["action_mask"]
+        return self._chance.choose(self._open)
+
+    @property
+    def chances(self) -> NDArray[np.float64]:
+        """(N, actions) the same for all that it draws from."""
+        open_ = self._open.astype(np.float64)
+        open_[~open_.any(axis=1)] = 1.0
+        alike: NDArray[np.float64] = open_ / open_.sum(axis=1, keepdims=True)
+        return alike
 
 
 class _Chance:
@@ -146,8 +168,13 @@ def draw_allowed(records: Any, allowed: Any, chosen: Any) -> None:
 class Own:
     """A function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is world i's chance.
 
+    It may return a pair instead, with (N, actions) chances behind the actions.
+
+    Or a class for what remembers, made with N and the number of actions, whose `act` is such a
+    function, and whose `begin(worlds)` is told the numbers of the worlds where an episode begins.
+
     Args:
-        function: gets what `GridVectorEnv` returned, and a list of N generators.
+        function: gets what `GridVectorEnv` returned, and a list of N generators; or the class.
         num_envs: N.
         num_actions: the scenario's.
         name: of the function, for messages.
@@ -156,13 +183,18 @@ class Own:
     def __init__(
         self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
     ) -> None:
-        self._function = function
+        remembers = function(num_envs, num_actions) if isinstance(function, type) else None
+        self._function = remembers.act if remembers else function
+        self._forget = remembers.begin if remembers else None
         self._num_actions = num_actions
         self._name = name
+        self.chances: NDArray[np.float64] | None = None
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Hand out these generators from now on."""
+        if self._forget:
+            self._forget([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
 
@@ -172,7 +204,10 @@ class Own:
         Raises:
             PolicyError: the function returned something else.
         """
-        actions = np.asarray(self._function(observation, info, self._rngs))
+        found, self.chances = self._function(observation, info, self._rngs), None
+        if isinstance(found, tuple) and len(found) == 2:
+            found, self.chances = found[0], self._checked_chances(found[1])
+        actions = np.asarray(found)
         wanted = (len(self._rngs),)
         if actions.shape != wanted or actions.dtype.kind not in "iu":
             raise PolicyError(
@@ -187,7 +222,19 @@ class Own:
             )
         return actions.astype(np.int64)
 
+    def _checked_chances(self, chances: Any) -> NDArray[np.float64]:
+        found = np.asarray(chances)
+        wanted = len(self._rngs), self._num_actions
+        if found.shape != wanted or found.dtype.kind not in "iuf":
+            raise PolicyError(
+                f"{self._name} returned chances of shape {found.shape} and dtype {found.dtype}: "
+                f"expected {wanted} numbers, one for each action of each world"
+            )
+        return found.astype(np.float64)
 
+
+GREEDY = "greedy"
+"""What stands behind the folder of a run for the likeliest action."""
 BUILT_IN = {"random": False, "valid": True}
 """Names of the policies that come with the engine, and whether they keep to the action mask."""
 
@@ -196,25 +243,122 @@ def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = Fal
     """A policy by name.
 
     Args:
-        name: `random`, `valid`, or `./file.py:function` of one's own.
+        name: `random`, `valid`, the folder of a run, with `:greedy` behind it for the likeliest
+            action in place of one drawn, or `./file.py:function` of one's own, see `Own`.
         num_envs, num_actions: what it acts in.
         compiled: whether what comes with the engine may draw in compiled code.
 
     Raises:
         PolicyError: there is none of that name.
+        RunError: the run is damaged, or of another kind of worlds.
+        MissingExtraError: a run needs a library that is not installed.
     """
     if name in BUILT_IN:
         return Uniform(num_envs, num_actions, BUILT_IN[name], compiled)
     where, colon, attribute = name.rpartition(":")
+    folder = where if attribute == GREEDY else name
+    if Path(folder).is_dir():
+        return _trained(Path(folder), num_envs, num_actions, greedy=folder != name)
     if not colon or not where.endswith(".py"):
-        known = (*BUILT_IN, "./file.py:function")
+        known = (*BUILT_IN, "./file.py:function", "the folder of a run")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
     try:
         module = rule_files.load_rule_file(Path(where))
     except rule_files.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)
+    lacks = [each for each in ("act", "begin") if not hasattr(function, each)]
+    if isinstance(function, type) and lacks:
+        raise PolicyError(f"{where}: the class {attribute} lacks `{lacks[0]}`, which policies have")
     if not callable(function):
         defined = nearest(attribute, rule_files.defined_in(module))
         raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
     return Own(function, num_envs, num_actions, name)
+
+
+def absolute(name: str) -> str:
+    """The same policy for a process that works in another folder."""
+    where, _, attribute = name.rpartition(":")
+    if name in BUILT_IN:
+        return name
+    return f"{Path(where).absolute()}:{attribute}" if where else str(Path(name).absolute())
+
+
+def by_agent(text: str, sharing: Sharing) -> dict[str, str]:
+    """The policies of agents, by their names: that of all, or `ann=random,hunters=valid`.
+
+    Raises:
+        PolicyError: there is no such agent or team.
+    """
+    if "=" not in text:
+        return dict.fromkeys(sharing.names, text)
+    found: dict[str, str] = {}
+    for part in text.split(","):
+        called, _, policy = part.partition("=")
+        if called not in sharing.called:
+            known = nearest(called, sharing.called)
+            raise PolicyError(f"--policy {text}: no agent or team {called!r}: {known}")
+        found |= {sharing.names[agent - 1]: policy for agent in sharing.called[called]}
+    return found
+
+
+class Together:
+    """Policies that act for the agents of the same worlds, one for each of A.
+
+    Agent k of episode n draws from `default_rng([seed, A * n + k])`, k from 0 on. Chances are not
+    told.
+    """
+
+    chances: NDArray[np.float64] | None = None
+
+    def __init__(self, policies: Sequence[Policy]) -> None:
+        self._policies = policies
+
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Let each begin."""
+        count = len(self._policies)
+        for k, policy in enumerate(self._policies):
+            policy.begin(worlds, seed, [count * number + k for number in numbers])
+
+    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
+        """(N, A) actions for what `AgentsVectorEnv` has returned."""
+        chosen = [
+            policy.act(_of_agent(observation, k), _of_agent(info, k))
+            for k, policy in enumerate(self._policies)
+        ]
+        return np.stack(chosen, axis=1)
+
+
+def _of_agent(told: Any, k: int) -> Any:
+    """(N, …) what is told of agent k in arrays (N, A, …), in mappings too."""
+    if isinstance(told, dict):
+        return {name: _of_agent(value, k) for name, value in told.items()}
+    return np.ascontiguousarray(told[:, k])
+
+
+def load_policies(
+    text: str, sharing: Sharing, num_envs: int, num_actions: int, compiled: bool = False
+) -> Policy:
+    """The policy of all agents: that of one alone, or `Together`, where those that are not named
+    act by chance.
+
+    Args:
+        text: as for `by_agent`.
+        sharing: of a scenario.
+        num_envs, num_actions, compiled: as for `load_policy`.
+    """
+    if len(sharing.names) == 1:
+        return load_policy(text, num_envs, num_actions, compiled)
+    named = by_agent(text, sharing)
+    each = (named.get(name, "random") for name in sharing.names)
+    return Together([load_policy(name, num_envs, num_actions, compiled) for name in each])
+
+
+def _trained(path: Path, num_envs: int, num_actions: int, greedy: bool) -> Policy:
+    """What a run has learned."""
+    if RL.missing:
+        raise MissingExtraError(RL.missing)
+    # here, as torch takes its time
+    from gv_engine.learning.trained import Trained
+
+    return Trained(path, num_envs, num_actions, greedy)

@@ -15,9 +15,14 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from gv_engine.envs.agents_vector_environment import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
+from gv_engine.language.turns import ANY
 from gv_engine.rollouts.policy import Policy
+
+RowKind = tuple[Any, tuple[int, ...]]
+"""Dtype and shape of a row."""
 
 _SHORT = 64
 """Steps of a block."""
@@ -30,7 +35,7 @@ class FinishedEpisode:
     Attributes:
         number, seed: k, and the seed of its world.
         member: which member of a mixture was played.
-        length, total: T, and the sum of the rewards.
+        length, total: T, and the sum of the rewards, those of all agents.
         terms: (F,) sums of the rewards, function by function.
         terminated, truncated: how it ended.
         success: whether it ended well; None if the scenario does not say.
@@ -52,34 +57,44 @@ class FinishedEpisode:
 
 
 def rollout(
-    env: ScenarioVectorEnv[Arrays], policy: Policy, episodes: int, seed: int, keep: bool = False
+    env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv,
+    policy: Policy,
+    episodes: int,
+    seed: int,
+    keep: bool = False,
+    first: int = 0,
+    masks: bool = False,
 ) -> Iterator[FinishedEpisode]:
     """Play episodes, and yield them in order of their numbers.
 
     What is remembered does not grow with their number.
 
     Args:
-        env: with autoreset mode DISABLED, and a scenario whose episodes end.
+        env: with autoreset mode DISABLED, and a scenario whose episodes end; an `AgentsVectorEnv`,
+            if it has several agents, whose arrays have an axis of agents behind that of steps.
         policy: what acts.
-        episodes: how many, at least as many as `env` has worlds.
-        seed: of the first world, and of what the policy draws.
+        episodes: how many; worlds beyond these are idle.
+        seed: of the world of episode 0, and of what the policy draws.
         keep: whether episodes hold their steps.
+        first: the number of the first one that is played; those before it are left to others.
+        masks: whether steps have the action mask, too.
 
     Raises:
         ValueError: as for `rows_of_steps`.
         PolicyError: the policy answers with something that is no action.
         RuleError: a rule is not defined on one of the worlds.
     """
-    rows_of_steps(env)  # or an error, before anything is played
-    n, names = env.num_envs, env.scenario.reward_names
-    number = np.arange(n)  # of the episode in each world
-    following = n
-    idle = np.zeros(n, np.bool_)  # no episode is left: plays its last one again, unheard
+    kinds = rows_of_steps(env, masks)  # or an error, before anything is played
+    n, names, several = env.num_envs, env.scenario.reward_names, bool(env.seats)
+    ended = np.any if several and env.scenario.sharing.ends == ANY else np.all
+    number = np.arange(first, first + n)  # of the episode in each world
+    following, behind = first + n, first + episodes
+    idle = number >= behind  # no episode is left: plays its last one again, unheard
     length, total = np.zeros(n, np.int64), np.zeros(n)
     terms = np.zeros((len(names), n))
-    history = _History(env) if keep else None
+    history = _History(kinds, n) if keep else None
     waiting: dict[int, FinishedEpisode] = {}  # for those before them to end
-    expected = 0
+    expected = first
 
     def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
         worlds = np.flatnonzero(which).tolist()
@@ -91,40 +106,43 @@ def rollout(
             seeds[i] = seed + own
         return env.reset(seed=seeds, options={"reset_mask": which})
 
-    observation, info = begin(~idle)
+    observation, info = begin(np.ones(n, np.bool_))
     while not idle.all():
         action = policy.act(observation, info)
         if history:
-            history.keep({**observation, "action": action})
+            masks_now = {"action_mask": info.get("action_mask")}
+            history.keep({**masks_now, **observation, "action": action})
         observation, reward, terminated, truncated, info = env.step(action)
         gained = info["reward_terms"]
         for line, name in zip(terms, names, strict=True):
-            line += gained[name]
+            line += gained[name].sum(axis=1) if several else gained[name]
         if history:
             flags = {"terminated": terminated, "truncated": truncated}
             history.keep({"reward": reward, **flags})
             history.keep_terms([gained[name] for name in names])
             history.advance(int(length.max()) + 1)
         length += 1
-        total += reward
-        over = terminated | truncated
+        total += reward.sum(axis=1) if several else reward
+        over: NDArray[np.bool_] = terminated | truncated
+        if several:
+            over = np.logical_and.reduce(over, axis=1)
         if not over.any():
             continue
         for i in np.flatnonzero(over & ~idle).tolist():
             waiting[int(number[i])] = FinishedEpisode(
                 number=int(number[i]),
                 seed=seed + int(number[i]),
-                member=int(info["member"][i]) if "member" in info else 0,
+                member=int(np.max(info["member"][i])) if "member" in info else 0,
                 length=int(length[i]),
                 total=float(total[i]),
                 terms=terms[:, i].copy(),
-                terminated=bool(terminated[i]),
-                truncated=bool(truncated[i]),
-                success=bool(info["success"][i]) if "success" in info else None,
+                terminated=bool(ended(terminated[i])),
+                truncated=not ended(terminated[i]),
+                success=bool(ended(info["success"][i])) if "success" in info else None,
                 last={name: array[i].copy() for name, array in observation.items()},
                 steps=history.of(i, int(length[i])) if history else None,
             )
-            idle[i] = following == episodes
+            idle[i] = following >= behind
             if not idle[i]:
                 number[i] = following
                 following += 1
@@ -170,8 +188,8 @@ class _History:
     """The last steps of all worlds, in blocks that go back to the first of the longest episode that
     is being played."""
 
-    def __init__(self, env: ScenarioVectorEnv[Arrays]) -> None:
-        self._kinds, self._num_envs = rows_of_steps(env), env.num_envs
+    def __init__(self, kinds: dict[str, RowKind], num_envs: int) -> None:
+        self._kinds, self._num_envs = kinds, num_envs
         self._size, self._row = _SHORT, 0
         self._free: list[Arrays] = []
         self._blocks = [self._block()]
@@ -187,7 +205,7 @@ class _History:
             }
         return _Block(arrays, self._free)
 
-    def keep(self, told: Mapping[str, NDArray[Any]]) -> None:
+    def keep(self, told: Mapping[str, Any]) -> None:
         """Keep, of what is told of this step in every world, that which has a name in the files."""
         now = self._blocks[-1].arrays
         for name in told.keys() & now.keys():
@@ -195,9 +213,9 @@ class _History:
 
     def keep_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
         """Keep the terms of the rewards of this step, (N,) each."""
-        row = self._blocks[-1].arrays["reward_terms"][self._row]  # (N, F)
+        row = self._blocks[-1].arrays["reward_terms"][self._row]  # (N, F) or (N, A, F)
         for column, term in enumerate(terms):
-            row[:, column] = term
+            row[..., column] = term
 
     def advance(self, longest: int) -> None:
         """Go to the next step; the longest of the present episodes has so many behind it."""
@@ -225,8 +243,14 @@ class _History:
         return parts[::-1]
 
 
-def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[int, ...]]]:
+def rows_of_steps(
+    env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv, masks: bool = False
+) -> dict[str, RowKind]:
     """Dtype and shape of a row of all that is kept of steps, by its name in files.
+
+    Args:
+        env: what is played.
+        masks: whether the action mask is among it.
 
     Raises:
         ValueError: observations are a picture or a text.
@@ -239,11 +263,14 @@ def rows_of_steps(env: ScenarioVectorEnv[Arrays]) -> dict[str, tuple[Any, tuple[
             f"{' and '.join(shown) or f'a {type(seen).__name__}'} alone: leave "
             f"observation_representation to its default, and draw or write what is kept"
         )
-    return {
+    mask = {"action_mask": (np.int8, (env.num_actions,))} if masks else {}
+    rows = {
         **{name: (seen[name].dtype, seen[name].shape) for name in env.recorded},
+        **mask,
         "action": (np.min_scalar_type(env.num_actions - 1), ()),
         "reward": (np.float64, ()),
         "reward_terms": (np.float64, (len(env.scenario.reward_names),)),
         "terminated": (np.bool_, ()),
         "truncated": (np.bool_, ()),
     }
+    return {name: (dtype, (*env.seats, *shape)) for name, (dtype, shape) in rows.items()}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import esper
 
 from gv_engine.language.call import Call
-from gv_engine.language.component import AGENT
+from gv_engine.language.component import NOTHING
 from gv_engine.language.errors import RuleError
 from gv_engine.language.system import (
     OBSERVATION,
@@ -28,17 +28,33 @@ if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
 
 
+def in_turns(
+    run: Callable[[Any, int], Any], world: Any, agents: Sequence[int]
+) -> Callable[[], Any]:
+    """What runs for each of the agents that are there when it is called, in their order."""
+    if world.is_alone or NOTHING in agents:  # nobody ever comes or goes
+        return partial(run, world, *agents)
+
+    def each() -> None:
+        for agent in agents:
+            run(world, agent)
+
+    return each
+
+
 class SystemProcessor(esper.Processor):
     """Runs one system, in a step or to draw; one subclass each, as esper keys by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
         self.world = world
-        self.bound = BoundCall(call)
-        self.run = partial(self.bound.run, world)
+        self.bound = BoundCall(call, world.layout.agents)
+        # one that asks for no agent runs once
+        agents: Sequence[int] = world.acting if call.is_an_agents else (NOTHING,)
+        self.turns = in_turns(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
         if canvas is None:
-            self.run()
+            self.turns()
 
 
 class RenderingProcessor(SystemProcessor):
@@ -46,47 +62,60 @@ class RenderingProcessor(SystemProcessor):
 
     def process(self, canvas: Any = None) -> None:
         if canvas is not None:
-            self.run(canvas)
+            self.bound.run(self.world, canvas.agent, canvas)
 
 
 class RewardProcessor(SystemProcessor):
-    """Adds its term to the step's reward."""
+    """Adds its term to the step's reward of each agent that takes part.
 
-    term = 0.0
+    Attributes:
+        terms: by agent.
+    """
+
+    def __init__(self, world: Any, call: Call) -> None:
+        super().__init__(world, call)
+        self.terms = [0.0] * (world.layout.agents + 1)
+        self.playing = world.playing
 
     def process(self, canvas: Any = None) -> None:
         if canvas is None:
-            reward = self.run()
-            try:
-                self.term = float(reward)
-            except (TypeError, ValueError):
-                title = self.bound.call.system.title
-                raise RuleError(f"{title} returned {reward!r}, a reward is a number") from None
-            self.world.reward += self.term
+            world, terms = self.world, self.terms
+            for agent in self.playing:
+                reward = self.bound.run(world, agent)
+                try:
+                    term = float(reward)
+                except (TypeError, ValueError):
+                    title = self.bound.call.system.title
+                    raise RuleError(f"{title} returned {reward!r}, a reward is a number") from None
+                terms[agent] = term
+                world.reward[agent] += term
 
 
 class TerminatingProcessor(SystemProcessor):
-    """Ends the episode when its test is true."""
+    """Ends the episode for an agent when its test is true."""
 
     def __init__(self, world: Any, call: Call) -> None:
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.parts(), 1)}
 
     def process(self, canvas: Any = None) -> None:
-        if canvas is None and self.run():
-            self.world.terminated = True
-            self.world.ended_by = self._numbers[id(self.bound.cause())]
+        if canvas is None:
+            world = self.world
+            for agent in world.playing:
+                if self.bound.run(world, agent):
+                    world.done[agent] = True
+                    world.ended_by[agent] = self._numbers[id(self.bound.cause(agent))]
 
 
 class Standing(esper.Processor):
-    """Between transitions and rewards: makes sure that the agent stands somewhere."""
+    """Between transitions and rewards: makes sure that agents stand somewhere."""
 
     def __init__(self, world: Any) -> None:
-        self.world = world
+        self.turns = in_turns(stands_somewhere, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
         if canvas is None:
-            stands_somewhere(self.world, AGENT)
+            self.turns()
 
 
 _PROCESSORS = {
@@ -107,14 +136,14 @@ def processor(
 
     def process(self: Any, canvas: Any = None) -> None:
         if (canvas is None) == (phase is not RENDERING):
-            before = world.reward
+            before = [*world.reward]
             try:
                 function.process(self)
             except Exception as error:
                 call.system.blame(error)
                 raise
             world.adopt()
-            self.term = world.reward - before
+            self.terms = [now - was for now, was in zip(world.reward, before, strict=True)]
 
     guest = type(function.__name__, (function,), {"process": process})
     made = guest(*call.bound())
@@ -141,19 +170,20 @@ class BoundScenario:
     ) -> None:
         self.scenario = scenario
         self.share = share
-        self.resets = [BoundCall(call) for call in scenario.calls(RESET)]
-        self.visibility = BoundCall(scenario.visibility)
-        self.observations = [BoundCall(call) for call in scenario.calls(OBSERVATION)]
-        transitions = map(BoundCall, scenario.calls(TRANSITION))
+        bind = partial(BoundCall, agents=scenario.layout.agents)
+        self.resets = [bind(call) for call in scenario.calls(RESET)]
+        self.visibility = bind(scenario.visibility)
+        self.observations = [bind(call) for call in scenario.calls(OBSERVATION)]
+        transitions = map(bind, scenario.calls(TRANSITION))
         self.transitions = [bound for bound in transitions if bound.can_act]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
         self.measuring: list[Callable[[], None]] = []
-        self.success = BoundCall(scenario.success) if scenario.success else None
+        self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
         if self.success and any(part.system.remember for part in self.success.call.parts()):
-            self.measuring.append(partial(self.success.measure, world))
+            self.measuring.append(in_turns(self.success.measure, world, world.playing))
         for phase in (TRANSITION, REWARD, TERMINATING, RENDERING):
             if phase is REWARD:
                 self._processors.append(Standing(world))
@@ -163,7 +193,7 @@ class BoundScenario:
                 if phase is REWARD:
                     self.rewards.append(made)
                 if any(part.system.remember for part in call.parts()):
-                    self.measuring.append(partial(made.bound.measure, world))
+                    self.measuring.append(in_turns(made.bound.measure, world, world.playing))
                 if phase is not RENDERING and not call.system.is_processor:
                     self._rules.append(made.bound)
 

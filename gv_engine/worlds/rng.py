@@ -55,6 +55,13 @@ def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
     return Draws(bits)
 
 
+def copy_generator(source: Any, target: Any) -> None:
+    """Let one record of a generator be as another one."""
+    target.state_high, target.state_low = source.state_high, source.state_low
+    target.inc_high, target.inc_low = source.inc_high, source.inc_low
+    target.has_half, target.half = source.has_half, source.half
+
+
 def draw_member(rng: Any, members: Any) -> int:
     """The number of the member into whose share of [0, 1) a draw falls."""
     drawn = rng.random()

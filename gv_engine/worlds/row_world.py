@@ -45,6 +45,10 @@ class RowWorld:
         )
         return found
 
+    def agents(self) -> range:
+        """The agents: the entities from 1 on."""
+        return self._layout.everyone
+
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
         return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import esper
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.language.component import AGENT
+from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.language.component import NOTHING
 from gv_engine.language.frame import Frame
-from gv_engine.worlds.bound_call import Wrap, answered
+from gv_engine.language.turns import ANY, LEAVE, TURNS, Sharing, arrange, forget, is_over, prepare
+from gv_engine.worlds.bound_call import Wrap, mark_answered
 from gv_engine.worlds.bound_scenario import BoundScenario
 from gv_engine.worlds.rng import draw_member
 from gv_engine.worlds.view import ObjectView
@@ -27,13 +29,15 @@ class Simulation:
     Attributes:
         scenario: what is played; see `member` for a mixture.
         world: its state; see `ObjectWorld` for reward, flags and components.
-        view: what the agent sees at the moment, filled by `observe`.
+        view: what an agent sees at the moment, filled by `observe`.
+        agents: their entities.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)
+        self.agents = scenario.layout.everyone
         self.world.context.belong_to(self)
         self._members = [
             BoundScenario(member, self.world, share, scenario.reward_names)
@@ -75,70 +79,106 @@ class Simulation:
         with world.context:
             world.clear()
             for reset in self._playing.resets:
-                reset.run(world)
-        self.terms = (0.0,) * len(self.scenario.reward_names)
+                for agent in self.agents if reset.call.is_an_agents else (NOTHING,):
+                    reset.run(world, agent)
+        self._forget_terms()
 
-    def step(self, action: int) -> None:
-        """Let the agent act and everything else happen; an episode that is over goes on.
+    def step(self, *actions: int) -> None:
+        """Let the agents act and everything else happen; an episode that is over goes on.
 
         Args:
-            action: number of a `gv_engine.language.geometry.Action`, not in the action space.
+            actions: for each agent the number of a `gv_engine.language.geometry.Action`, not in
+                the action space.
 
         Raises:
             RuleError: a rule is not defined on this world.
         """
         world, playing = self.world, self._playing
-        world.action = action
-        world.reward = 0.0
-        world.terminated = world.truncated = world.success = False
-        world.ended_by = 0
+        alone = world.is_alone
+        if alone:
+            (world.action[1],) = actions
+            forget(world, 1)
+        else:
+            self._arrange(actions, playing.scenario.sharing)
+        world.terminated = world.truncated = False
         if world.objects is not None:
             world.objects.before = None
         with world.context:
             for measure in playing.measuring:
                 measure()
             esper.process()
-            if world.terminated and playing.success:
-                world.success = bool(playing.success.run(world))
+            for agent in world.playing:
+                if world.done[agent] and playing.success:
+                    world.success[agent] = bool(playing.success.run(world, agent))
+                world.total[agent] += world.reward[agent]
+        scenario = playing.scenario
+        world.terminated = world.done[1] if alone else is_over(world, scenario.sharing.ends == ANY)
         world.steps += 1
-        world.total += world.reward
-        limit = playing.scenario.max_steps
+        limit = scenario.max_steps
         world.truncated = limit is not None and world.steps >= limit and not world.terminated
+
+    def _arrange(self, actions: Sequence[int], sharing: Sharing) -> None:
+        """Find out which of several agents take part in a step, and in which order."""
+        world = self.world
+        for agent, action in zip(self.agents, actions, strict=True):
+            world.action[agent] = action
+        prepare(world, sharing.done == LEAVE)
+        arrange(world, TURNS.index(sharing.turns))
+        world.playing[:] = [agent for agent in self.agents if world.live[agent]]
+        world.acting[:] = [agent for agent in world.order.tolist() if world.live[agent]]
+        self._forget_terms()
+
+    def terms_of(self, agent: int) -> tuple[float, ...]:
+        """An agent's reward of the last step, function by function as in the scenario's
+        `reward_names`."""
+        if len(self._members) == 1:
+            return tuple([reward.terms[agent] for reward in self._entered.rewards])
+        playing, values = self._playing, [0.0] * len(self.scenario.reward_names)
+        for slot, reward in zip(playing.slots, playing.rewards, strict=True):
+            values[slot] = reward.terms[agent]
+        return tuple(values)
+
+    def set_terms(self, agent: int, values: Iterable[float]) -> None:
+        """Make these an agent's terms."""
+        playing, given = self._playing, list(values)
+        for slot, reward in zip(playing.slots, playing.rewards, strict=True):
+            reward.terms[agent] = given[slot]
+
+    def _forget_terms(self) -> None:
+        for agent in self.agents:
+            self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
     @property
     def terms(self) -> tuple[float, ...]:
-        """The reward of the last step, function by function as in the scenario's `reward_names`."""
-        playing = self._playing
-        if len(self._members) == 1:
-            return tuple([reward.term for reward in playing.rewards])
-        values = [0.0] * len(self.scenario.reward_names)
-        for slot, reward in zip(playing.slots, playing.rewards, strict=True):
-            values[slot] = reward.term
-        return tuple(values)
+        """Those of the first agent."""
+        return self.terms_of(1)
 
     @terms.setter
     def terms(self, values: Iterable[float]) -> None:
-        playing, given = self._playing, list(values)
-        for slot, reward in zip(playing.slots, playing.rewards, strict=True):
-            reward.term = given[slot]
+        self.set_terms(1, values)
 
-    def look(self) -> ObjectView:
-        """Look around: fill and return the view."""
-        self.view.look(self.world, AGENT)
-        self._playing.visibility.run(self.world, self.view)
+    def look(self, agent: int = 1) -> ObjectView:
+        """Look around as an agent does: fill and return the view."""
+        self.view.look(self.world, agent)
+        self._playing.visibility.run(self.world, agent, self.view)
         return self.view
 
-    def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Write the agent's observation into arrays of (h, w, 3) and (3,) uint8."""
-        self.look().show(self.world, AGENT, grid, item)
-        for observation in self._playing.observations:
-            observation.run(self.world, self.view, (grid, item))
+    def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: int = 1) -> None:
+        """Write an agent's observation into arrays of (h, w, 3) and (3,) uint8; if it has left,
+        nothing is seen."""
+        if not self.world.is_alone and self.world.position.y[agent] < 0:
+            grid[...], item[...] = (HIDDEN, 0, 0), (NONE_GRID_OBJECT, 0, 0)
+            return
+        self.look(agent).show(self.world, agent, grid, item)
+        for observation in self._entered.observations:
+            observation.run(self.world, agent, self.view, (grid, item))
 
     def render(
         self,
         show: Callable[[Frame], None],
         observation: NDArray[np.uint8] | None = None,
         message: str = "",
+        agent: int = 1,
     ) -> None:
         """Run the rendering systems, which change nothing.
 
@@ -146,26 +186,33 @@ class Simulation:
             show: takes the finished frame.
             observation: (h, w, 3) uint8 that the agent was shown last; looked for anew if None.
             message: a note for the player.
+            agent: whose view is shown.
         """
         if observation is None:
             observation = np.zeros((*self.scenario.area.shape, 3), np.uint8)
-            self.observe(observation, np.zeros(3, np.uint8))
-        canvas = self.scenario.canvas(self.world, show, observation, self.terms, message)
+            self.observe(observation, np.zeros(3, np.uint8), agent)
+        terms = self.terms_of(agent)
+        canvas = self.scenario.canvas(self.world, show, observation, terms, message, agent)
         with self.world.context:
             esper.process(canvas)
 
-    def valid_actions(self, mask: NDArray[np.int8]) -> None:
-        """Write 1 for every action that some transition would act on, else 0, into (actions,)."""
-        transitions = self._playing.transitions
-        for position, action in enumerate(self.scenario.actions):
-            mask[position] = answered(transitions, self.world, action)
+    def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
+        """Write 1 for every action that some transition would act on, else 0, into (actions,); 0
+        for all if the agent is done and others are not."""
+        world, transitions = self.world, self._playing.transitions
+        if world.done[agent] and not world.terminated:
+            mask[...] = 0
+            return
+        mark_answered(transitions, world, agent, self.scenario.actions, mask)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _thaw, (self.scenario, self.world.snapshot(), self.terms)
+        terms = [self.terms_of(agent) for agent in self.agents]
+        return _thaw, (self.scenario, self.world.snapshot(), terms)
 
 
-def _thaw(scenario: Scenario, row: NDArray[Any], terms: tuple[float, ...]) -> Simulation:
+def _thaw(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
     simulation = Simulation(scenario)
     simulation.world.restore(row)
-    simulation.terms = terms
+    for agent, values in zip(simulation.agents, terms, strict=True):
+        simulation.set_terms(agent, values)
     return simulation

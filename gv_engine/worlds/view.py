@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
-from gv_engine.language.area import Area
-from gv_engine.language.component import AGENT, NOTHING, OUTSIDE
+from gv_engine.language.area import Area, seen_from
+from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.errors import RuleError
 
 if TYPE_CHECKING:
@@ -99,6 +99,14 @@ class ObjectView:
                 for hides, below in zip(opaque, self._ground)
             ]
             entities = [e or below for e, below in zip(entities, self._ground)]
+        # of several in a cell, the first shows
+        for other in () if w.is_alone else reversed(w.everyone):
+            if other != agent and (y := w.position.y[other]) >= 0:
+                ahead, right = seen_from(w, agent, y, w.position.x[other])
+                i, j = self._y - ahead, self._x + right
+                if 0 <= i < self._height and 0 <= j < self._width:
+                    k = i * self._width + j
+                    entities[k], opaque[k] = other, opaque[k] or blocks_vision(other)
         self._take(entities, opaque)
 
     def clear_row(self, i: int) -> int:
@@ -119,10 +127,14 @@ class ObjectView:
         """Write what is seen as (type, state, colour) into (h, w, 3) and the held object."""
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
+        if w.layout.oriented:
+            w.layout.known.as_seen(grid, w.agent.facing[agent])
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
-    def show_ground(self, w: ObjectWorld, grid: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
+    def show_ground(
+        self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], out: NDArray[np.uint8]
+    ) -> None:
         """Write what lies on the ground of the cells that are seen, as `show` has written `grid`.
 
         Floor where nothing lies, and Hidden where `grid` is.
@@ -130,15 +142,20 @@ class ObjectView:
         entities = self._ground or [NOTHING] * len(self._entities)
         seen = grid[..., 0] != HIDDEN
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
+        if w.layout.oriented:
+            w.layout.known.as_seen(out, w.agent.facing[agent])
 
 
-def show_whole(w: ObjectWorld, out: NDArray[np.uint8]) -> None:
+def show_whole(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
     """Write how all cells look, seen or not, as `StepArrays.whole` has it."""
     out[...] = HIDDEN, 0, 0
     cells, (height, width, _) = w.cells(), out.shape
-    y, x = w.position.y[AGENT], w.position.x[AGENT]
-    if w.inside(y, x):
-        cells[y, x] = NONE_GRID_OBJECT, w.agent.facing[AGENT], NONE
+    # of several in a cell the first shows, and above all the agent itself
+    for other in (*reversed(w.everyone), agent):
+        y, x = w.position.y[other], w.position.x[other]
+        if w.inside(y, x):
+            own = NONE_GRID_OBJECT, w.agent.facing[other], NONE
+            cells[y, x] = own if other == agent else w.appearance(other)
     out[: w.height, : w.width] = cells[:height, :width]
 
 

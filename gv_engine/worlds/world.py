@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import count, product, repeat
+from itertools import compress, count, product, repeat
 from typing import TYPE_CHECKING, Any
 
 import esper
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, HIDDEN
+from components.appearance import FLOOR, HIDDEN, Kind
 from gv_engine.language.area import Area
-from gv_engine.language.component import AGENT, NOTHING, OUTSIDE, column_name, fields_of
+from gv_engine.language.component import NOTHING, OUTSIDE, column_name, fields_of
 from gv_engine.language.errors import (
     CapacityError,
     ColumnError,
@@ -29,7 +29,7 @@ from gv_engine.language.errors import (
 )
 from gv_engine.language.verbs import Verbs
 from gv_engine.language.world import Columns, World
-from gv_engine.reading.layout import FIGURES, Layout, Prefab
+from gv_engine.reading.layout import FIGURES, OF_AGENTS, WHO, Layout, Prefab
 from gv_engine.worlds.columns import ComponentColumns, ObjectColumn
 from gv_engine.worlds.esper_context import EsperContext
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
@@ -42,6 +42,10 @@ class ObjectWorld(Verbs, World):
         layout: which components, types and sizes it has room for.
         context: where its entities live in esper.
         free: no entity below this one is free.
+        everyone: the agents; is_alone: whether there is one.
+        live: (A + 1,) whether an agent takes part in the step.
+        order: (A,) in which agents take turns in it.
+        playing, acting: those who take part, by number, and in their order.
         error: 0; in rows, the number of what has gone wrong in the step.
         objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
     """
@@ -49,20 +53,27 @@ class ObjectWorld(Verbs, World):
     # The engine writes here what `World` lets rules only read.
     at: Any = None
     ground: Any = None
+    who: Any = None
+    next: Any = None
+    spot: Any = None
     rng: Any = None
     placed: Any = None
     recent: Any = None
     drawn: Any = None
-    capacity = action = member = steps = ended_by = 0
-    reward = total = 0.0
-    terminated = truncated = success = False
+    action: Any = None
+    reward: Any = None
+    total: Any = None
+    done: Any = None
+    success: Any = None
+    ended_by: Any = None
+    capacity = member = steps = 0
+    terminated = truncated = False
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.context = EsperContext()
         self.capacity = layout.capacity
         self.rng = np.random.default_rng(0)
-        self.action = 0
         self.member = 0
         self.objects: Any = None
         self._columns = tuple(ComponentColumns(cls, layout.capacity) for cls in layout.components)
@@ -82,7 +93,12 @@ class ObjectWorld(Verbs, World):
             self.position.rows,
         )
         self._prefabs = tuple(map(self._prefab, layout.prefabs))
-        self._agent = self._prefab(layout.agent)
+        self._agents = tuple(map(self._prefab, layout.agent_prefabs))
+        self.everyone = layout.everyone
+        self.is_alone = layout.agents == 1
+        self.live = np.ones(layout.agents + 1, object)
+        self.order = np.arange(1, layout.agents + 1)
+        self.playing, self.acting = [*layout.everyone], [*layout.everyone]
         if "ground" not in layout.layers:
             self.ground = np.zeros((layout.height + 1, layout.width + 1), object)
             self.ground.flags.writeable = False
@@ -106,13 +122,13 @@ class ObjectWorld(Verbs, World):
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Back to an empty world without a grid, the agent alone in it; the generator stays."""
+        """Back to an empty world without a grid, nothing but agents in it; the generator stays."""
         self.height = self.width = 0
-        self.reward = self.total = 0.0
-        self.steps = self.action = self.error = 0
-        self.terminated = self.truncated = self.success = False
-        self.ended_by = 0
+        self.steps = self.error = 0
+        self.terminated = self.truncated = False
         self._alive = [False] * self.capacity
+        for name, value in _AT_FIRST:
+            setattr(self, name, [value] * (len(self.everyone) + 1))
         # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
         shape = self.layout.height + 1, self.layout.width + 1
         self._looked_at: list[NDArray[Any]] = []
@@ -122,15 +138,19 @@ class ObjectWorld(Verbs, World):
             cells[OUTSIDE] = OUTSIDE
             self._looked_at.append(cells)
             setattr(self, name, cells[:OUTSIDE].reshape(shape))
+        if not self.is_alone:
+            for name in WHO:
+                setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
         self._cells_of = [self.ground if below else self.at for below in self.layout.grounds]
         self.placed = np.zeros(self.layout.kinds, object)
         self.recent = np.zeros(self.layout.kinds, object)
         self.drawn = np.zeros(self.layout.drawn, object)
-        self.free = AGENT
+        self.free = NOTHING + 1
         self.context.clear(self.capacity - 1)
         for columns in self._columns:
             columns.rows[:] = columns.nowhere
-        self._make(self._agent)
+        for prefab in self._agents:
+            self._make(prefab)
 
     def attach(self, e: int, component: Any) -> None:
         """Give an entity a component; from now on the columns read this very instance."""
@@ -308,11 +328,46 @@ class ObjectWorld(Verbs, World):
         stacked = np.stack([cells[: self.height, : self.width] for cells in layers], axis=-1)
         return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
 
+    def of_type(self, kind: int) -> NDArray[np.int64]:
+        """The objects of a type on the grid, row by row."""
+        count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
+        with self.context:
+            entities = [e for e, of in esper.get_component(Kind) if of.value == kind]
+        ys, xs = self.position.y, self.position.x
+        places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
+        if len(places) == count and all(cells[y, x] == e for y, x, e in places):
+            return np.array([e for *_, e in places], np.int64)
+        own = self.kind.value
+        there = cells[: self.height, : self.width].ravel().tolist()
+        return np.array([e for e in there if e != NOTHING and own[e] == kind][:count], np.int64)
+
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """(H, W) steps from a cell to each around what blocks; -1 where no way leads."""
         steps = np.empty((self.height, self.width), np.int64)
         self.walk_from(y, x, steps)
         return steps
+
+    def agents(self) -> range:
+        """The agents: the entities from 1 on."""
+        return self.everyone
+
+    def agent_at(self, y: int, x: int) -> int:
+        """The agent in a cell, or NOTHING."""
+        if not self.is_alone:
+            return int(self.who[y, x])
+        place = self._places[1]
+        return int(place.y == y and place.x == x)
+
+    def is_taken(self, y: int, x: int) -> bool:
+        """Whether an agent is in a cell that lets no other one in."""
+        return not self.is_alone and super().is_taken(y, x)
+
+    def stand(self, agent: int, y: int, x: int) -> None:
+        """Let an agent stand in a cell, on top of whatever is there."""
+        if self.is_alone:
+            self.position.y[agent], self.position.x[agent] = y, x
+        else:
+            super().stand(agent, y, x)
 
     def fail(self, message: str) -> None:
         """Give up: a rule is not defined on this world.
@@ -368,14 +423,14 @@ class ObjectWorld(Verbs, World):
         """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         looks = _HIDDEN * len(entities)
-        for k, e, visible in zip(count(0, len(_HIDDEN)), entities, seen):
-            if visible and e > NOTHING:
+        for k, e in compress(zip(count(0, len(_HIDDEN)), entities), seen):
+            if e > NOTHING:
                 looks[k] = kind = kinds[e].value
                 state = states[kind]
                 if state is not None:
                     looks[k + 1] = state[e]
                 looks[k + 2] = colors[e].value
-            elif visible and e == NOTHING:
+            elif e == NOTHING:
                 looks[k] = FLOOR
         return looks
 
@@ -393,8 +448,9 @@ class ObjectWorld(Verbs, World):
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
-        drawn = ("drawn",) if self.layout.drawn else ()
-        for name in (*FIGURES, *self.layout.layers, "alive", "placed", "recent", *drawn):
+        tables = "alive", "placed", "recent", *(["drawn"] if self.layout.drawn else [])
+        tables += () if self.is_alone else WHO
+        for name in (*OF_AGENTS, *FIGURES, *self.layout.layers, *tables):
             with _told_as(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
@@ -426,9 +482,12 @@ class ObjectWorld(Verbs, World):
         self.rng = generator_from_row(row["rng"])
         for name in FIGURES:
             setattr(self, name, row[name].item())
-        for name in ("terminated", "truncated", "success"):
+        for name in ("terminated", "truncated"):
             setattr(self, name, bool(getattr(self, name)))
-        for name in self.layout.layers:
+        who = () if self.is_alone else WHO
+        for name in OF_AGENTS:
+            setattr(self, name, row[name].tolist())
+        for name in (*self.layout.layers, *who):
             getattr(self, name)[...] = row[name]
         self._alive = row["alive"].astype(bool).tolist()
         self.placed = row["placed"].astype(object)
@@ -457,6 +516,9 @@ class ObjectWorld(Verbs, World):
 
     def __copy__(self) -> ObjectWorld:
         return self.fork()
+
+
+_AT_FIRST = [(name, kind(0).item()) for name, kind in OF_AGENTS.items()]
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,7 @@
 
 from components.appearance import NONE, NONE_GRID_OBJECT
 from components.mission import Mission as PlainMission
-from gv_engine.language.component import AGENT, Coordinate, Int8, component
+from gv_engine.language.component import Coordinate, Int8, component
 from gv_engine.language.world import World
 
 
@@ -17,18 +17,27 @@ class Mission(PlainMission):
 
 
 def ask_for(w: World, thing: int) -> None:
-    """The agent's mission is about things of the type and colour of this one."""
-    w.mission.kind[AGENT] = w.kind.value[thing]
-    w.mission.color[AGENT] = w.color.value[thing]
+    """The agents' mission is about things of the type and colour of this one."""
+    for agent in w.agents():
+        w.mission.kind[agent] = w.kind.value[thing]
+        w.mission.color[agent] = w.color.value[thing]
 
 
 def ask_also_for(w: World, thing: int) -> None:
-    """The agent's mission is about things like this one, too."""
-    w.mission.other_kind[AGENT] = w.kind.value[thing]
-    w.mission.other_color[AGENT] = w.color.value[thing]
+    """The agents' mission is about things like this one, too."""
+    for agent in w.agents():
+        w.mission.other_kind[agent] = w.kind.value[thing]
+        w.mission.other_color[agent] = w.color.value[thing]
 
 
 def keep_place(w: World, thing: int) -> None:
-    """What counts for the agent's mission is the place where a thing is now."""
-    w.mission.y[AGENT] = w.position.y[thing]
-    w.mission.x[AGENT] = w.position.x[thing]
+    """What counts for the agents' mission is the place where a thing is now."""
+    for agent in w.agents():
+        w.mission.y[agent] = w.position.y[thing]
+        w.mission.x[agent] = w.position.x[thing]
+
+
+def say_so(w: World, wording: int) -> None:
+    """The agents' mission is said in this one of the texts."""
+    for agent in w.agents():
+        w.mission.wording[agent] = wording

@@ -55,7 +55,7 @@ def move_balls(w: World) -> None:
 def hits(w: World, agent: int) -> bool:
     """Whether the agent walks into something, a wall too, be it a ball that is about to leave."""
     thing = w.at[towards(w, agent, FORWARD)]
-    return w.action == MOVE_FORWARD and thing != NOTHING and not w.exit.has[thing]
+    return w.action[agent] == MOVE_FORWARD and thing != NOTHING and not w.exit.has[thing]
 
 
 @system(REWARD, remember=hits)

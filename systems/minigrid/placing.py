@@ -118,14 +118,21 @@ def draw_cell(w: World, area: Area) -> tuple[int, int]:
 def draw_free_cell(
     w: World, area: Area, apart: int = 1, attempts: int = ENDLESS
 ) -> tuple[int, int]:
-    """Any free cell of an area that is so many steps from the agent; (-1, -1) after too many
+    """Any free cell of an area that is so many steps from all agents; (-1, -1) after too many
     attempts."""
     for _ in range(attempts):
         y, x = draw_cell(w, area)
-        steps = abs(y - w.position.y[AGENT]) + abs(x - w.position.x[AGENT])
-        if w.at[y, x] == NOTHING and steps >= apart:
+        if w.at[y, x] == NOTHING and steps_to_agents(w, y, x) >= apart:
             return y, x
     return -1, -1
+
+
+def steps_to_agents(w: World, y: int, x: int) -> int:
+    """The fewest steps from a cell to an agent, as if nothing were in the way."""
+    fewest = w.height + w.width
+    for agent in w.agents():
+        fewest = min(fewest, abs(y - w.position.y[agent]) + abs(x - w.position.x[agent]))
+    return fewest
 
 
 def place(w: World, kind: int, color: int, area: Area, apart: int = 1) -> int:

@@ -17,13 +17,14 @@ def can_go(w: World, agent: int, action: int) -> bool:
     if action != MOVE_FORWARD:
         return False
     y, x = towards(w, agent, FORWARD)
-    return can_enter(w, y, x) and not w.portable.has[w.at[y, x]]
+    return can_enter(w, y, x) and not (w.portable.has[w.at[y, x]] or w.is_taken(y, x))
 
 
 @system(TRANSITION, when=can_go)
 def go_ahead(w: World, agent: int) -> None:
     """Go one cell ahead, unless something is in the way: what can be picked up is, too."""
-    w.position.y[agent], w.position.x[agent] = towards(w, agent, FORWARD)
+    y, x = towards(w, agent, FORWARD)
+    w.stand(agent, y, x)
 
 
 @system(REWARD)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.objects import DOOR
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import DONE, DROP, FORWARD, PICK_UP, TOGGLE
 from gv_engine.language.system import RESET, REWARD, TERMINATING, system
 from gv_engine.language.world import World
 from systems.building import build_room, put
-from systems.minigrid.missions import ask_also_for, ask_for, keep_place
+from systems.minigrid.missions import ask_also_for, ask_for, keep_place, say_so
 from systems.minigrid.placing import (
     ENDLESS,
     THINGS,
@@ -69,7 +69,7 @@ def some_things(w: World, shape: Sequence[int], num_things: int, num_texts: int)
         things[k] = place(w, kind, draw_color(w), whole(w))
     place_agent(w, whole(w))
     ask_for(w, things[w.rng.integers(0, num_things)])
-    w.mission.wording[AGENT] = w.rng.integers(0, num_texts)
+    say_so(w, w.rng.integers(0, num_texts))
 
 
 # ---- GoToDoor, GoToObject ------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def unlike_things(w: World, shape: Sequence[int], num_things: int) -> None:
     target = things[w.rng.integers(0, num_things)]
     ask_for(w, target)
     keep_place(w, target)
-    w.mission.wording[AGENT] = number_of(w, target)
+    say_so(w, number_of(w, target))
 
 
 @system(REWARD)
@@ -126,13 +126,13 @@ def has_arrived(w: World, agent: int) -> bool:
     """Whether the agent says that it is done, in a cell beside the place of its mission."""
     dy = abs(w.position.y[agent] - w.mission.y[agent])
     dx = abs(w.position.x[agent] - w.mission.x[agent])
-    return w.action == DONE and dy + dx == 1
+    return w.action[agent] == DONE and dy + dx == 1
 
 
 @system(TERMINATING, says="You were somewhere else")
 def says_done(w: World, agent: int) -> bool:
     """The agent says that it is done, or toggles anything."""
-    return w.action in (DONE, TOGGLE)
+    return w.action[agent] in (DONE, TOGGLE)
 
 
 @system(TERMINATING)
@@ -185,7 +185,7 @@ def things_apart(w: World, shape: Sequence[int], num_things: int) -> None:
     ask_also_for(w, things[target])
     keep_place(w, things[target])
     numbers = number_of(w, things[moved]), number_of(w, things[target])
-    w.mission.wording[AGENT] = len(THINGS) * numbers[0] + numbers[1]
+    say_so(w, len(THINGS) * numbers[0] + numbers[1])
 
 
 def held(w: World, agent: int) -> int:
@@ -195,7 +195,7 @@ def held(w: World, agent: int) -> int:
 
 def has_put_near(w: World, agent: int, was: float) -> bool:
     """Whether the agent has dropped what it held near the place of its mission."""
-    dropped = w.action == DROP and was != NOTHING and w.agent.holding[agent] == NOTHING
+    dropped = w.action[agent] == DROP and was != NOTHING and w.agent.holding[agent] == NOTHING
     y, x = towards(w, agent, FORWARD)
     return dropped and is_near(y, x, w.mission.y[agent], w.mission.x[agent])
 
@@ -210,9 +210,9 @@ def put_near(w: World, agent: int, was: float, max_steps: int) -> float:
 def takes_other_or_drops(w: World, agent: int, was: float) -> bool:
     """The agent takes something that its mission is not about, or drops what it holds or tries
     to."""
-    if w.action == PICK_UP:
+    if w.action[agent] == PICK_UP:
         return holds_other(w, agent)
-    return w.action == DROP and was != NOTHING
+    return w.action[agent] == DROP and was != NOTHING
 
 
 @system(TERMINATING, remember=held)

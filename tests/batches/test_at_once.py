@@ -140,7 +140,7 @@ from gv_engine import TRANSITION, system
 
 @system(TRANSITION)
 def any_python(w, agent):
-    sorted({w.action: {}})
+    sorted({w.action[agent]: {}})
 """
 LEVEL = {
     "map": "#####\n#>.E#\n#####",

@@ -99,7 +99,7 @@ def does(w, how, e, y, x):
 
 @system(TRANSITION)
 def stray(w, how: int = 0, e: int = 0, y: int = 0, x: int = 0):
-    if w.action == ACTUATE:
+    if w.action[1] == ACTUATE:
         does(w, how, e, y, x)
 
 
@@ -113,7 +113,7 @@ def masked(w, agent, e: int = 0):
 
 
 def before(w, agent, e):
-    return w.door.status[e] if w.action == ACTUATE else 0
+    return w.door.status[e] if w.action[agent] == ACTUATE else 0
 
 
 @system(REWARD, remember=before)
@@ -123,7 +123,7 @@ def remembered(w, agent, was, e: int = 0):
 
 @system(REWARD)
 def summed(w, agent, reward_functions, e: int = 0):
-    return w.door.status[e] + reward_functions[0] if w.action == ACTUATE else 0.0
+    return w.door.status[e] + reward_functions[0] if w.action[agent] == ACTUATE else 0.0
 
 
 @system(TRANSITION)
@@ -134,7 +134,7 @@ def flat(w, agent):
 @system(VISIBILITY)
 def glance(w, agent, view, i: int = 0):
     view.seen.fill(1)
-    if w.action == ACTUATE:
+    if w.action[agent] == ACTUATE:
         view.seen[i, 0] = 1
 """
 
@@ -398,6 +398,7 @@ def test_a_program_from_the_cache_says_the_same(folder):
     assert "compiling" not in run.stderr
 
 
+@pytest.mark.thorough
 def test_no_variable_of_numbas_takes_the_checks_away(folder):
     run = subprocess.run(
         [sys.executable, "-c", AGAIN, str(folder)],

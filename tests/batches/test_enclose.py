@@ -6,7 +6,7 @@ import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sample("small")]
 
 RULES = '''
 from components.objects import KEY, WALL

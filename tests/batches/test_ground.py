@@ -9,12 +9,13 @@ from gv_engine import Scenario
 from gv_engine.checking.invariants import fault_of_row
 from gv_engine.worlds.row_world import RowWorld
 from systems.queries import blocks_vision
-from tests.batches.turns import ALL, WORLDS, assert_as_fresh, begun, by_chance, go_on
+from tests.batches.turns import ALL, DIFFERS_OF, WORLDS, assert_as_fresh, begun, by_chance, go_on
 from tests.worlds.test_worlds import assert_same_run
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sample("small")]
 
-RULES = '''
+RULES = (
+    '''
 import numpy as np
 
 from components import Color, Opaque, Solid
@@ -95,6 +96,9 @@ def compare(w, agent):
     """What is kept is what is there."""
     if differs(w, w.wet) or differs(w, w.solid) or differs(w, w.telepod) or differs(w, w.position):
         w.fail("another list")
+    for kind in (WALL, TELEPOD):
+        if differs_of(w, kind):
+            w.fail("another list of a type")
     y, x = w.position.y[agent], w.position.x[agent]
     steps = np.empty((w.height, w.width), np.int64)
     w.walk_from(y, x, steps)
@@ -109,6 +113,8 @@ def compare(w, agent):
     if (here_with(w, agent, w.wet) != NOTHING) != is_wet:
         w.fail("wet where nothing is")
 '''
+    + DIFFERS_OF
+)
 
 
 @pytest.fixture(scope="module", params=[[9, 11], [65, 70]], ids=["small", "large"])

@@ -22,9 +22,9 @@ from gv_engine import TRANSITION, system
 
 @system(TRANSITION)
 def refuse(w, agent):
-    if w.action == 6:
+    if w.action[agent] == 6:
         raise ValueError("not here")
-    if w.action == 7:
+    if w.action[agent] == 7:
         w.agent.facing[agent] = 4 // w.agent.facing[0]
 """
 PLAY = f"""
@@ -102,11 +102,13 @@ def test_programs_are_found_with_numba_and_without(play, shown):
     assert not play("turn_agent", numba="numba", NUMBA_CAPTURED_ERRORS="new_style").compiled
 
 
+@pytest.mark.thorough
 def test_numbas_variables_have_programs_of_their_own(play, shown):
     assert play(NUMBA_OPT="1") == (shown, True)
     assert not play().compiled
 
 
+@pytest.mark.sample("no pickle")
 @pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04N."])
 def test_a_damaged_program_is_compiled_anew(play, shown, tmp_path, damage):
     (kept,) = (tmp_path / "cache" / "compiled").glob("*/program")

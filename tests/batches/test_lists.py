@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from tests.batches.turns import ALL, assert_as_fresh, begun, by_chance, go_on
+from tests.batches.turns import ALL, DIFFERS_OF, assert_as_fresh, begun, by_chance, go_on
 from tests.worlds.test_worlds import assert_same_run
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sample("small")]
 
-RULES = '''
+RULES = (
+    '''
 import numpy as np
 
 from components.objects import DOOR, EXIT, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine import NOTHING, TRANSITION, system
-from systems.queries import all_with, can_enter, first_with
+from systems.queries import all_of, all_with, can_enter, first_with
 
 
 @system(TRANSITION)
@@ -80,6 +81,9 @@ def compare(w, agent):
         w.fail("another list")
     if differs(w, w.position) or differs(w, w.door):
         w.fail("another list")
+    for kind in (WALL, TELEPOD):
+        if differs_of(w, kind):
+            w.fail("another list of a type")
     y, x = w.position.y[agent], w.position.x[agent]
     kept = w.steps_from(y, x)
     steps = np.empty((w.height, w.width), np.int64)
@@ -89,6 +93,8 @@ def compare(w, agent):
             if steps[i, j] != kept[i, j]:
                 w.fail("another way")
 '''
+    + DIFFERS_OF
+)
 
 
 @pytest.fixture(scope="module", params=[[9, 11], [65, 70]], ids=["small", "large"])

@@ -14,7 +14,7 @@ from systems.queries import blocks_vision
 from tests.batches.turns import ALL, WORLDS, begun, by_chance, go_on
 from tests.worlds.test_worlds import assert_same_run
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.sample("fully_transparent")]
 
 RULES = '''
 from gv_engine import NOTHING, TRANSITION, VISIBILITY, system

@@ -30,7 +30,7 @@ from systems.queries import ahead, here
 def harden(w, agent):
     """ACTUATE turns what lies ahead to stone, and back."""
     e = ahead(w, agent)
-    if w.action == ACTUATE and e != 0:
+    if w.action[agent] == ACTUATE and e != 0:
         if w.solid.has[e]:
             w.take(e, "solid")
             w.take(e, "color")
@@ -43,21 +43,21 @@ def harden(w, agent):
 @system(TRANSITION)
 def draw(w, agent, low: int = 0, high: int = 3):
     """PICK_N_DROP turns the agent by chance."""
-    if w.action == PICK_N_DROP:
+    if w.action[agent] == PICK_N_DROP:
         w.agent.facing[agent] = w.rng.integers(low, high)
 
 
 @system(TRANSITION)
 def look_up_when_paid(w, agent):
     """The agent looks up if it has been paid, or the time is over: not yet, in this step."""
-    if w.reward != 0 or w.truncated:
+    if w.reward[agent] != 0 or w.truncated:
         w.agent.facing[agent] = 0
 
 
 @system(REWARD)
 def twice(w, agent):
     """As much again as the rewards before it."""
-    return w.reward
+    return w.reward[agent]
 '''
 
 BASE = {
@@ -90,11 +90,13 @@ def test_components_come_and_go_alike_in_both_worlds(load):
     assert report.steps > 100
 
 
+@pytest.mark.thorough
 def test_steps_begin_alike_in_both_worlds(load):
     report = play_in_lockstep(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
     assert report.fault == ""
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_a_reward_finds_the_sum_of_those_before_it(load, world):
     rewards = ["./rules.py:twice", {"name": "living_reward", "reward": 3.0}, "./rules.py:twice"]
@@ -140,6 +142,7 @@ def play(env):
 """
 
 
+@pytest.mark.thorough
 def test_programs_from_different_processes_do_not_mix(tmp_path):
     """Numba names functions by a count within its process, and equal names would be linked."""
     environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path)}

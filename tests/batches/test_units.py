@@ -54,6 +54,7 @@ def test_a_new_list_of_rules_compiles_those_that_are_new(kept):
     assert compiles(kept, reward_functions=[{"name": "living_reward", "reward": 2.0}]) == 0
 
 
+@pytest.mark.thorough
 def test_units_are_found_again_after_those_of_others(kept):
     """Numba numbers types by their turn in a process."""
     compiles(kept)
@@ -69,6 +70,7 @@ assert set(Path({str(kept)!r}).iterdir()) == before
     subprocess.run([sys.executable, "-c", elsewhere], check=True)
 
 
+@pytest.mark.sample("no pickle")
 @pytest.mark.parametrize("damage", [b"", b"no pickle"])
 def test_a_damaged_unit_is_compiled_anew(kept, damage):
     compiles(kept)

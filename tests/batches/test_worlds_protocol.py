@@ -36,8 +36,8 @@ class RowBatch(Worlds):
             elif actions[i] >= 0:
                 self.simulation.step(self.scenario.actions[actions[i]])
                 out.terms[i] = self.simulation.terms
-                out.rewards[i], out.returns[i] = world.reward, world.total
-                out.lengths[i], out.success[i] = world.steps, world.success
+                out.rewards[i], out.returns[i] = world.reward[1], world.total[1]
+                out.lengths[i], out.success[i] = world.steps, world.success[1]
                 out.terminated[i], out.truncated[i] = world.terminated, world.truncated
                 if begins_at_once(mode, world.terminated or world.truncated):
                     self.show(i, "final_")

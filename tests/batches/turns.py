@@ -12,6 +12,22 @@ from gv_engine.batches.compiled.batch import CompiledBatch
 
 WORLDS = 40
 ALL = np.arange(WORLDS)
+DIFFERS_OF = '''
+
+def differs_of(w, kind):
+    """Whether a look at every cell finds other objects of a type, up to as many as were placed."""
+    found = all_of(w, kind)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            e = w.on_layer_of(kind, y, x)
+            if e != NOTHING and w.kind.value[e] == kind and count < w.placed[kind]:
+                if count == len(found) or found[count] != e:
+                    return True
+                count += 1
+    return count != len(found)
+'''
+"""For rules that compare what is kept of a type with what is there."""
 
 
 def begun(scenario: Scenario, seed: int = 0) -> CompiledBatch:

@@ -1,5 +1,6 @@
 """Whether levels can be won: shortest ways, proofs that there is none, limits, chance."""
 
+import re
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,7 @@ def test_random_levels(name):
             assert len(found.actions) == plainly(scenario, seed)
 
 
+@pytest.mark.sample("4x4", "5x5", "7x7", "sokoban")
 @pytest.mark.parametrize("name", NOT_OF_GALLERY)
 def test_what_is_built_in_can_be_won(name):
     scenario = Scenario.load(name)
@@ -109,6 +111,7 @@ def test_draws_are_those_of_the_seed():
     assert played(scenario, 3, found.actions)
 
 
+@pytest.mark.thorough
 def test_looking_by_chance_changes_no_way(level):
     level.write_text(LEVEL.replace("partially_occluded", "stochastic_raytracing"))
     by_chance = Solver(Scenario.load(level)).solve(0)
@@ -209,6 +212,7 @@ def test_what_cannot_be_asked(arguments, said, capsys):
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_settings_are_kept_in_the_replay(tmp_path, capsys):
     out = tmp_path / "way.gvreplay"
     assert main(["solve", "keydoor", "--set", "size=6", "--seed", "2", "--out", str(out)]) == 0
@@ -220,10 +224,10 @@ def test_check_says_whether_it_can_be_won(level, capsys):
     assert main(["check", str(level), "--episodes", "1"]) == 0
     said = capsys.readouterr().out
     assert (
-        "searched\t20 of 20 levels, within 200,000 states of each and 10 s of computing in all\n"
+        "searched\tthe one level, within 200,000 states of each and 10 s of computing in all\n"
         in said
     )
-    assert "can be won\t20 of 20 levels" in said
+    assert re.search(r"can be won\tin \d+ steps at least", said)
     level.write_text(LEVEL.replace("K", "."))
     assert main(["check", str(level), "--episodes", "1"]) == 1
     assert f"{level.stem}: none of the levels of 20 seeds can be won" in capsys.readouterr().err

@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from gv_engine import Scenario
+from gv_engine.batches.compiled import programs
 from gv_engine.commands import main
-from gv_engine.families.grid import hooks
 from gv_engine.language.errors import DoesNotCompileError
 from tests import ROOT
 from tests.commands.shell import RULE, write
@@ -50,6 +50,7 @@ def test_new_refuses(here: Path, name: str, part: str, capsys: pytest.CaptureFix
     assert not list(Path("cave").iterdir())
 
 
+@pytest.mark.sample("empty")
 @pytest.mark.parametrize("name", ["keydoor-9x9", "empty-4x4"])
 def test_check_finds_nothing_in_what_is_right(name: str, capsys: pytest.CaptureFixture[str]):
     assert main(["check", name, "--episodes", "2"]) == 0
@@ -58,9 +59,27 @@ def test_check_finds_nothing_in_what_is_right(name: str, capsys: pytest.CaptureF
     assert "object world equals compiled world" in said
 
 
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels are played, and searched, over objects alone."""
+
+    def refuse(scenario: Scenario) -> None:
+        raise DoesNotCompileError("not here")
+
+    monkeypatch.setattr(programs, "check_compilable", refuse)
+
+
+@pytest.fixture(params=["object", "compiled"])
+def worlds(request: pytest.FixtureRequest) -> None:
+    """Levels are played over objects alone, or in both worlds."""
+    if request.param == "object":
+        request.getfixturevalue("uncompiled")
+
+
 LAMP = "LAMP = object_type('Lamp')\n"
 
 
+@pytest.mark.sample("object-", "no more")
 @pytest.mark.parametrize(
     ("more", "code", "part"),
     [
@@ -88,7 +107,7 @@ LAMP = "LAMP = object_type('Lamp')\n"
     ],
 )
 def test_check_finds(
-    here: Path, more: str, code: str, part: str, capsys: pytest.CaptureFixture[str]
+    here: Path, worlds: None, more: str, code: str, part: str, capsys: pytest.CaptureFixture[str]
 ):
     write(here, "./rules.py:rule", more, code)
     assert main(["check", "."]) == 1
@@ -134,16 +153,6 @@ def test_check_lists_the_rules_within_others(here: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().out
     assert "TERMINATING\treduce_any\tsystems" in said
     assert "TERMINATING\t  tired\trules.py:3" in said
-
-
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Levels are played over objects alone, as what is told of drawings depends on no program."""
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise DoesNotCompileError("not here")
-
-    monkeypatch.setattr(hooks, "make_batch", refuse)
 
 
 @pytest.mark.parametrize("text", ["hello", "<svg"])

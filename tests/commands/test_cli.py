@@ -1,6 +1,7 @@
 """What all commands share: in this process where that tells enough, in another where not."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from gv_engine import __version__
 from gv_engine.commands import COMMANDS, main
 from gv_engine.reading.families import built_in_names
-from gv_engine.reading.library import gym_id
+from gv_engine.reading.library import gym_id, levels_of_several
 from tests import ROOT
 from tests.commands.shell import HIDDEN, command, write
 
@@ -22,7 +23,10 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
         main(["--version"])
     assert capsys.readouterr().out == f"gv-engine {__version__}\n"
     making = ("list", "new", "rules", "schema", "check", "solve", "compile")
-    named = ("play", "replay", *making, "rollout", "record", "bench")
+    named = (
+        *("play", "replay", *making, "rollout", "record", "bench", "train", "watch"),
+        *("levels", "minari"),
+    )
     for words in ([], *([name] for name in named)):
         with pytest.raises(SystemExit, match="0"):
             main([*words, "--help"])
@@ -58,7 +62,7 @@ def test_mistakes_come_line_by_line(here: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_an_error_in_a_rule_names_its_line(here: Path, capsys: pytest.CaptureFixture[str]):
-    code = "@system(TRANSITION)\ndef broken(w, agent):\n    w.nonsense = {}[w.action]\n"
+    code = "@system(TRANSITION)\ndef broken(w, agent):\n    w.nonsense = {}[w.action[agent]]\n"
     write(here, rule="./rules.py:broken", code=code)
     assert main(["record", ".", "a.png", "--steps", "1"]) == 1
     assert f"{here / 'rules.py'}:5: KeyError" in capsys.readouterr().err
@@ -130,6 +134,7 @@ def test_imports_stay_where_they_are_needed():
         main(["list"])
         assert not {"numba", "pygame", "rich", "imageio"} & set(sys.modules)
         main(["play"])
+        main(["play", "empty-4x4", "--policy", "valid", "--terminal"])
         assert "numba" not in sys.modules
         main(["rollout", "empty-4x4", "--episodes", "1"])
         assert "imageio" not in sys.modules
@@ -140,7 +145,7 @@ def test_imports_stay_where_they_are_needed():
     )
     assert done.returncode == 0, done.stderr
     # and a rollout alone imports no pygame
-    code = code.replace('main(["play"])', "").replace('"imageio" not', '"pygame" not')
+    code = re.sub(r"main\(\[.play.*\)", "", code).replace('"imageio" not', '"pygame" not')
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
@@ -148,7 +153,9 @@ def test_imports_stay_where_they_are_needed():
 def test_list(capsys: pytest.CaptureFixture[str]):
     assert main(["list"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [row[:2] for row in rows] == [[name, gym_id(name)] for name in built_in_names()]
+    single = [[name, gym_id(name)] for name in built_in_names()]
+    several = [[name, "gv_engine.parallel_env"] for name in levels_of_several()]
+    assert sorted(row[:2] for row in rows) == sorted(single + several)
     assert ["keydoor-9x9", "9×9"] in [[row[0], row[2]] for row in rows]
     assert all(len(row) == 4 and row[3] for row in rows)
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,3 +250,118 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError, match="is a folder"), replacing(tmp_path):
         pass
+
+
+def test_every_level_of_a_set_is_played_once(here: Path, capsys):
+    assert main(["levels", "empty-4x4", "--levels", "0:9", "--out", "some.json"]) == 0
+    seeds = [int(line.split("\t")[1]) for line in capsys.readouterr().out.splitlines()]
+    assert 1 < len(seeds) <= 9
+    words = ["rollout", "empty-4x4", "--max-steps", "5", "--levels", "some.json", "--out", "a"]
+    assert main(words) == 0
+    arrays, about = episode_folder.read("a")
+    assert (about["levels"], about["level_seeds"]) == ("some.json", seeds)
+    env = GridVectorEnv("empty-4x4", len(seeds), world="object")
+    shown, _ = env.reset(seed=seeds)
+    assert np.array_equal(arrays["grid"][arrays["episode_start"]], shown["grid"])
+
+
+def test_sets_are_counted_and_solved(here: Path, capsys):
+    assert main(["levels", "empty-4x4"]) == 0
+    counts = dict(line.split("\t")[:2] for line in capsys.readouterr().out.splitlines())
+    assert counts.keys() == {"train", "test", "larger"}
+    assert main(["levels", "empty-4x4", "--levels", "test", "--solve"]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == int(counts["test"])
+    assert all(int(steps) > 0 for _, _, steps in lines)
+
+
+def test_parts_are_those_of_the_whole(here: Path):
+    words = ("--max-steps", "40", "--seed", "2", "--policy", "valid")
+    whole = rolled("--episodes", "7", *words, out="whole")
+    parts = [rolled("--episodes", "4", *words, out="a")]
+    parts.append(rolled("--episodes", "3", "--first", "4", *words, out="b"))
+    for name, array in whole.items():
+        first, second = (part[name] for part in parts)
+        if name == "episode_start":
+            second = second + len(parts[0]["action"])
+        assert np.concatenate([first, second]).tobytes() == array.tobytes(), name
+
+
+def test_a_rollout_goes_on_behind_what_is_whole(here: Path, monkeypatch, capsys):
+    words = ["rollout", "empty-4x4", "--max-steps", "40", "--episodes", "9", "--out"]
+    assert main([*words, "whole"]) == 0
+    append, number = EpisodeFolder.append, 0
+
+    def interrupted(folder: EpisodeFolder, episode: Any) -> None:
+        nonlocal number
+        if number == 4:
+            raise KeyboardInterrupt
+        number += 1
+        append(folder, episode)
+
+    monkeypatch.setattr(EpisodeFolder, "append", interrupted)
+    assert main([*words, "part"]) == 130
+    monkeypatch.setattr(EpisodeFolder, "append", append)
+    with (here / "part" / "grid.npy").open("ab") as file:
+        file.write(b"what a killed process leaves behind")
+    assert main([*words, "part", "--seed", "1", "--resume"]) == 1
+    assert "part is of another rollout: its seed is 0, not 1" in capsys.readouterr().err
+    assert main([*words, "part", "--resume"]) == 0
+    for each in (here / "whole").iterdir():
+        assert each.read_bytes() == (here / "part" / each.name).read_bytes(), each.name
+    assert main([*words, "part", "--resume"]) == 0  # there is nothing left to do
+    assert main(["rollout", "empty-4x4", "--resume"]) == 2
+
+
+def test_masks_and_another_representation_are_kept(here: Path):
+    words = ("--episodes", "5", "--max-steps", "9", "--policy", "valid")
+    plain = rolled(*words, out="plain")
+    arrays = rolled(*words, "--masks", "--representation", "onehot", out="more")
+    assert arrays.keys() - plain.keys() == {"action_mask"}
+    env = GridVectorEnv(
+        "empty-4x4", 1, world="object", max_steps=9, observation_representation="onehot"
+    )
+    for k, start in enumerate(arrays["episode_start"].tolist()):
+        seen, info = env.reset(seed=k)
+        end = start + int(np.argmax((arrays["terminated"] | arrays["truncated"])[start:])) + 1
+        for step in range(start, end):
+            assert np.array_equal(seen["grid"][0], arrays["grid"][step])
+            assert np.array_equal(info["action_mask"][0], arrays["action_mask"][step])
+            assert arrays["action_mask"][step, arrays["action"][step]]
+            seen, *_, info = env.step(arrays["action"][step : step + 1].astype(int))
+        assert np.array_equal(seen["grid"][0], arrays["last_grid"][k])
+
+
+def test_a_policy_that_remembers_is_told_where_episodes_begin(here: Path, capsys):
+    (here / "own.py").write_text(
+        "import numpy as np\n"
+        "class InTurn:\n"
+        "    def __init__(self, num_envs, num_actions):\n"
+        "        self.next, self.number = np.zeros(num_envs, int), num_actions\n"
+        "    def begin(self, worlds):\n"
+        "        self.next[worlds] = 0\n"
+        "    def act(self, observation, info, rngs):\n"
+        "        self.next += 1\n"
+        "        return (self.next - 1) % self.number\n"
+        "class Other:\n"
+        "    pass\n"
+    )
+    words = ("--episodes", "7", "--max-steps", "20", "--policy", "./own.py:InTurn")
+    one, many = (rolled(*words, "--num-envs", number, out=number) for number in ("1", "3"))
+    for arrays in (one, many):
+        starts = arrays["episode_start"]
+        after = np.arange(len(arrays["action"])) - np.repeat(
+            starts, np.diff([*starts, len(arrays["action"])])
+        )
+        assert np.array_equal(arrays["action"], after % 6)
+    assert main(["rollout", "empty-4x4", "--policy", "./own.py:Other"]) == 2
+    assert "the class Other lacks `act`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("compct", "did you mean 'compact'?"), ("pixels", "rollouts keep grid")],
+)
+def test_a_representation_that_is_not_kept_is_told(here: Path, capsys, name, told):
+    assert main(["rollout", "empty-4x4", "--representation", name]) == 2
+    assert told in capsys.readouterr().err

@@ -49,5 +49,5 @@ def count_alarms(w: World, agent: int) -> None:
 @system(TRANSITION)
 def force_gate(w: World, agent: int) -> None:
     """A rule that is wrong: it writes the state, and leaves what comes with it."""
-    if gate_ahead(w, agent, w.action):
+    if gate_ahead(w, agent, w.action[agent]):
         w.condition.value[ahead(w, agent)] = 1

@@ -46,7 +46,7 @@ def end_it(w: World, agent: int) -> None:
 @system(TRANSITION)
 def pay(w: World, agent: int) -> None:
     """Pays past the reward functions."""
-    w.reward = 1.0  # type: ignore[misc]
+    w.reward[agent] = 1.0  # type: ignore[index]
 
 
 @system(TRANSITION)
@@ -58,7 +58,7 @@ def hurry(w: World, agent: int) -> None:
 @system(TRANSITION)
 def act_for_you(w: World, agent: int) -> None:
     """Takes another action."""
-    w.action = 7  # type: ignore[misc]
+    w.action[agent] = 7  # type: ignore[index]
 
 
 @system(TRANSITION)

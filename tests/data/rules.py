@@ -23,14 +23,14 @@ def slam_door(w: World, agent: int, on: bool = True) -> None:
 @system(TRANSITION)
 def break_door(w: World, agent: int) -> None:
     """On ACTUATE, take away what is ahead."""
-    if w.action == ACTUATE:
+    if w.action[agent] == ACTUATE:
         w.remove(ahead(w, agent))
 
 
 @system(TRANSITION)
 def leap(w: World, agent: int, dy: int = 0, dx: int = 0) -> None:
     """On ACTUATE, jump over whatever lies between."""
-    if w.action == ACTUATE:
+    if w.action[agent] == ACTUATE:
         y, x = w.position.y[agent] + dy, w.position.x[agent] + dx
         put_agent(w, agent, y, x, w.agent.facing[agent])
 

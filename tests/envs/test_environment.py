@@ -15,6 +15,7 @@ import numba
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import NormalizeObservation, TimeAwareObservation
 
 from gv_engine import (
     DoesNotCompileError,
@@ -24,7 +25,7 @@ from gv_engine import (
     Scenario,
     ScenarioError,
 )
-from gv_engine.batches.compiled import programs, step
+from gv_engine.batches.compiled import programs, sight
 from gv_engine.families.grid.hooks import examine
 from gv_engine.reading.library import gym_id
 from tests.boards import RULES, distances, scenario
@@ -42,6 +43,7 @@ KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 # ---- Gymnasium ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sample("object", "4x4", "5x5", "7x7")
 @KINDS
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasiums_own_check(env_id, kind):
@@ -121,6 +123,7 @@ def test_max_steps_truncates(kind, limit, steps):
     assert env.step(4)[3] is (steps == 1)
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_max_steps_can_be_lifted_and_an_end_is_no_truncation(kind):
     env = GridEnv("keydoor-5x5", world=kind, max_steps=0)
@@ -166,6 +169,7 @@ def test_wrong_arguments(arguments, message):
         GridEnv(**{"scenario": "keydoor-5x5", **arguments})
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_a_rule_that_is_not_defined_here(kind):
     env = GridEnv(scenario("^", **distances()), world=kind)
@@ -293,7 +297,7 @@ broken.__module__ = "gv_engine.batches.compiled.sight"
 @pytest.mark.compiled
 @pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
-    monkeypatch.setattr(step, "write_view", broken)
+    monkeypatch.setattr(sight, "write_view", broken)
     with pytest.raises(DoesNotCompileError, match=r"asks for 'nothing'; .*fault of the engine"):
         make(Scenario.load("empty-4x4"))
 
@@ -429,3 +433,38 @@ def test_a_seed_is_the_same_episode_in_every_process():
         for kind, hash_seed in [("object", "1"), ("object", "2"), ("compiled", "3")]
     }
     assert len(digests) == 1
+
+
+@pytest.mark.parametrize("limit", [None, 7])
+def test_wrappers_know_the_limit_of_steps(limit):
+    env = gymnasium.make("GV-Keydoor-5x5-v0", world="object", max_steps=limit)
+    assert env.spec is not None
+    assert env.spec.max_episode_steps == (limit or 500)
+    timed = TimeAwareObservation(env, flatten=False, normalize_time=True)
+    timed.reset(seed=0)
+    seen, _, _, truncated, _ = timed.step(4)
+    assert seen["time"] == pytest.approx(1 / (limit or 500))
+    again = gymnasium.make(env.spec)
+    again.reset(seed=0)
+    for _ in range(limit or 1):
+        truncated = again.step(4)[3]
+    assert truncated == (limit == 7)
+
+
+def test_observations_of_one_line_are_normalised():
+    env = gymnasium.make("GV-Keydoor-5x5-v0", world="object", observation_representation="flat")
+    seen, _ = NormalizeObservation(env).reset(seed=0)
+    assert (seen.shape, seen.dtype) == ((50,), np.float32)
+
+
+def test_an_info_is_flat_on_request():
+    env = GridEnv("keydoor-5x5", world="object", flat_info=True)
+    usual = GridEnv("keydoor-5x5", world="object")
+    many = GridVectorEnv("keydoor-5x5", 2, world="object", flat_info=True)
+    for each in (env, usual, many):
+        each.reset(seed=0)
+    info, terms = env.step(2)[4], usual.step(2)[4]["reward_terms"]
+    told = many.step([2, 2])[4]
+    assert not any(isinstance(value, dict) for value in (*info.values(), *told.values()))
+    assert terms == {name: info[f"reward_terms/{name}"] for name in terms}
+    assert terms == {name: told[f"reward_terms/{name}"][0] for name in terms}

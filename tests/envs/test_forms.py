@@ -30,6 +30,7 @@ from tests.comparing import same
 LEVEL = "keydoor-5x5"
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 OPTIONS = [
+    {"name": "flat", "onehot": True},
     {"name": "onehot", "dtype": "float32"},
     {"name": "pixels", "cell": 9},
     {"name": "pixels", "cell": 16, "channels_first": True},
@@ -227,6 +228,7 @@ def test_whatever_differs_looks_different(cell):
     assert len({picture.tobytes() for picture in every}) == len(every)
 
 
+@pytest.mark.sample("object", "area0")
 @KINDS
 @pytest.mark.parametrize("channels_first", [False, True])
 @pytest.mark.parametrize("area", [[[-1, 1], [-2, 1]], [[-4, -1], [-1, 1]], [[0, 0], [0, 0]]])

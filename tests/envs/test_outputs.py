@@ -52,7 +52,8 @@ def some(level=LEVEL, **options):
 def places(envs):
     """Arrays for all that a step of the environment returns."""
     shown = envs.single_observation_space
-    parts = {"pixels": shown} if hasattr(shown, "shape") and shown.shape else dict(shown.items())
+    alone = "flat" if shown.shape and len(shown.shape) == 1 else "pixels"
+    parts = {alone: shown} if shown.shape else dict(shown.items())
     parts.pop("agent_id_grid", None)
     return {
         **{name: np.full((N, *box.shape), 77, box.dtype) for name, box in parts.items()},
@@ -84,7 +85,8 @@ def test_what_is_written_is_what_is_returned_without(name, copy, mode, kind):
         assert terminated is out["terminated"]
         assert truncated is out["truncated"]
         assert info["action_mask"] is out["action_mask"]
-        parts = observation if isinstance(observation, dict) else {"pixels": observation}
+        alone = name if name == "flat" else "pixels"
+        parts = observation if isinstance(observation, dict) else {alone: observation}
         assert all(parts[key] is out[key] for key in out.keys() & parts.keys())
     then = {key: place.copy() for key, place in out.items()}
     terms, before = found[4]["reward_terms"]["living_reward"], expected[4]["reward_terms"]

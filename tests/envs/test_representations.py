@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -13,6 +15,7 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import BOX, DOOR, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.representations import REPRESENTATIONS, Representation
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
 
 SPACE = {"objects": [FLOOR, WALL, DOOR, KEY], "colors": [4], "shape": (3, 5)}
 LEVEL = "keydoor-5x5"
@@ -110,13 +113,14 @@ def test_compiled_code_finds_the_same_numbers(kinds, colors, count, seed):
                     compiled.codes(other)
 
 
-def test_a_larger_dtype_where_numbers_need_it(monkeypatch):
-    many = {kind: 40 if kind == DOOR else 1 for kind in range(9)}
-    kinds = [type("Kind", (), {"num_states": many[kind]}) for kind in range(9)]
-    monkeypatch.setattr("gv_engine.envs.representations.OBJECT_TYPES", kinds * 30)
-    found = Representation("no-overlap", range(2, 230), range(5), (3, 3), is_state=False)
+def test_a_larger_dtype_where_numbers_need_it():
+    door = replace(OBJECT_TYPES[DOOR], states=tuple(map(str, range(130))))
+    kinds = ObjectTypes(replace(door, name=f"Door{k}", index=k) for k in range(128))
+    found = Representation(
+        "no-overlap", range(2, 128), range(5), (3, 3), is_state=False, types=kinds
+    )
     assert found.dtype == np.uint16
-    assert found.codes(cells((229, 0, 4))).tolist() == [[229, 230, 229 + 40 + 4 + 2]]
+    assert found.codes(cells((127, 2, 4))).tolist() == [[127, 128 + 2, 128 + 130 + 4 + 1]]
 
 
 @pytest.mark.parametrize("name", ALL[1:])

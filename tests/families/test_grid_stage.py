@@ -11,6 +11,7 @@ from components.appearance import HIDDEN
 from gv_engine import Scenario
 from gv_engine.families.grid.arrangement import place_views
 from gv_engine.families.grid.board import SMALLEST_AGENT
+from gv_engine.families.grid.minimap import Minimap
 from gv_engine.families.grid.motion import motion
 from gv_engine.families.grid.stage import GridStage
 from gv_engine.families.grid.views import Views
@@ -243,6 +244,22 @@ def test_the_minimap_shows_where_the_camera_is_and_goes_when_all_is_seen():
     whole = drawn(small, (900, 500))
     small.command("minimap")
     assert np.array_equal(drawn(small, (900, 500)), whole)
+
+
+def test_the_minimap_never_hides_the_agent(monkeypatch: pytest.MonkeyPatch):
+    game, stage = a_stage("maze-15x15")
+    places: list[pygame.Rect] = []
+    monkeypatch.setattr(Minimap, "draw", lambda _, surface, room, *more: places.append(room))
+    stage.view = "state"
+    for _ in range(12):
+        drawn(stage, (900, 700))
+        stage.command("zoom_in")
+        for y, x in product((1, 7, 13), repeat=2):
+            stage.begin(None, replace(game.frame(), agent=(y, x, 0)))
+            drawn(stage, (900, 700))
+            if places:
+                assert not places.pop().colliderect(stage._state.place(y, x))
+                places.clear()
 
 
 # Where the views lie

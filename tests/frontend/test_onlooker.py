@@ -244,3 +244,11 @@ def test_text_keeps_to_its_width(text: str, width: int):
         short = lettering.fitted(text, line, width)
         assert lettering.font(line).size(short)[0] <= width or not short
         assert short == text or short.endswith("...") or not short
+
+
+@pytest.mark.parametrize("line", [9, 11, 15, 20, 40])
+def test_letters_stand_side_by_side(line: int):
+    letters = lettering.font(line)
+    for pair in ("if", "li", "fi", "ty", "ti", "el", "pl", "di"):
+        together, apart = letters.size(pair)[0], sum(letters.size(letter)[0] for letter in pair)
+        assert together <= apart + 1, pair

@@ -41,7 +41,7 @@ RUBBLE = object_type("Rubble", Rubble, Solid)
 
 class HitRubble(esper.Processor):
     def process(self):
-        if self.world.action != ACTUATE:
+        if self.world.action[1] != ACTUATE:
             return
         for _, (agent, place) in esper.get_components(Agent, Position):
             ahead = place.y + step_y(agent.facing), place.x + step_x(agent.facing)

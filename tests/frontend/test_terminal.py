@@ -19,7 +19,9 @@ from gv_engine import Scenario
 from gv_engine.frontend.controls.bindings import GROUPS, Bindings
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.terminal.keys import Keys
+from gv_engine.frontend.terminal.picker import LevelPicker
 from gv_engine.frontend.terminal.play import _COMMANDS, TerminalGame
+from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
 from tests import ROOT
@@ -69,7 +71,7 @@ def screen(name: str = "keydoor-5x5", seed: int = 200, **settings: object) -> Te
     return TerminalGame(Game(Scenario.load(name), seed), Settings(**settings), Bindings())  # type: ignore[arg-type]
 
 
-def said(terminal: TerminalGame, width: int = 80, height: int = 24) -> str:
+def said(terminal: TerminalGame | LevelPicker, width: int = 80, height: int = 24) -> str:
     """What stands on the screen."""
     lines = terminal.lines(width, height)
     assert len(lines) == height
@@ -125,6 +127,34 @@ def test_keys_play():
     for key in ("Escape", "Escape"):
         terminal.press(key)
     assert terminal.left
+
+
+def test_one_key_ends_no_game():
+    terminal = screen("empty-4x4", 1)
+    for key in ("Left", "R", "Left", "L", "Left"):
+        terminal.press(key)
+    assert "empty-8x8" in said(terminal)
+    for key in ("Z", "Z"):
+        terminal.press(key)
+    assert "empty-4x4" in said(terminal)
+    assert "step 1 of 500" in said(terminal)
+    assert "Back to the game before" in said(terminal)
+    terminal.press("Shift+N")
+    assert "seed 0" in said(terminal)
+
+
+def test_a_seed_below_zero_is_refused():
+    terminal = screen("empty-4x4", 1)
+    for key in ("G", "Minus", "5", "Return"):
+        terminal.press(key)
+    assert "seed 1," in said(terminal)
+    assert "Seeds are whole numbers from 0 on, such as 7, not -5" in said(terminal, 140)
+
+
+def test_speed_of_replays_is_not_that_of_games():
+    terminal = screen("dynamic-obstacles-7x7", 1, speed=60)
+    terminal.press("T")
+    assert "time runs: 4 steps a second" in said(terminal)
 
 
 def test_a_solved_level_says_so():
@@ -216,6 +246,59 @@ def test_an_edited_scenario_is_loaded_again(tmp_path: Path):
     assert "step 0 of 3" in said(terminal)
 
 
+# ---- a list of levels ------------------------------------------------------------------------
+
+
+def picker() -> LevelPicker:
+    def begin(source: str) -> Game:
+        return Game(load_playable(source), 7)
+
+    return LevelPicker(Settings(), Bindings(), begin)
+
+
+def test_a_level_is_chosen_by_typing():
+    levels = picker()
+    assert "type to search" in said(levels)
+    for key in "KEYDOR":
+        levels.press(key)
+    text = said(levels)
+    assert "keydor_" in text
+    assert "keydoor-5x5" in text
+    assert "open the door" in text
+    assert "empty" not in text
+    levels.press("Down")
+    levels.press("Return")
+    assert levels.left
+    assert levels.game is not None
+    assert (levels.game.title, levels.game.seed) == ("keydoor-7x7", 7)
+    levels.again()
+    for _ in range(3):
+        levels.press("Backspace")
+    assert "key_" in said(levels)
+    left = []
+    for _ in range(2):
+        levels.press("Escape")
+        left.append(levels.left)
+    assert left == [False, True]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (10, 5), (30, 12), (80, 24), (300, 100)])
+def test_a_list_of_levels_fits_any_terminal(size: tuple[int, int]):
+    levels = picker()
+    for key in ("End", "PageUp", "Down", "Z", "Z", "Z", "Z"):
+        levels.press(key)
+        said(levels, *size)
+
+
+def test_a_level_that_cannot_be_played_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "broken.yaml").write_text("map: 3\n")
+    monkeypatch.chdir(tmp_path)
+    levels = picker()
+    levels.press("Return")
+    assert not levels.left
+    assert "broken.yaml:1" in said(levels, 200)
+
+
 # ---- a real terminal -------------------------------------------------------------------------
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals of this kind")
@@ -229,7 +312,8 @@ def playing(
     import pty
 
     keyboard, terminal = pty.openpty()
-    command = [sys.executable, "-m", "gv_engine", "play", scenario, "--terminal", "--seed=200"]
+    command = [sys.executable, "-m", "gv_engine", "play", "--terminal", "--seed=200"]
+    command += [scenario] * bool(scenario)
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
     with subprocess.Popen(
         command,
@@ -287,6 +371,23 @@ def test_the_terminal_is_as_before(tmp_path: Path, way: str):
         expected = {"keys": 0, "ctrl-c": 130, "SIGTERM": 143, "SIGHUP": 129}[way]
         assert process.wait(PATIENCE) == expected
         assert termios.tcgetattr(keyboard) == before
+
+
+@posix
+def test_levels_are_chosen_one_after_the_other(tmp_path: Path):
+    with playing(tmp_path, "") as (process, keyboard):
+        until(keyboard, b"type to search")
+        for typed, seen in (
+            (b"keydor 5\r", b"seed 200"),
+            (b"\x1b[D", b"step 1"),
+            (b"\x1b", b"Leave?"),
+            (b"\x1b", b"keydor 5_"),
+            (b"\x1b", b"type to search"),
+            (b"\x1b", b"keydoor-5x5: seed 200, left"),
+        ):
+            os.write(keyboard, typed)
+            until(keyboard, seen)
+        assert process.wait(PATIENCE) == 0
 
 
 @posix

@@ -201,6 +201,26 @@ app.run(first)
     assert done.stdout.splitlines() == ["True True", "True True", "False False"]
 
 
+def test_full_screen_fills_the_screen_without_a_window_manager(player: Player):
+    size = player.area()[2:]
+    for shown, fills in (("F11", True), ("F11", False)):
+        player.screen.xdotool("key", shown)
+        until(lambda fills=fills: filled(player.screen) == fills, "another window")  # type: ignore[misc]
+        time.sleep(0.3)
+        before = player.screen.pixels()
+        player.screen.xdotool("key", "Left")
+        until(lambda before=before: (player.screen.pixels() != before).any(), "a step")  # type: ignore[misc]
+        time.sleep(0.7)
+    player.window = player.screen.find(player.process)
+    assert player.area()[2:] == size
+
+
+def filled(screen: Screen) -> bool:
+    """Whether something is to be seen in all corners."""
+    corners = screen.pixels()[[2, 2, -2, -2], [2, -2, 2, -2]]
+    return bool(corners.any(1).all())
+
+
 def test_viewer_on_a_screen(screen: Screen):
     code = "viewer = window.Viewer('Watched')\nviewer.show(corridor())\ninput()"
     with subprocess.Popen(
@@ -257,5 +277,77 @@ print(pygame.display.get_init())
     assert (done.stderr, done.stdout) == ("", "mathy-poly-simplify-easy True None\nFalse\n")
 
 
+def test_a_window_follows_at_the_pace_of_the_environment_and_has_keys():
+    code = """
+import gymnasium, gv_engine
+from gv_engine.frontend.window import viewer
+from tests.desk import _event
+class Clock:
+    now = 100.0
+    naps = 0
+    presses = {}
+    def monotonic(self):
+        return self.now
+    def sleep(self, seconds):
+        self.now += seconds
+        self.naps += 1
+        if self.naps in self.presses:
+            press(self.presses[self.naps])
+clock = viewer.time = Clock()
+def press(*keys):
+    for key in keys:
+        pygame.event.post(_event(key, True)), pygame.event.post(_event(key, False))
+def takes(count):
+    begun = clock.now
+    for _ in range(count):
+        env.step(2)
+    return clock.now - begun
+def seen():
+    return pygame.surfarray.array3d(pygame.display.get_surface())
+env = gymnasium.make("GV-Empty-4x4-v0", render_mode="human")
+env.reset(seed=0)
+print(0.9 < takes(8) < 1.2)
+env.render()
+print(takes(8) < 1.2)
+press("Up", "Up", "Up")
+print(takes(16) < 0.5)
+before = seen()
+press("V")
+takes(1)
+print((before != seen()).any())
+clock.naps, clock.presses = 0, {100: "Right", 200: "Space"}
+press("Space")
+takes(1)
+print(clock.naps == 100)
+takes(1)
+print(clock.naps == 200)
+press("Escape")
+takes(1)
+print(pygame.display.get_init())
+"""
+    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    assert (done.stderr, done.stdout.split()) == ("", ["True"] * 6 + ["False"])
+
+
 if __name__ == "__main__":
     exec(sys.argv[1], {**globals(), "pygame": pygame, "window": window})
+
+
+def test_two_at_one_keyboard_hold_the_plates(screen: Screen, folder: Path):
+    with playing(screen, folder, "hold-plates", 0) as player:
+        until(player.sees_the_same, "the level")
+        player.presses(*(["Up"] * 3), *(["W"] * 6), "Tab")
+        until(player.sees_the_same, "the view of the other one")
+        player.presses("Tab", *(["Up"] * 5), *(["W"] * 2))
+        until(player.sees_the_same, "the end")
+        assert "well done, return +1.7 in 16 steps" in player.leaves()
+
+
+def test_one_plays_with_a_policy(screen: Screen, folder: Path):
+    words = ["play", "hold-plates", "--seed", "1", "--policy", "bob=random"]
+    with started(screen, folder, *words) as player:
+        for _ in range(3):
+            player.screen.xdotool("key", "--delay", "30", "Up")
+        said = player.leaves()
+    assert "seed 1, left" in said
+    assert "in 3 steps" in said

@@ -67,6 +67,7 @@ SIGHTS = [
 ]
 
 
+@pytest.mark.sample("from_visibility", "looking_glass")
 @pytest.mark.slow
 @pytest.mark.parametrize("own", SIGHTS, ids=lambda own: own["name"].rpartition(":")[2])
 def test_all_environments_are_alike(own):

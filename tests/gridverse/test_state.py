@@ -44,6 +44,7 @@ from gv_engine.gridverse.design import (
     rooms_of,
 )
 from gv_engine.language import geometry
+from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.reading.text import board
 
 F, B, L, R = Orientation.F, Orientation.B, Orientation.L, Orientation.R
@@ -203,7 +204,7 @@ def test_drawing_helpers():
 #K..#EEE#
 #K..#EEE#
 #########"""
-    assert board(grid.to_array()) == drawn
+    assert board(grid.to_array(), OBJECT_TYPES) == drawn
     assert draw_room(grid, Area((0, 1), (0, 1))) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
@@ -288,7 +289,7 @@ def test_no_cell_of_a_state_becomes_hidden():
 
 def test_states_as_arrays():
     state = small_state()
-    arrays = state.to_arrays()
+    arrays: Any = state.to_arrays()
     assert {key: (a.shape, a.dtype.name) for key, a in arrays.items()} == {
         "grid": ((2, 3, 3), "uint8"),
         "agent": ((3,), "int64"),

@@ -72,6 +72,7 @@ def test_floor_begins_anew():
     assert (rewards[:4] == 0).all()
 
 
+@pytest.mark.thorough
 def test_workers_answer():
     worker = Worker(SMALL, SMALL.settings, cores=1)
     assert all(seconds > 0 for seconds in worker.started)

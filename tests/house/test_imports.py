@@ -65,6 +65,11 @@ import gv_engine.frontend.terminal.play
 from gv_engine.commands import main
 assert main(["play", "--terminal"]) == 1
 """
+ROLLOUT = """
+from gv_engine.commands import main
+assert main(["rollout", "empty-4x4", "--episodes", "2", "--max-steps", "9"]) == 0
+assert main(["train"]) in (1, 2)  # neither does what is wrong with the asking
+"""
 LOADING = """
 import gv_engine
 from gv_engine.reading.library import grid_names
@@ -96,15 +101,19 @@ def modules_after(program):
     ids=["object", "numbers", "ansi", "load", "game"],
 )
 def test_objects_need_neither_a_compiler_nor_a_window(program):
-    assert not modules_after(program) & {"numba", "llvmlite", "pygame", "imageio", "rich"}
+    assert not modules_after(program) & {"numba", "llvmlite", "pygame", "imageio", "rich", "torch"}
 
 
 def test_a_terminal_needs_neither_a_compiler_nor_a_window():
-    assert not modules_after(TERMINAL) & {"numba", "llvmlite", "pygame", "imageio"}
+    assert not modules_after(TERMINAL) & {"numba", "llvmlite", "pygame", "imageio", "torch"}
 
 
 def test_compiled_worlds_need_no_window():
-    assert not modules_after(COMPILED) & {"pygame", "imageio", "rich"}
+    assert not modules_after(COMPILED) & {"pygame", "imageio", "rich", "torch"}
+
+
+def test_only_learning_needs_torch():
+    assert "torch" not in modules_after(ROLLOUT)
 
 
 @pytest.mark.parametrize(

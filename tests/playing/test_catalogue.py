@@ -7,7 +7,7 @@ from pathlib import Path
 from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
 from gv_engine.playing import catalogue
-from gv_engine.reading.families import built_in_names
+from gv_engine.reading.families import playable_levels
 
 
 def test_the_example_in_its_docstring():
@@ -16,7 +16,7 @@ def test_the_example_in_its_docstring():
 
 def test_every_built_in_scenario_is_there_once_beside_its_family():
     entries = catalogue.built_in_entries()
-    assert sorted(entry.source for entry in entries) == sorted(built_in_names())
+    assert sorted(entry.source for entry in entries) == sorted(playable_levels())
     groups = [entry.group for entry in entries]
     assert [group for group, _ in itertools.groupby(groups)] == list(dict.fromkeys(groups))
     of = {entry.source: entry.group for entry in entries}

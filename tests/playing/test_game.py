@@ -1,13 +1,13 @@
 """The game that the window plays."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.playing.drawings import sprite_name
 from gv_engine.playing.game import Game, Played
 from gv_engine.playing.replay import ReplayError
 
@@ -19,7 +19,8 @@ def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:
 def test_it_is_called_and_drawn_like_its_scenario():
     made = game()
     assert made.title == "keydoor-5x5"
-    assert sprite_name(5, 2) == "door_locked"
+    scenario: Any = made.scenario
+    assert scenario.types[5].sprite_of(2) == "door_locked"
     assert made.sprite_folders[0].name == "scenarios"
 
 
@@ -95,9 +96,9 @@ from gv_engine.language.geometry import TURN_LEFT, TURN_RIGHT
 @system(TRANSITION)
 def give_up(w, agent):
     w.agent.facing[agent] = w.rng.integers(4)
-    if w.action == TURN_LEFT:
+    if w.action[agent] == TURN_LEFT:
         w.fail('no more')
-    if w.action == TURN_RIGHT:
+    if w.action[agent] == TURN_RIGHT:
         print(1 / 0)
 """
 FAILING_LEVEL = {
@@ -260,3 +261,108 @@ def test_a_game_can_begin_with_a_row(name: str):
     assert played.replay().start == game(name, seed=10).replay().start
     with pytest.raises(ValueError, match="other maximum sizes"):
         played.restore(game("nine-rooms-13x13").row())
+
+
+# ---- games that were left --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leave", ["again", "reset", "previous_level"])
+def test_undo_goes_back_into_the_game_that_was_left(leave: str):
+    played = game(seed=7)
+    for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
+        played.step(action)
+    played.undo()
+    left = shown(played), played.replay()
+    getattr(played, leave)()
+    played.step("TURN_RIGHT")
+    present = played.replay()
+    played.undo()
+    played.undo()
+    assert (played.position, played.length) == (2, 3)
+    assert played.frame().message == "Back to the game before"
+    played.message = ""
+    assert (shown(played), played.replay()) == left
+    played.redo()
+    assert played.position == 3
+    played.redo()
+    assert (played.position, played.replay()) == (0, present)
+    played.undo()
+    played.undo()
+    assert played.position == 2
+
+
+def test_a_step_after_a_rewind_keeps_what_was_undone_and_says_so():
+    played = game()
+    for _ in range(40):
+        played.step("TURN_LEFT")
+    future = played.replay()
+    played.seek(3)
+    played.step("TURN_RIGHT")
+    assert played.frame().message == "37 undone steps are kept as the game before"
+    assert played.length == 4
+    played.step("TURN_RIGHT")
+    assert played.frame().message == ""
+    played.game_before()
+    assert (played.position, played.replay()) == (3, future)
+    played.seek(40)
+    assert played.replay() == future
+    played.game_after()
+    assert (played.position, played.length) == (5, 5)
+
+
+def test_no_game_is_lost_between_others_and_none_is_told_twice():
+    played = game(seed=1)
+    for seed in (2, 3, 4):
+        played.step("TURN_LEFT")
+        played.reset(seed)
+    played.game_before()
+    played.game_before()
+    assert played.seed == 2
+    played.reset(9)
+    played.step("TURN_LEFT")
+    assert [each.seed for each in played.played] == [1, 3, 2, 9]
+    seeds = [played.seed]
+    for _ in range(5):
+        played.game_before()
+        seeds.append(played.seed)
+    assert seeds == [9, 2, 4, 3, 1, 1]
+
+
+def test_games_that_are_too_many_are_told_but_not_kept():
+    played = game(seed=0)
+    for _ in range(30):
+        played.step("TURN_LEFT")
+        played.reset()
+    assert [each.seed for each in played.played] == list(range(30))
+    assert len(played._before) == 20
+
+
+def test_another_scenario_can_be_undone_too():
+    played = game("empty-4x4", 5)
+    played.step("TURN_LEFT")
+    played.change(Scenario.load("empty-8x8"))
+    played.step("TURN_LEFT")
+    assert (played.title, played.frame().grid.shape) == ("empty-8x8", (8, 8, 3))
+    assert [title for title, _ in played.titled] == ["empty-4x4", "empty-8x8"]
+    played.undo(9)
+    played.undo()
+    assert (played.title, played.position) == ("empty-4x4", 1)
+    assert played.frame().grid.shape == (4, 4, 3)
+
+
+def test_before_the_first_level_there_is_none():
+    played = game(seed=0)
+    played.previous_level()
+    assert played.seed == 0
+    assert played.frame().message == "There is no level before that of seed 0"
+
+
+def test_a_failing_step_leaves_what_was_undone(tmp_path: Path):
+    (tmp_path / "rules.py").write_text(FAILING)
+    played = Game(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0)
+    for _ in range(3):
+        played.step("MOVE_LEFT")
+    played.undo(2)
+    with pytest.raises(RuleError):
+        played.step("TURN_LEFT")
+    assert (played.position, played.length) == (1, 3)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from components.objects import EXIT
 from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
-from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.language.objects import ObjectTypes
 from gv_engine.playing.game import Game
 from gv_engine.playing.reloading import Watch
 
@@ -51,6 +52,12 @@ def played(folder: Path) -> Game:
         game.step(action)
     game.undo()
     return game
+
+
+def playing(game: Game) -> ObjectTypes:
+    scenario: Any = game.scenario
+    types: ObjectTypes = scenario.types
+    return types
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -152,10 +159,11 @@ def test_types_in_play_stay_as_they_are(tmp_path: Path):
     said = game.reload()
     assert "not yet" in said
     assert "no object type" not in said
-    assert OBJECT_TYPES[rubble.index] == rubble
+    assert playing(game)["Rubble"] == rubble
     edit(rules, "raise", "# raise")
     assert game.reload() == "Reloaded"
-    assert len(OBJECT_TYPES[rubble.index].states) == 3
+    assert len(playing(game)["Rubble"].states) == 3
+    assert playing(game)["Rubble"].index == rubble.index
 
 
 def test_modules_of_the_path_are_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -41,16 +41,17 @@ from gv_engine import *
 from gv_engine.language.geometry import TURN_LEFT
 from systems.visibility import fully_transparent
 
-def for_ever(w):
-    while w.action == TURN_LEFT:
+def for_ever(w, agent):
+    while w.action[agent] == TURN_LEFT:
         pass
 
 @system(TRANSITION)
 def crawl(w, agent):
     "Ends unless the agent turns left."
-    for_ever(w)
+    for_ever(w, agent)
 """
-ENDS = RULES.replace("    for_ever(w)\n", "    pass\n")
+ON_A_TURN = "    if w.action[agent] == TURN_LEFT: for_ever(w, agent)\n"
+ENDS = RULES.replace("    for_ever(w, agent)\n", "    pass\n")
 
 
 def write(folder: Path, code: str = RULES, level: str = LEVEL) -> Path:
@@ -91,8 +92,8 @@ LOOPS = {
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
-    code = RULES.replace("    for_ever(w)\n", "    if w.action == TURN_LEFT: for_ever(w)\n")
-    code = code.replace("while w.action == TURN_LEFT:\n        pass", LOOPS[loop])
+    code = RULES.replace("    for_ever(w, agent)\n", ON_A_TURN)
+    code = code.replace("while w.action[agent] == TURN_LEFT:\n        pass", LOOPS[loop])
     game = Game(load_playable(write(tmp_path, code)), seed=0)
     game.step("MOVE_FORWARD")
     before, threads = game.row(), threading.active_count()
@@ -110,7 +111,7 @@ def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
 
 
 def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
-    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", "time.sleep(0.7)")
+    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", "time.sleep(0.7)")
     game = Game(load_playable(write(tmp_path, code)), seed=0)
     asked: list[Runaway] = []
 
@@ -146,7 +147,7 @@ def test_what_is_no_rule_takes_its_time(tmp_path: Path):
 
 def test_who_debugs_a_rule_takes_their_time(tmp_path: Path):
     code = RULES.replace(
-        "while w.action == TURN_LEFT:\n        pass",
+        "while w.action[agent] == TURN_LEFT:\n        pass",
         "import sys\n    sys.settrace(lambda *_: None); time.sleep(0.6); sys.settrace(None)",
     )
     game = Game(load_playable(write(tmp_path, code)), seed=0)
@@ -291,7 +292,7 @@ def check_in_a_process(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(os.name != "posix", reason="no such functions")
 @pytest.mark.parametrize("what", IN_C)
 def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
-    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", IN_C[what])
+    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", IN_C[what])
     done = check_in_a_process(write(tmp_path, code))
     assert done.returncode == 1
     assert "rules.py" in done.stderr
@@ -441,8 +442,8 @@ def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["ctrl-c", "SIGTERM"])
 def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):
-    code = RULES.replace("while w.action == TURN_LEFT:\n        pass", LOOPS["catching"])
-    code = code.replace("    for_ever(w)\n", "    if w.action == TURN_LEFT: for_ever(w)\n")
+    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", LOOPS["catching"])
+    code = code.replace("    for_ever(w, agent)\n", ON_A_TURN)
     with in_terminal(tmp_path, str(write(tmp_path, code))) as (process, keyboard):
         shown(keyboard, b"leave")
         os.write(keyboard, b"\x1b[D")

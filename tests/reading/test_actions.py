@@ -197,6 +197,7 @@ def test_members_with_other_actions_say_so():
     assert "MOVE_FORWARD, TURN_LEFT, NOOP, KICK; give an action_space" in str(error.value)
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
 def test_a_mixture_has_an_action_that_only_some_of_its_members_answer(world):
     other = {**PLAIN, "action_space": ["MOVE_FORWARD"]}

@@ -90,7 +90,7 @@ def test_mistakes_are_located(old: str, new: str, expected: str, tmp_path: Path)
             "room: [5, 5]\nlegend: {a: Wall}\nplace: [{agent: any}]",
             "legend: a legend without a map",
         ),
-        ("map: '>E'\nplace: [{agent: any, count: 2}]", "count: there is one agent; leave it out"),
+        ("map: '>E'\nplace: [{agent: any, count: 2}]", "count: it is one agent; leave it out"),
         ("map: '>.E'\nplace: [{agent: any}, {agent: any}]", "place[1]: a second agent; there is"),
         ("map: '>E'\ndraw: {s: [OPEN, LOCKED]}\nplace: [{object: Key, state: $s}]", "no states"),
         ("map: '>E'\nparameters: {n: 2}\ndraw: {n: [1, 2]}", "n is drawn, too"),

@@ -23,8 +23,14 @@ RULES: dict[str, Any] = {
         "actuate_box",
         "actuate_door",
         "pickndrop",
-    ]
+    ],
+    "legend": {
+        "B": KEY_IN_BOX,
+        "C": {"object": "Box", "content": KEY_IN_BOX},
+        "a": {"agent": "RIGHT", "holds": {"object": "Key", "color": "YELLOW"}},
+    },
 }
+"""One legend for all, so that they compile one program."""
 LEVEL: dict[str, Any] = {
     **RULES,
     "draw": {"color": ["RED", "GREEN", "BLUE"], "what": ["Key", "Wall"]},
@@ -62,25 +68,24 @@ def look(w: Any, e: int) -> tuple[int, int]:
 
 
 def test_a_box_holds_what_the_legend_says(play):
-    game = play(">B.", ACTUATE, **RULES, legend={"B": KEY_IN_BOX})
+    game = play(">B.", ACTUATE, **RULES)
     assert game.board == ">K."
     assert game.act(PICK_N_DROP).item == "RED Key"
 
 
 def test_a_box_is_in_a_box(play):
-    legend = {"B": {"object": "Box", "content": KEY_IN_BOX}}
-    game = play(">B.", ACTUATE, **RULES, legend=legend)
+    game = play(">C.", ACTUATE, **RULES)
     assert game.board == ">B."
     assert game.act(ACTUATE).board == ">K."
 
 
 def test_the_agent_holds_what_the_legend_says(play):
-    legend = {"a": {"agent": "RIGHT", "holds": {"object": "Key", "color": "YELLOW"}}}
-    game = play("aD.", **RULES, legend=legend)
+    game = play("aD.", **RULES)
     assert game.item == "YELLOW Key"
     assert game.act(ACTUATE).board == ">_."
 
 
+@pytest.mark.sample("object")
 def test_what_is_placed_holds_things(play):
     place = [KEY_IN_BOX, {"agent": "RIGHT", "in": [0, 0], "holds": "Key"}]
     game = play("...", **RULES, place=place)

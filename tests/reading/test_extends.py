@@ -162,6 +162,7 @@ def test_python_below_runs(base):
     assert Scenario.load(above).code
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_check_tells_what_differs(base, capsys):
     text = "max_steps: 9\nreward_functions: {living_reward: {reward: -3}, reach_exit: null}\n"

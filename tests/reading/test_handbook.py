@@ -88,6 +88,16 @@ def test_the_command_tells_one(capsys):
     assert "did you mean 'getting_closer'" in capsys.readouterr().err
 
 
+def test_the_command_finds_what_tells_of_a_word(capsys):
+    assert main(["rules", "ice"]) == 0
+    said = capsys.readouterr().out
+    assert "\nslide\t" in said
+    assert "gallery/ice.yaml" in said.replace("\\", "/")
+    assert "dice" not in said
+    assert main(["rules", "xyzzy"]) == 2
+    assert "nothing tells of it; see `gv-engine rules`" in capsys.readouterr().err
+
+
 def test_the_command_lists_all(capsys):
     assert main(["rules"]) == 0
     said = capsys.readouterr().out

@@ -175,6 +175,7 @@ def test_own_fields_stand_in_files_and_texts():
     assert world.mission.thing[AGENT] == 0
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_rules_say_what_is_asked(kind):
     level = {"name": "./rules.py:asked_by_rule", "kinds": [KEY, BEACON]}
@@ -283,6 +284,10 @@ def test_every_representation_tells_it(kind, form):
         assert info["mission"] == env.mission == envs.missions()[i]
         if form == "text":
             assert f"\nmission: {env.mission}\nholding nothing" in observation == many[i]
+        elif form == "flat":
+            world = begun(scenario, 5 + i).world
+            asked = [1, world.mission.kind[AGENT], world.mission.color[AGENT]]
+            assert observation[-3:].tolist() == asked == many[i][-3:].tolist()
         else:
             world = begun(scenario, 5 + i).world
             kind_and_color = [world.mission.kind[AGENT], world.mission.color[AGENT]]
@@ -291,7 +296,7 @@ def test_every_representation_tells_it(kind, form):
             else:
                 assert observation["mission"].tolist() == [1, *kind_and_color]
             assert many["mission"][i].tolist() == [1, *kind_and_color]
-    if form not in ("text", "minigrid"):
+    if form not in ("flat", "text", "minigrid"):
         assert flatdim(env.observation_space["mission"]) == 3
 
 
@@ -302,6 +307,7 @@ def test_the_space_ends_where_the_numbers_do():
     assert space.low.tolist() == [0, 0, 0, 0, 0, -128]
 
 
+@pytest.mark.sample("object")
 @KINDS
 @pytest.mark.parametrize("copy", [False, True])
 def test_the_end_of_an_episode_shows_its_own_mission(kind, copy):
@@ -350,6 +356,7 @@ def test_both_worlds_ask_alike(scenario, seed, actions):
     assert_same_run(scenario, seed, actions)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @settings(max_examples=40)
 @given(
@@ -394,6 +401,7 @@ def test_a_mixture_counts_the_texts_of_all_and_shows_nothing_where_nothing_is_as
     assert envs.single_observation_space["mission"].high.tolist() == [3, 15, 8]
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_a_mixture_is_the_same_in_both_worlds():
     report = play_in_lockstep(Scenario.load(MIXED).with_(max_steps=15), episodes=30)

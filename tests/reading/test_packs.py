@@ -118,6 +118,7 @@ def test_titles_may_stand_above_their_levels():
     assert [level.title for level in levels] == ["one", "two"]
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_a_file_of_levels_is_a_scenario(tmp_path: Path):
     file = tmp_path / "mine.xsb"
@@ -130,6 +131,7 @@ def test_a_file_of_levels_is_a_scenario(tmp_path: Path):
     assert Scenario.load("sokoban#1").identity.digest != level.identity.digest
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_the_levels_of_the_engine_can_be_won():
     levels = Scenario.load("sokoban").document.levels
@@ -159,6 +161,7 @@ def test_the_catalogue_lists_levels(pack: Path, monkeypatch: pytest.MonkeyPatch)
         assert load_playable(source_of(played)).identity == played.identity
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_commands_take_all_levels(pack: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["solve", str(pack)]) == 0

@@ -13,7 +13,6 @@ from components.objects import EXIT, built_in_types
 from gv_engine.language.component import column_name
 from gv_engine.language.errors import RuleError, ScenarioError
 from gv_engine.language.geometry import MOVE_FORWARD, TURN_LEFT
-from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.language.system import REWARD, TRANSITION
 from gv_engine.reading.scenario import Scenario
 from gv_engine.worlds.simulation import Simulation
@@ -85,9 +84,9 @@ class Drift(esper.Processor):
 
 class Meddler(esper.Processor):
     def process(self):
-        if self.world.action == 0:
+        if self.world.action[1] == 0:
             esper.delete_entity(2)
-        if self.world.action == 4:
+        if self.world.action[1] == 4:
             esper.create_entity()
 
 
@@ -142,13 +141,13 @@ def test_rules_components_and_types_play(folder):
     simulation = started(Scenario.load(folder))
     assert "coin" in simulation.scenario.layout.dtype.names
     simulation.step(MOVE_FORWARD)
-    assert simulation.world.reward == 3.0
+    assert simulation.world.reward[1] == 3.0
     assert simulation.world.cells()[1, 2, 0] == 2
 
 
 def test_types_of_named_modules_are_there_by_default(folder):
     scenario = Scenario.load(folder)
-    names = [OBJECT_TYPES[i].name for i in scenario.objects[-2:]]
+    names = [scenario.types[i].name for i in scenario.objects[-2:]]
     assert names == [built_in_types()[-1].name, "Coin"]
 
 
@@ -181,11 +180,11 @@ def test_copied_scenarios_may_use_the_same_names(folder):
     for name in ("rules.py", "scenario.yaml"):
         (copy / name).write_text((folder / name).read_text())
     second = Scenario.load(copy)
-    assert first.objects[-1] != second.objects[-1]
+    assert first.types["Coin"].module != second.types["Coin"].module
     for scenario in (first, second):
         simulation = started(scenario)
         simulation.step(MOVE_FORWARD)
-        assert simulation.world.reward == 3.0
+        assert simulation.world.reward[1] == 3.0
 
 
 @pytest.mark.parametrize("where", ["rules.py", "sub/rules.py", "./sub/rules.py"])
@@ -364,7 +363,7 @@ def test_loaded_once_until_it_changes(folder):
     for scenario, reward in ((first, 3.0), (changed, 50.0)):
         simulation = started(scenario)
         simulation.step(MOVE_FORWARD)
-        assert simulation.world.reward == reward
+        assert simulation.world.reward[1] == reward
     assert first.objects == changed.objects
 
 
@@ -446,7 +445,7 @@ def test_scenarios_and_worlds_reach_other_processes(folder):
         "import pickle, sys; from gv_engine.worlds.simulation import Simulation;"
         "scenario, world = pickle.load(open(sys.argv[1], 'rb'));"
         "simulation = Simulation(scenario); simulation.reset(); simulation.step(0);"
-        "print(simulation.world.reward, simulation.world.truncated, world.coin.has[3],"
+        "print(simulation.world.reward[1], simulation.world.truncated, world.coin.has[3],"
         " world.cells()[1].tolist())"
     )
     run = subprocess.run(

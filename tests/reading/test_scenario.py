@@ -310,7 +310,7 @@ terminating_function: reach_exit
     scenario = Scenario.load(file)
     assert (scenario.name, scenario.description) == ("NO", "010")
     assert arguments(scenario, REWARD) == [("living_reward", {"reward": 0.001})]
-    assert scenario.calls(RESET)[0].arguments["start"] == (1, 1, LEFT)
+    assert scenario.calls(RESET)[0].arguments["starts"].tolist() == [[1, 1, LEFT]]
 
 
 def test_anchors_and_merge_keys(tmp_path):
@@ -386,7 +386,7 @@ def test_map_plays():
         assert not simulation.world.terminated
         simulation.step(action)
     assert simulation.world.terminated
-    assert simulation.world.total == 5.0
+    assert simulation.world.total[AGENT] == 5.0
 
 
 # ---- copies ----------------------------------------------------------------------------------
@@ -418,9 +418,9 @@ def test_result_does_not_depend_on_hash_seeds(tmp_path):
     )
     (tmp_path / "scenario.yaml").write_text(json.dumps(scenario))
     program = (
-        "import sys; from gv_engine import Scenario; from gv_engine.language.objects import *;"
+        "import sys; from gv_engine import Scenario;"
         "s = Scenario.load(sys.argv[1]);"
-        "print([OBJECT_TYPES[i].name for i in s.objects], s.observation_colors, s.actions,"
+        "print([s.types[i].name for i in s.objects], s.observation_colors, s.actions,"
         " s.layout.dtype.names)"
     )
     outputs = {
@@ -465,5 +465,5 @@ def test_columns_of_rule_files_follow_the_built_in_ones(tmp_path):
     assert scenario.layout.components[:-2] == built_in_components()
     simulation = Simulation(scenario)
     simulation.reset()
-    assert OBJECT_TYPES[simulation.world.cells()[1, 3, 0].item()].name == "Cat"
+    assert scenario.types[simulation.world.cells()[1, 3, 0].item()].name == "Cat"
     assert simulation.world.cells()[1, 3, 1] == 1

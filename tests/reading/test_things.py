@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import pickle
 from typing import Any
 
 import pytest
 
 from components import Color, Opaque, Portable, Solid
-from gv_engine import Scenario, ScenarioError
-from gv_engine.language.objects import OBJECT_TYPES, ObjectType
+from gv_engine import AgentsVectorEnv, Scenario, ScenarioError
+from gv_engine.language.objects import ObjectType
 from tests.boards import RULES, scenario
 
 OBJECTS: dict[str, Any] = {
@@ -48,8 +47,8 @@ def test_a_type_has_what_the_text_says():
 def test_scenarios_with_types_of_the_same_name_do_not_meet():
     first = scenario(">g", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
     other = scenario(">g", objects={"Gate": {"color": "RED"}}, legend={"g": "Gate"})
-    assert kind(first, "Gate").index != kind(other, "Gate").index
-    assert OBJECT_TYPES[kind(first, "Gate").index].states == ("A", "B")
+    assert first.types["Gate"].states == ("A", "B")
+    assert first.layout.mark != other.layout.mark
     again = scenario(">g.", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
     assert kind(again, "Gate").index == kind(first, "Gate").index
     assert again.layout.mark == first.layout.mark
@@ -60,12 +59,11 @@ def test_a_pickled_scenario_finds_its_types():
     assert pickle.loads(pickle.dumps(first)).layout.dtype == first.layout.dtype
 
 
-def test_types_that_nobody_has_any_more_make_room():
-    for number in range(300):
-        scenario(">.", objects={f"Thing{number}": {}})
-        if number % 50 == 0:
-            gc.collect()
-    assert len(OBJECT_TYPES) <= 128
+def test_there_may_be_many_scenarios_and_not_too_many_types_in_one():
+    held = [scenario(">.", objects={f"Thing{number}": {}}) for number in range(150)]
+    assert [each.layout.types[-1].name for each in held[::149]] == ["Thing0", "Thing149"]
+    with pytest.raises(ScenarioError, match=r"objects\.T113: object type T113: there are 128"):
+        scenario(">.", objects={f"T{number}": {} for number in range(114)})
 
 
 def test_a_mixture_has_the_types_of_all_its_members():
@@ -115,3 +113,40 @@ def test_what_is_wrong_is_told_where_it_stands(objects, message):
     with pytest.raises(ScenarioError, match=message) as caught:
         scenario(">.", objects=objects)
     assert str(caught.value).startswith("<mapping>: objects.")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("agents", [{}, {"number": 3}])
+def test_agents_are_made_of_what_the_text_says(agents: dict[str, Any]):
+    made = {"components": {"./gates.py:Alarm": {"volume": 3}, "Opaque": {}}}
+    played = scenario(">.>.>" if agents else ">.", agents={**agents, **made})
+    rows = []
+    for world in ("object", "compiled"):
+        envs = AgentsVectorEnv(played, 1, world=world)
+        envs.reset(seed=0)
+        rows.append(envs.snapshot(0))
+    everyone = [*played.layout.everyone]
+    for row in rows:
+        assert row["alarm"]["volume"][everyone].tolist() == [3] * len(everyone)
+        assert row["opaque"]["has"][everyone].all()
+    assert (
+        played.layout.mark != scenario(">.>.>" if agents else ">.", agents=agents or 1).layout.mark
+    )
+
+
+def test_no_agents_are_refused():
+    with pytest.raises(ScenarioError, match="agents: found an empty list, expected at least one"):
+        scenario(">.", agents=[])
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ({"./gates.py:Alarm": {"loud": 3}}, r"agents.components..*: Alarm has no 'loud'"),
+        (["Agent"], "no type lists Agent: it makes the agent"),
+        (["./gates.py:turn_gate"], "is no component"),
+    ],
+)
+def test_wrong_components_of_agents_are_told(made: Any, message: str):
+    with pytest.raises(ScenarioError, match=message):
+        scenario(">.", agents={"components": made})

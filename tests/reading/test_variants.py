@@ -87,6 +87,7 @@ def test_each_is_a_card_and_a_folder_can_have_them(river):
     assert titles == ["river-small", "river-wide", "creek-small", "creek-wide"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_check_looks_at_all_of_a_file(river, capsys):
     assert main(["check", str(river), "--episodes", "1"]) == 0

@@ -17,7 +17,11 @@ EPISODES = [entry for entry in ENTRIES if entry["kind"] == "episode"]
 LONG = next(entry for entry in ENTRIES if entry["file"] == "gv_keydoor.5x5.seed0.npz")
 
 
+SAMPLE = "object", "gv_keydoor", "soup.500"
+
+
 @pytest.mark.slow
+@pytest.mark.sample(*SAMPLE)
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry["file"] for entry in ENTRIES])
 def test_episode_comes_out_equal(entry, world):
     report = conformance.replay_file(RECORDINGS, entry, world)
@@ -27,6 +31,7 @@ def test_episode_comes_out_equal(entry, world):
         assert report.checked == {*recorded} - {"action"}
 
 
+@pytest.mark.sample(*SAMPLE)
 @pytest.mark.parametrize("name", REPRESENTATIONS)
 @pytest.mark.parametrize("scenario", sorted({entry["scenario"] for entry in EPISODES}))
 def test_environments_show_the_recorded_representations(scenario, name, world):

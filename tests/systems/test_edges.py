@@ -181,6 +181,7 @@ AREAS = {
 }
 
 
+@pytest.mark.sample("even")
 @pytest.mark.compiled
 @pytest.mark.parametrize("area", AREAS.values(), ids=AREAS)
 def test_areas_of_any_kind(area):
@@ -245,6 +246,7 @@ def level(**reset):
     }
 
 
+@pytest.mark.sample("object", "4")
 @pytest.mark.parametrize("size", [4, 200])
 def test_the_smallest_room_and_a_large_one(world, size):
     game = Game(Scenario.load(level(name="empty", shape=[size, size])), world)

@@ -151,6 +151,7 @@ def test_the_last_one_ends_the_episode(yard):
     assert yard(">cc", MOVE_FORWARD, MOVE_FORWARD, terminating_function=ends).terminated
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("side", [7, 40], ids=["small", "with lists"])
 def test_both_worlds_agree_on_all_of_it(side):

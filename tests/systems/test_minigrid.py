@@ -6,7 +6,7 @@ import pytest
 from components.minigrid import BALL
 from gv_engine import Scenario
 from gv_engine.language.errors import ScenarioError
-from gv_engine.language.objects import OBJECT_TYPES, object_type
+from gv_engine.language.objects import object_type
 from gv_engine.reading.library import minigrid_levels
 from tests import DATA, minigrid
 
@@ -46,7 +46,7 @@ def test_other_scenarios_know_none_of_its_types_and_may_use_their_names():
     with pytest.raises(ScenarioError, match="no object type 'Ball'"):
         Scenario.load(level)
     own = Scenario.load({**level, "objects": {"Ball": {}}})
-    assert [OBJECT_TYPES[i].name for i in own.objects].count("Ball") == 1
+    assert [own.types[i].name for i in own.objects].count("Ball") == 1
     assert BALL not in own.objects
 
 

@@ -23,6 +23,7 @@ RULES: dict[str, Any] = {
         "Ghost": {"states": ["RESTING", "RUNNING"]},
         "OneWay": {"components": ["Solid"], "states": LOOKS},
         "Slime": {},
+        "Moss": {"layer": "ground"},
         "Fire": {},
         "Fuse": {},
         "Clock": {"states": ["ONE", "TWO", "THREE"]},
@@ -36,6 +37,7 @@ RULES: dict[str, Any] = {
         "g": "Ghost",
         ")": {"object": "OneWay", "state": "RIGHT"},
         "S": "Slime",
+        "m": "Moss",
         "*": "Fire",
         "~": "Fuse",
         "c": "Clock",
@@ -50,6 +52,7 @@ RULES: dict[str, Any] = {
         {"name": "chase", "object_type": "Ghost"},
         {"name": "spread", "object_type": "Fire", "other_type": "Fuse"},
         {"name": "spread", "object_type": "Slime", "chance": 0.5},
+        {"name": "spread", "object_type": "Moss"},
         {"name": "elapse", "object_type": "Clock", "again": False},
     ],
     "reward_functions": ["living_reward"],
@@ -144,6 +147,14 @@ def test_slime_spreads_by_chance_to_free_cells_alone(plays):
     game = plays("S...E\n####>", *[TURN_LEFT] * 20)
     assert above(game) == "SSSSE\n####>"
     assert above(plays("S...E\n####>", TURN_LEFT)) != above(game)
+
+
+def test_moss_spreads_on_the_ground_beneath_things(plays):
+    game = plays("mR.\n##>", TURN_LEFT)
+    assert (game.row["ground"][0, :3] > 0).tolist() == [True, True, False]
+    below = game.act(TURN_LEFT).row["ground"][:2, :3] > 0
+    assert below.tolist() == [[True, True, True], [False, False, False]]
+    assert states(game, "Rock") == ["WHOLE"]
 
 
 def test_a_clock_goes_on_by_itself_and_stays_in_its_last_state(plays):

@@ -15,7 +15,6 @@ from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.gridverse import State
 from gv_engine.gridverse.base_object import class_of
 from gv_engine.language.geometry import ACTUATE, MOVE_FORWARD
-from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.worlds.simulation import Simulation
 from tests.boards import scenario
 
@@ -26,8 +25,11 @@ RULES: dict[str, Any] = {
         "/": {"object": "Gate", "state": "OPEN"},
         "%": {"object": "Gate", "state": "BROKEN", "color": "RED"},
     },
-    "transition_functions": ["move_agent", "turn_agent", "./gates.py:turn_gate"],
+    "transition_functions": [
+        *("move_agent", "turn_agent", "./gates.py:turn_gate", "./gates.py:count_alarms")
+    ],
 }
+"""All rules of gates, so that small levels compile one program."""
 
 
 @pytest.fixture
@@ -68,13 +70,12 @@ def test_what_is_seen_changes_with_the_state(gates):
     assert "E" not in game.act(ACTUATE).view
 
 
+@pytest.mark.sample("small")
 @pytest.mark.compiled
 @pytest.mark.parametrize("side", [5, 40], ids=["small", "with lists"])
 def test_both_worlds_agree_on_gates(side):
     picture = "\n".join([">g/%g".ljust(side, "."), *["." * side] * (side - 1)])
-    rules = [*RULES["transition_functions"], "./gates.py:count_alarms"]
-    played = scenario(picture, **{**RULES, "transition_functions": rules})
-    report = play_in_lockstep(played, episodes=4)
+    report = play_in_lockstep(scenario(picture, **RULES), episodes=4)
     assert report.fault == ""
 
 
@@ -90,13 +91,14 @@ def test_a_restored_world_and_its_fork_have_the_components(gates):
 
 def test_objects_of_the_object_api_have_the_components_of_their_state(gates):
     played = gates(">/.").scenario
-    gate = class_of(OBJECT_TYPES["Gate"].index)
+    gate = class_of(played.types["Gate"])
     thing: Any = gate()
     assert thing.blocks_movement
     thing.state_index = OPEN
     assert not thing.blocks_movement
     cells = np.array([[[2, 0, 0], [gate.kind.index, OPEN, 0]]])
-    state = State.from_arrays(cells, np.array([0, 0, 3]), np.zeros(3, int))
+    agent, item = np.array([0, 0, 3]), np.zeros(3, int)
+    state = State.from_arrays(cells, agent, item, types=played.types)
     placed: Any = state.grid[0, 1]
     assert not placed.blocks_movement
     placed.value = CLOSED
@@ -135,7 +137,7 @@ def test_a_scenario_without_such_states_has_nothing_of_them_in_its_rows():
 def test_the_mark_of_a_row_says_what_states_bring():
     played = scenario(">g.", **RULES).layout
     types = tuple(kind for kind in played.types if kind.name != "Gate")
-    gate = OBJECT_TYPES["Gate"]
+    gate = next(kind for kind in played.types if kind.name == "Gate")
     other = dataclasses.replace(gate, brings=(gate.brings[0], gate.brings[0], gate.brings[2]))
     changed = dataclasses.replace(played, types=(*types, other))
     assert changed.mark != played.mark

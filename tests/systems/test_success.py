@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gv_engine
-from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
+from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.commands import main
 from gv_engine.commands.play import told
@@ -62,8 +62,8 @@ def ended(made: Scenario, world: str, *actions: int, max_steps: int | None = Non
         _, _, terminated, _, info = env.step(action)
     row = env.snapshot()
     # what is told is in the row, for undo, replays and pictures of compiled worlds
-    assert bool(row["success"]) is info.get("success", False)
-    return terminated, info.get("success"), made.ending(RowWorld(made.layout, row))
+    assert bool(row["success"][AGENT]) is info.get("success", False)
+    return terminated, info.get("success"), made.ending(RowWorld(made.layout, row), AGENT)
 
 
 def algebra(**keys: Any) -> MathyScenario:
@@ -230,7 +230,7 @@ def test_a_snapshot_knows_how_the_episode_ended(world):
     other = GridEnv(made, world="object" if world == "compiled" else "compiled")
     assert other.restore(row)[1]["success"] is True
     assert other.reset(seed=0)[1]["success"] is False
-    row["ended_by"] = 7
+    row["ended_by"][AGENT] = 7
     with pytest.raises(ValueError, match="the snapshot is damaged: ended_by is 7"):
         other.restore(row)
 

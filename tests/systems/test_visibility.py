@@ -232,6 +232,7 @@ def transparent(area):
     return {"observation_function": {"name": "fully_transparent", "area": area}}
 
 
+@pytest.mark.sample("object-", "area0")
 @pytest.mark.parametrize(
     ("area", "facing", "view"),
     [

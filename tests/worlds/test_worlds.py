@@ -332,7 +332,7 @@ def stray(w, agent, how: int = 0):
     if how == 3: w.remove(agent)
     if how == 4: w.lift(agent)
     if how == 5: w.steps = 10**30
-    if how == 6: w.ended_by = 99999
+    if how == 6: w.ended_by[agent] = 99999
     if how == 7: w.add(0, "door")
     if how == 8: w.door.status[agent] = 1
     if how == 9: w.door.has[agent] = True

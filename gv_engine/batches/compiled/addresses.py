@@ -1,7 +1,7 @@
 """Addresses of a batch's arrays, each under its name, as they cross into a program.
 
 A program is given the address of a record of places; in compiled code that is `b`, and `b.rewards`
-the array.
+the array. Within it, a world's row is passed on as an address to where its type is known.
 """
 
 from __future__ import annotations
@@ -84,3 +84,27 @@ def batch_at(declared: Elements) -> Callable[[int], Any]:
         return kind(types.intp), generate
 
     return cast(Callable[[int], Any], batch)
+
+
+def record_at(dtype: np.dtype[Any]) -> Callable[[int], Any]:
+    """`(address)`: the record that is there."""
+
+    @intrinsic
+    def record(typing_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(kind))
+
+        kind = _element(dtype)
+        return kind(types.intp), generate
+
+    return cast(Callable[[int], Any], record)
+
+
+@intrinsic
+def address_of(typing_context: Any, record: Any) -> Any:
+    """`(record)`: where it is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ptrtoint(arguments[0], context.get_value_type(types.intp))
+
+    return types.intp(record), generate

@@ -17,10 +17,10 @@ from gv_engine.batches.autoreset import BUSY, KEEP, LOOK, NEXT_STEP, Which
 from gv_engine.batches.compiled import parameters, places
 from gv_engine.batches.compiled.program_functions import asks_for
 from gv_engine.batches.worlds import Worlds, words_of
-from gv_engine.language.component import AGENT
 from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import RENDERING, System
+from gv_engine.reading.layout import RNG
 from gv_engine.reading.rule_files import in_words
 from gv_engine.worlds.rng import generator_to_row
 from gv_engine.worlds.row_world import RowWorld
@@ -108,20 +108,28 @@ class CompiledBatch(Worlds):
             whole[name] = FLOOR
         # as in `World`; a generator of zeros would draw the same for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
-        self._actions = np.zeros(num_worlds, np.int64)
+        self._seats = scenario.layout.agents
+        self._actions = np.zeros(num_worlds * self._seats, np.int64)
+        self._told = self._actions[:: self._seats]  # (N,) what the first agents say
         self._playing = np.zeros(num_worlds, np.int16)
         turns = np.zeros(num_worlds if scenario.mixture else 1, np.int64)
+        drawing = np.zeros(num_worlds if len(self.levels) else 1, RNG)
         tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
             sight = member.visibility.system
             views = view_record(member.area, sight.rows, asks_for(sight.function, "entity"))
-            own = {"rows": whole, "parameters": records, "views": views}
-            own |= {"actions": self._actions, "playing": self._playing, "turns": turns}
-            shown, unwanted = vars(self.outputs), self.outputs.unwanted
+            shown: dict[str, NDArray[Any]] = vars(self.outputs)
+            unwanted = self.outputs.unwanted
+            own: dict[str, NDArray[Any]] = {"actions": self._actions, "playing": self._playing}
+            own |= {"turns": turns, "levels": self.levels, "asked": self.asked}
+            own["drawing"] = drawing
             own |= {name: shown[name] for name in shown if name not in unwanted}
             # in one line, as programs that are the same otherwise may have other rewards
-            return own | {name: own[name].reshape(-1) for name in ("terms", "final_terms")}
+            own |= {name: own[name].reshape(-1) for name in ("terms", "final_terms")}
+            # what all programs have comes first
+            lines = {name: array for name, array in own.items() if array.ndim == 1}
+            return {"parameters": records} | lines | {"rows": whole, "views": views} | own
 
         # a world is played by one member's rules after the other's
         self.checked |= not all(
@@ -175,14 +183,14 @@ class CompiledBatch(Worlds):
         else:
             failed = self._run_in_chunks(mode)
         if failed:
-            self._raise(np.flatnonzero(actions != KEEP))
+            self._raise(np.flatnonzero(actions[:: self._seats] != KEEP))
 
     def look(self, worlds: Which) -> None:
         chosen = np.atleast_1d(worlds)
         if chosen.size > _FEW:
             super().look(worlds)
             return
-        self._actions[chosen] = LOOK
+        self._told[chosen] = LOOK
         failed = 0
         for i in chosen.tolist():
             for lane in self._lanes[0]:
@@ -201,7 +209,7 @@ class CompiledBatch(Worlds):
 
     def _break_off(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
         """Blame an error on the world that is being run; the number of the next one."""
-        busy = np.flatnonzero(self._actions[start:stop] == BUSY)
+        busy = np.flatnonzero(self._told[start:stop] == BUSY)
         if not busy.size:
             raise error
         i = start + int(busy[0])
@@ -212,7 +220,7 @@ class CompiledBatch(Worlds):
             system.blame(error)
         self._errors[i] = error
         row["error"] = 1
-        self._actions[i] = KEEP
+        self._told[i] = KEEP
         return i + 1
 
     def _run_in_chunks(self, mode: int) -> int:
@@ -262,14 +270,14 @@ class CompiledBatch(Worlds):
         self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        scenario, shown = self.scenario, self.outputs.grid[i]
-        terms = self.outputs.terms[i].tolist()
+        scenario, seat = self.scenario, i * self._seats
+        shown, terms = self.outputs.grid[seat], self.outputs.terms[seat].tolist()
         calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)
         if all(call.system.rows for call in calls):
             world = RowWorld(scenario.layout, self.rows[i : i + 1].reshape(()))
             canvas = scenario.canvas(world, show, shown, terms)
             for call in calls:
-                call.system.function(world, AGENT, canvas, *call.bound())
+                call.system.function(world, canvas.agent, canvas, *call.bound())
         else:  # one that may want any part of a world
             if self._mirror is None:
                 self._mirror = Simulation(scenario)

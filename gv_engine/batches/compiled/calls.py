@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.batches.compiled.intrinsics import fields
+from gv_engine.batches.compiled.intrinsics import fields, whose
 from gv_engine.batches.compiled.parameters import is_data, parts
 from gv_engine.language.call import Call, is_nested
-from gv_engine.language.component import AGENT
 from gv_engine.language.geometry import Action
 from gv_engine.language.system import (
     REWARD,
@@ -119,8 +118,8 @@ def _as_end(function: Any, values: Any, number: int) -> Any:
 
     def truth(w: Any, p: Any, was: Any) -> bool:
         over = bool(function(w, *values(w, p, was)))
-        if over and w.ended_by == 0:
-            w.ended_by = number
+        if over and w.ended_by[whose(w)] == 0:
+            w.ended_by[whose(w)] = number
         return over
 
     return truth
@@ -130,10 +129,10 @@ def _of_ends(truth: Any) -> Any:
     """A test of tests: where it is not true, those nested in it have ended nothing."""
 
     def whole(w: Any, p: Any, was: Any) -> bool:
-        before = w.ended_by
+        before = w.ended_by[whose(w)]
         over = truth(w, p, was)
         if not over:
-            w.ended_by = before
+            w.ended_by[whose(w)] = before
         return over  # type: ignore[no-any-return]
 
     return whole
@@ -143,7 +142,7 @@ def _under(when: Any, asked: Any, function: Any, values: Any) -> Any:
     """A transition that runs where its condition holds."""
 
     def transition(w: Any, p: Any, was: Any) -> None:
-        if when(w, *asked(w, p, (np.int64(w.action),))):
+        if when(w, *asked(w, p, (np.int64(w.action[whose(w)]),))):
             function(w, *values(w, p, was))
 
     return transition
@@ -164,6 +163,26 @@ def _again(until: Any, asked: Any, function: Any, values: Any) -> Any:
     return reset
 
 
+def _in_turns(whose_turns: tuple[bool, ...], run: Any) -> Any:
+    """What changes the world in the turns of some agents."""
+
+    def transition(w: Any, p: Any, was: Any) -> None:
+        if whose_turns[whose(w)]:
+            run(w, p, was)
+
+    return transition
+
+
+def _or(call: Call, run: Any) -> Any:
+    """What is asked in the turns of some agents, and known in those of others."""
+    whose_turns, otherwise = call.whose, call.otherwise
+
+    def asked(w: Any, p: Any, was: Any) -> Any:
+        return run(w, p, was) if whose_turns[whose(w)] else otherwise
+
+    return asked
+
+
 _RESULTS = {REWARD: _as_number, TERMINATING: _as_truth}
 """The type that nested functions of a phase return, whatever kind of number they make it from."""
 
@@ -172,7 +191,7 @@ def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | 
     """`(w, p, was)` → what follows `w` in a call of the function, or of a helper."""
     values: Any = None
     number = None
-    agent = AGENT if takes(helper or call.system.function, "agent") else None
+    agent = takes(helper or call.system.function, "agent")
     back = fields([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.remember(remember, arguments(prefix, call, past, remember))
@@ -184,7 +203,7 @@ def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | 
     while names or values is None:
         data = list(takewhile(lambda name: is_data(call.arguments[name]), names))
         picked = fields([f"{prefix}_{name}" for name in data], number, prefix, agent)
-        number = agent = None
+        number, agent = None, False
         if values is None:
             values = picked
         elif data:
@@ -211,6 +230,13 @@ def _several(prefix: str, calls: tuple[Call, ...], past: Past) -> Any:
 
 def nested(prefix: str, call: Call, past: Past) -> Any:
     """`(w, p, was)` → result of a call."""
+    run = _whoever_acts(prefix, call, past)
+    if not call.whose:
+        return run
+    return _in_turns(call.whose, run) if call.otherwise is None else _or(call, run)
+
+
+def _whoever_acts(prefix: str, call: Call, past: Past) -> Any:
     if prefix in past.ends:
         number = past.ends[prefix]
         end = _as_end(call.system.function, arguments(prefix, call, past), number)

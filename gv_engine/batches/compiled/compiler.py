@@ -47,7 +47,6 @@ from gv_engine.language.errors import (
     RuleError,
 )
 from gv_engine.language.verbs import VERBS
-from gv_engine.reading.rule_files import is_engine_module
 from gv_engine.worlds.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
 
 if TYPE_CHECKING:
@@ -100,8 +99,7 @@ def link_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) 
     teaching.know(scenario.layout)
     loop = link(scenario, slots, elements)
     around = [*_functions(rng_kernels), *VERBS.values(), *_functions(sight)]
-    rules = (rule for rule, _ in loop.rules)
-    roots = [loop.kernel, *rules, *(unit.function for unit in loop.units), *around]
+    roots = [loop.kernel, *loop.given, *(unit.function for unit in loop.units), *around]
     functions = tuple(program_functions.functions_of(roots))
     checked = "running" in (elements["parameters"].names or ())
     digest = program_functions.program_digest(
@@ -134,7 +132,7 @@ def compile_linked(linked: Linked) -> KeptProgram:
             bounds.checking(linked.checked),
             units.among(linked.surroundings),
         ):
-            whole = units.compile_whole(loop.kernel, str(loop.elements), loop.rules)
+            whole = units.compile_whole(loop.kernel, str(loop.elements), loop.given)
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise DoesNotCompileError(_brief(error, linked.functions)) from None
     except KeyError as error:  # what Numba raises for a field that a record does not have
@@ -146,9 +144,9 @@ def compile_linked(linked: Linked) -> KeptProgram:
     return KeptProgram(linked.made_of, *whole, _errors(linked.functions))
 
 
-def refusal(failure: str, linked: Linked) -> DoesNotCompileError:
+def refusal(failure: str, built_in: bool) -> DoesNotCompileError:
     """The error that says why a program does not compile."""
-    if all(is_engine_module(function.__module__) for function in linked.functions):
+    if built_in:
         return BuiltInDoesNotCompileError(f"{failure}; {_OWN_FAULT}")
     return DoesNotCompileError(f"{failure}; {_ADVICE}")
 

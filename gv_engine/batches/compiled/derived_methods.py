@@ -231,7 +231,7 @@ def _having(w: Any, columns: Any) -> Any:
         for cls in (*dict(LAYOUTS[w].prefabs[kind.index]), *kind.changes(0))
         if column_name(cls) == columns.column
     }
-    if any(column_name(cls) == columns.column for cls, _ in LAYOUTS[w].agent):
+    if any(column_name(cls) == columns.column for cls, _ in LAYOUTS[w].agent_prefabs[0]):
         own.add(0)
     kinds = np.uint32(sum({1 << (kind & 31) for kind in own}))
     rows, stride = w.fields["at"].type.shape
@@ -297,6 +297,52 @@ def _having(w: Any, columns: Any) -> Any:
 
     # how a cell looks says nothing of what lies beneath its thing
     small = every if layers > 1 else looking_so
+    return listed if LAYOUTS[w].is_large else small
+
+
+@method("of_type")
+def _of_type(w: Any, kind: Any) -> Any:
+    rows, stride = w.fields["at"].type.shape
+    words = -(-rows * stride // 64)
+
+    @register_jitable(**PARTS)
+    def enter(w: Any, kind: Any, i: Any, bits: Any, found: Any, count: Any) -> Any:
+        """Those of a word of cells that are of the type."""
+        while bits != 0 and count < len(found):
+            cell = 64 * i + lowest_one(bits)
+            bits &= bits - np.uint64(1)
+            y, x = cell // stride, cell % stride
+            if y < w.height and x < w.width:
+                e = w.on_layer_of(kind, y, x)
+                found[count] = e
+                count += e != NOTHING and w.kind.value[e] == kind
+        return count
+
+    def listed(w: Any, kind: Any) -> Any:
+        found, count = np.empty(w.placed[kind], np.int64), 0
+        for j in range(w.filled.shape[1]):
+            full = w.filled[kind, j]
+            while full != 0:
+                i = 64 * j + lowest_one(full)
+                full &= full - np.uint64(1)
+                count = enter(w, kind, i, w.listed[kind, i], found, count)
+        return found[:count]
+
+    def looking_so(w: Any, kind: Any) -> Any:
+        asked = np.uint64(1) << np.uint64(kind & 31)
+        found, count = np.empty(w.placed[kind], np.int64), 0
+        for i in range(words if len(found) > 0 else 0):
+            count = enter(w, kind, i, cells_of(w, i, asked), found, count)
+        return found[:count]
+
+    def every(w: Any, kind: Any) -> Any:
+        found, count = np.empty(w.placed[kind], np.int64), 0
+        for i in range(words if len(found) > 0 else 0):
+            count = enter(w, kind, i, ~np.uint64(0), found, count)
+        return found[:count]
+
+    # how a cell looks says nothing of what lies beneath its thing
+    small = every if len(LAYOUTS[w].layers) > 1 else looking_so
     return listed if LAYOUTS[w].is_large else small
 
 

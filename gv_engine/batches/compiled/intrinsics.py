@@ -111,6 +111,42 @@ prefetch_look = _prefetching_cell(("looks",))
 """`(w, y, x)`: ask for the look of a cell, likewise."""
 
 
+def agents_of(w: Any) -> int:
+    """How many agents the worlds of a record have."""
+    return w.fields["reward"].type.shape[0] - 1  # type: ignore[no-any-return]  # numba's
+
+
+def whose_turn(context: Any, builder: Any, w: Any, world: Any) -> Any:
+    """Emit the agent whose turn it is."""
+    if agents_of(w) == 1:  # a constant, so that nothing is left of the question
+        return _INDEX(1)
+    return context.get_getattr(w, "turn")(context, builder, w, world, "turn")
+
+
+@intrinsic
+def whose(typing_context: Any, w: Any) -> Any:
+    """`(w)`: the agent whose turn it is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return whose_turn(context, builder, w, arguments[0])
+
+    return types.intp(w), generate
+
+
+def place_in(context: Any, builder: Any, world: Any, offset: int, kind: Any) -> Any:
+    """Emit the place of a value of this type in a world's row."""
+    row = builder.bitcast(world, _BYTE.as_pointer())
+    pointer = context.get_data_type(kind).as_pointer()
+    return builder.bitcast(builder.gep(row, [_INDEX(offset)]), pointer)
+
+
+def figure(context: Any, builder: Any, w: Any, world: Any, name: str, agent: Any) -> Any:
+    """Emit the place of a number of an agent, such as its reward, in a world's row."""
+    numbers = w.fields[name]
+    first = place_in(context, builder, world, numbers.offset, numbers.type.dtype)
+    return builder.gep(first, [agent])
+
+
 @intrinsic
 def cells(typing_context: Any, w: Any) -> Any:
     """`(w)`: all of `w.at` as one line of cells, row by row."""
@@ -227,10 +263,10 @@ def fields(
     names: Sequence[str],
     past: int | None = None,
     rule: str | None = None,
-    agent: int | None = None,
+    agent: bool = False,
 ) -> Callable[[Any, Any, Any], Any]:
-    """`(w, p, was)`: the agent and the part `past` of a tuple `was`, if they are asked for, and
-    these fields of a record `p`, all as one tuple. Arrays can only be read: all worlds share them.
+    """`(w, p, was)`: whose turn it is and the part `past` of a tuple `was`, if asked for, and these
+    fields of a record `p`, all as one tuple. Arrays can only be read: all worlds share them.
     If `p` says which rule runs, it is this one from now on."""
 
     def pick(typing_context: Any, w: Any, p: Any, was: Any) -> Any:
@@ -242,14 +278,14 @@ def fields(
             else part
             for part in inside
         ]
-        kind = _types.Tuple([_types.intp] * (agent is not None) + [*before, *shared])
+        kind = _types.Tuple([_types.intp] * agent + [*before, *shared])
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             if rule is not None and "running" in p.fields:
                 context.get_setattr("running", types.void(p, types.uint32))(
                     builder, (arguments[1], ir.IntType(32)(mark(rule)))
                 )
-            values = [] if agent is None else [_INDEX(agent)]
+            values = [whose_turn(context, builder, w, arguments[0])] if agent else []
             if past is not None:
                 values.append(builder.extract_value(arguments[2], past))
             for name, part, given in zip(names, inside, shared, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,7 @@ from numba import types
 from gv_engine.batches.autoreset import (
     BEGIN,
     BUSY,
+    DRAWN,
     KEEP,
     RESTART,
     begins,
@@ -19,21 +20,21 @@ from gv_engine.batches.autoreset import (
     clear,
     tell,
 )
-from gv_engine.batches.compiled.addresses import Batch, batch_at
+from gv_engine.batches.compiled.addresses import address_of, batch_at, record_at
 from gv_engine.batches.compiled.intrinsics import LINE, fetching, part_of_line, prefetch_look
 from gv_engine.batches.compiled.parameters import common_part, functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
 from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
 from gv_engine.batches.compiled.sight import ground_writer, look, write_view, write_whole
-from gv_engine.batches.compiled.step import asking, bind, nobody
+from gv_engine.batches.compiled.step import BoundSystems, asking, bind, nobody
 from gv_engine.batches.compiled.units import Unit, given
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import NOTHING
 from gv_engine.language.geometry import step_x, step_y
 from gv_engine.language.system import REWARD, TERMINATING, TRANSITION
 from gv_engine.language.verbs import VERBS
-from gv_engine.reading.layout import Layout
-from gv_engine.worlds.rng import draw_member
+from gv_engine.reading.layout import HEAD, RNG
+from gv_engine.worlds.rng import copy_generator, draw_member
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -47,15 +48,14 @@ class Loop(NamedTuple):
 
     Attributes:
         kernel: (address, start, stop, mode) → how many of the worlds start … stop - 1 failed.
-        elements: of the arrays that it works on, of the parameters only what all programs have, so
-            that it is the same for other rules.
-        rules: what it calls, and the types of its arguments.
+        elements: of the arrays that it works on, which all programs have; it is compiled once.
+        given: what it calls, by the names of these functions.
         units: that these are made of.
     """
 
     kernel: FunctionType
     elements: Elements
-    rules: list[tuple[Any, tuple[Any, ...]]]
+    given: list[FunctionType]
     units: list[Unit]
 
 
@@ -67,125 +67,181 @@ def link(scenario: Scenario, slots: Sequence[int], elements: Elements) -> Loop:
         slots: where the terms of its rewards go.
         elements: of the arrays of the batch.
     """
-    systems, units = bind(scenario, slots)
-    prefetch: Any = fetching(_read(scenario, elements["rows"], not scenario.layout.is_large))
-
-    def fetch(rows: Any, index: int) -> None:
-        prefetch(rows, index)
-
-    common = {**elements, "parameters": common_part(elements["parameters"])}
-    kinds = _kinds(elements)
-    rules = [(rule, kinds[rule.__name__]) for rule in (*systems, fetch)]
-    return Loop(_kernel(scenario.layout, common), common, rules, units)
-
-
-def _kinds(elements: Elements) -> dict[str, tuple[Any, ...]]:
-    """The types of the arguments of what the kernel calls, by names."""
-    arrays = Batch(elements).arrays
-    w, p, view = (arrays[name].dtype for name in ("rows", "parameters", "views"))
-    seen = (arrays[name].dtype.typeof("row") for name in ("grid", "item", "mask"))
-    return {
-        "begin": (w, p, arrays["terms"]),
-        "act": (w, p, types.int64, arrays["terms"]),
-        "reveal": (w, p, view, *seen),
-        "fetch": (arrays["rows"], types.int64),
+    known = common_part(elements["parameters"])
+    lines = {
+        name: element for name, element in elements.items() if element == RNG or not element.names
     }
+    systems, units = bind(scenario, slots)
+    return Loop(
+        _kernel(known.names or (), {"parameters": known, **lines}),
+        {"parameters": known, **lines},
+        _given(scenario, systems, elements),
+        units,
+    )
 
 
-def _kernel(layout: Layout, elements: Elements) -> FunctionType:
-    batch = batch_at(elements)
-    begin, act, reveal, fetch = (given(*each) for each in _kinds(elements).items())
-    mixed = "share" in (elements["parameters"].names or ())
-    large = layout.is_large
-    checked = "running" in (elements["parameters"].names or ())
-    asks, ask = "mission" in elements, asking(layout)
-    layered, write_ground = "ground" in elements, ground_writer(layout)
-    wholly = "whole" in elements
+def _kernel(known: Collection[str], elements: Elements) -> FunctionType:
+    """The loop itself, for programs that know these parameters; it sees the heads of rows alone."""
+    batch, head = batch_at(elements), record_at(np.dtype(HEAD, align=True))
+    count, fetch, find = given("count", types.int64), given("fetch"), given("find", types.int64)
+    begin, act, reveal = given("begin"), given("act"), given("reveal")
+    mend = given("mend", types.int64)
+    mixed, checked = "share" in known, "running" in known
 
     def kernel(address: int, start: int, stop: int, mode: int) -> int:
         b = batch(address)
         failed = 0
+        seats: Any = np.uint64(count(()))
+        listed = len(b.levels) != 0
         if mixed:
-            stop = _choose(b, start, stop)
+            stop = _choose(b, start, stop, seats)
         for turn in range(start, stop):
             # unsigned: compiled code need not ask whether it counts from the end
             i: Any = np.uint64(b.turns[turn] if mixed else turn)
-            w = b.rows[i]
-            if turn + AHEAD < stop:
-                fetch((b.rows, b.turns[turn + AHEAD] if mixed else turn + AHEAD))
-            if large and turn + AHEAD // 2 < stop:
-                soon = turn + AHEAD // 2
-                _foresee(b.rows[b.turns[soon] if mixed else soon], b.views[0])
-            action = b.actions[i]
+            fetch((address, turn, stop))
+            seat = i * seats  # the first agent's
+            action = b.actions[seat]
             if action == KEEP:
                 continue
-            b.actions[i] = BUSY
+            b.actions[seat] = BUSY
+            row = find((address, i))
+            w = head(row)
             p = b.parameters[w.member]
             nobody(w, p, ())
-            if w.stale:
-                w.stale = 0
-                w.look_everywhere()
             w.error = 0
             if begins(action, mode, w.terminated != 0 or w.truncated != 0):
                 action = RESTART
-                clear(b, i)
+                for k in range(seats):
+                    clear(b, seat + k)
             # twice where a new episode begins at once: the end of one is shown, and a start
             shown = False
             while not shown:
                 shown = True
                 if action == RESTART:
                     action = BEGIN
+                    if listed:
+                        copy_generator(w.rng, b.drawing[i])
+                        copy_generator(b.levels[_chosen(b, i)], w.rng)
                     if mixed:
                         w.member = b.playing[i] = draw_member(w.rng, b.parameters)
                         p = b.parameters[w.member]
                         if not p.mine:
                             break
-                terms = part_of_line(b.terms, i, p.num_terms)
+                world = address, i, row, address_of(p)
                 if action == BEGIN:
-                    begin((w, p, terms))
+                    begin(world)
+                    if listed:
+                        copy_generator(b.drawing[i], w.rng)
                 elif action >= 0:
-                    act((w, p, p.actions[action], terms))
-                    tell(b, i, w)
+                    act((*world, action))
                     over = w.error == 0 and (w.terminated != 0 or w.truncated != 0)
                     shown = not begins_at_once(mode, over)
                 action = RESTART
-                if checked and not w.nothing_is_intact():
-                    w.become_nothing(NOTHING)
-                    if w.error == 0:
-                        w.error = TO_NOTHING_CODE
+                if checked and mend((row,)) and w.error == 0:
+                    w.error = TO_NOTHING_CODE
                 if w.error != 0:
                     break
-                reveal(
-                    (
-                        w,
-                        p,
-                        b.views[0],
-                        b.grid[i].row if shown else b.final_grid[i].row,
-                        b.item[i].row if shown else b.final_item[i].row,
-                        b.mask[i].row if shown else b.final_mask[i].row,
-                    )
-                )
-                if layered:
-                    write_ground(
-                        w,
-                        AGENT,
-                        b.views[0],
-                        b.grid[i].row if shown else b.final_grid[i].row,
-                        b.ground[i].row if shown else b.final_ground[i].row,
-                    )
-                if wholly:
-                    write_whole(w, AGENT, b.whole[i].row if shown else b.final_whole[i].row)
-                if asks:
-                    ask(w, p, b.mission[i].row if shown else b.final_mission[i].row)
-                b.member[i] = w.member
-                b.facing[i] = w.agent.facing[AGENT]
+                reveal((*world, shown))
                 if not shown:
-                    _keep_apart(b, i, terms, part_of_line(b.final_terms, i, p.num_terms))
-            b.actions[i] = BEGIN if mixed and not p.mine else KEEP
+                    terms = part_of_line(b.terms, i, p.num_terms * seats)
+                    _keep_apart(terms, part_of_line(b.final_terms, i, p.num_terms * seats))
+            b.actions[seat] = BEGIN if mixed and not p.mine else KEEP
             failed += w.error != 0
         return failed
 
     return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
+
+
+def _given(scenario: Scenario, systems: BoundSystems, elements: Elements) -> list[FunctionType]:
+    """What the loop calls. These are functions of whole numbers, by which it says what they work
+    on: the `address` of the batch, the number `i` of a world in it, the address of its `row`, and
+    that of its `own` parameters."""
+    agents, several = scenario.layout.agents, scenario.layout.agents > 1
+    layout, names = scenario.layout, elements["parameters"].names or ()
+    mixed, large = "share" in names, layout.is_large
+    asks, ask = "mission" in elements, asking(layout)
+    layered, write_ground = "ground" in elements, ground_writer(layout)
+    wholly = "whole" in elements
+    batch, world_at = batch_at(elements), record_at(elements["rows"])
+    parameters_at = record_at(elements["parameters"])
+    prefetch: Any = fetching(_read(scenario, elements["rows"], not large))
+    begin_, act_, reveal_ = systems
+
+    def count() -> int:
+        """How many agents each world has, or how many seats."""
+        return agents
+
+    def fetch(address: int, turn: int, stop: int) -> None:
+        """Ask for the rows of worlds whose turn comes soon."""
+        b = batch(address)
+        if turn + AHEAD < stop:
+            prefetch(b.rows, b.turns[turn + AHEAD] if mixed else turn + AHEAD)
+        if large and turn + AHEAD // 2 < stop:
+            soon = turn + AHEAD // 2
+            _foresee(b.rows[b.turns[soon] if mixed else soon], b.views[0])
+
+    def find(address: int, i: int) -> int:
+        """The address of a row, in which all that is derived is as it should be."""
+        w = batch(address).rows[np.uint64(i)]
+        if w.stale:
+            w.stale = 0
+            w.look_everywhere()
+        return int(address_of(w))
+
+    def begin(address: int, i: int, row: int, own: int) -> None:
+        """Draw a new level."""
+        b, p = batch(address), parameters_at(own)
+        begin_(world_at(row), p, part_of_line(b.terms, i, p.num_terms * agents))
+
+    def act(address: int, i: Any, row: int, own: int, action: int) -> None:
+        """Let the agents act, and tell what came of it."""
+        b, w, p = batch(address), world_at(row), parameters_at(own)
+        seat: Any = np.uint64(i) * np.uint64(agents)
+        for k in range(1, agents):
+            w.action[k + 1] = p.actions[b.actions[seat + np.uint64(k)]]
+        act_(w, p, p.actions[action], part_of_line(b.terms, i, p.num_terms * agents))
+        for k in range(agents):
+            tell(b, seat + np.uint64(k), w, k + 1)
+
+    def mend(row: int) -> bool:
+        """Let `NOTHING` be nothing again; whether it was not."""
+        w = world_at(row)
+        broken = not w.nothing_is_intact()
+        if broken:
+            w.become_nothing(NOTHING)
+        return broken
+
+    def reveal(address: int, i: Any, row: int, own: int, shown: int) -> None:
+        """Write what agents see, or have seen at the end of an episode that is not shown."""
+        b, w, p = batch(address), world_at(row), parameters_at(own)
+        for k in range(agents):
+            agent, seat = k + 1, np.uint64(i) * np.uint64(agents) + np.uint64(k)
+            if several:
+                w.turn = agent
+            grid = b.grid[seat].row if shown else b.final_grid[seat].row
+            reveal_(
+                w,
+                p,
+                b.views[0],
+                grid,
+                b.item[seat].row if shown else b.final_item[seat].row,
+                b.mask[seat].row if shown else b.final_mask[seat].row,
+            )
+            if layered:
+                ground = b.ground[seat].row if shown else b.final_ground[seat].row
+                write_ground(w, agent, b.views[0], grid, ground)
+            if wholly:
+                write_whole(w, agent, b.whole[seat].row if shown else b.final_whole[seat].row)
+            if asks:
+                ask(w, p, b.mission[seat].row if shown else b.final_mission[seat].row)
+            b.member[seat] = w.member
+            b.facing[seat] = w.agent.facing[agent]
+            if not shown:
+                b.final_member[seat] = w.member
+                b.final_facing[seat] = w.agent.facing[agent]
+
+    checking = [mend] if "running" in names else []
+    return [count, fetch, find, begin, act, *checking, reveal]  # type: ignore[list-item]  # as above
 
 
 def _read(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
@@ -208,7 +264,7 @@ def _read(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
     return offsets
 
 
-def _choose(b: Any, start: int, stop: int) -> int:
+def _choose(b: Any, start: int, stop: int, agents: int) -> int:
     """Gather the worlds that are to be run, and play a member whose rules the program has, in
     `turns` from `start` on; where they end."""
     end = start
@@ -218,22 +274,27 @@ def _choose(b: Any, start: int, stop: int) -> int:
         # one that is not, by a rule's doing, fails as a world that is run
         own = b.parameters[member if known else 0].mine | (not known)
         b.turns[end] = i
-        end += own & (b.actions[i] != KEEP)
+        end += own & (b.actions[i * agents] != KEEP)
     return end
 
 
-def _keep_apart(b: Any, i: int, terms: Any, last: Any) -> None:
-    """Keep what the end of an episode shows, beside the view, from the next one."""
-    b.final_member[i] = b.member[i]
-    b.final_facing[i] = b.facing[i]
+def _chosen(b: Any, i: int) -> int:
+    """The number of the listed level that a world begins with: the one asked for, or one drawn."""
+    level = int(b.asked[i])
+    b.asked[i] = DRAWN
+    return level if level != DRAWN else int(b.drawing[i].random() * len(b.levels))
+
+
+def _keep_apart(terms: Any, last: Any) -> None:
+    """Keep the terms of the end of an episode from the next one."""
     for k in range(len(terms)):
         last[k] = terms[k]
 
 
 def _foresee(w: Any, view: Any) -> None:
-    """Ask for the cells that the agent looks at, row by row, from the first to the last."""
-    facing = w.agent.facing[AGENT]
-    y, x = w.position.y[AGENT], w.position.x[AGENT]
+    """Ask for the cells that the first agent looks at, row by row, from the first to the last."""
+    facing = w.agent.facing[1]
+    y, x = w.position.y[1], w.position.x[1]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     left, far = view.x, view.y
     right, near = left - view.width + 1, far - view.height + 1

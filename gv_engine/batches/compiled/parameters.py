@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.geometry import USUAL_ACTIONS, Action
+from gv_engine.language.modules import is_engine_module
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -20,7 +21,7 @@ from gv_engine.language.system import (
     VISIBILITY,
     Phase,
 )
-from gv_engine.reading import rule_files
+from gv_engine.language.turns import ANY, LEAVE, TURNS
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
@@ -53,6 +54,9 @@ _LEAST = 8192
 _APART = 64
 """More bytes, so that caches do not keep those of all members of a mixture in one place."""
 
+_COMMON = "num_terms", "mine", "running", "share"
+"""What the loop over worlds wants to know; it comes first."""
+
 _COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY
 
 
@@ -77,7 +81,7 @@ def functions_of_calls(scenario: Scenario, *phases: Phase) -> Iterator[Callable[
 def runs_engine_rules_only(scenario: Scenario) -> bool:
     """Whether all rules that a scenario compiles come with the engine."""
     return all(
-        rule_files.is_engine_module(getattr(function, "__module__", None) or "")
+        is_engine_module(getattr(function, "__module__", None) or "")
         for function in functions_of_calls(scenario)
     )
 
@@ -110,19 +114,23 @@ def parameters(
     actions[: len(member.actions)] = member.actions
     if masks:
         places[[asked.index(action) for action in member.actions]] = range(len(member.actions))
-    values = {
+    running = {"running": np.asarray(0, np.uint32)} if checked else {}
+    values = {"num_terms": np.asarray(len(scenario.reward_names)), "mine": np.asarray(1, np.uint8)}
+    values |= running
+    if len(scenario.members) > 1:
+        values["share"] = np.asarray(0.0)
+    values |= {
         "actions": actions,
         "places": places,
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
-        "num_terms": np.asarray(len(scenario.reward_names)),
-        "mine": np.asarray(1, np.uint8),
     }
+    if member.layout.agents > 1:
+        sharing = member.sharing
+        values["turns"] = np.asarray(TURNS.index(sharing.turns))
+        values["leaves"] = np.asarray(sharing.done == LEAVE)
+        values["one_suffices"] = np.asarray(sharing.ends == ANY)
     if scenario.missions:
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
-    if len(scenario.members) > 1:
-        values["share"] = np.asarray(0.0)
-    running = {"running": np.asarray(0, np.uint32)} if checked else {}
-    values |= running
     for field, call in fields_of_calls(member):
         own = {
             f"{prefix}_{name}": np.asarray(value)
@@ -140,9 +148,9 @@ def parameters(
 
 
 def common_part(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """A dtype of parameters without those of calls, which are records of their own."""
-    places = (dtype.fields or {}).items()
-    return _placed({name: place for name, place in places if not place[0].names}, dtype.itemsize)
+    """A dtype of parameters with those alone that the loop over worlds wants to know."""
+    places: Mapping[str, Any] = dtype.fields or {}
+    return _placed({name: places[name] for name in _COMMON if name in places}, dtype.itemsize)
 
 
 def _padded(dtype: np.dtype[Any]) -> np.dtype[Any]:

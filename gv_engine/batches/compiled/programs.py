@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from gv_engine.batches.compiled.program_cache import (
 )
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.errors import DoesNotCompileError, RuleError
+from gv_engine.language.modules import is_engine_module
 from gv_engine.language.system import Phase
 
 if TYPE_CHECKING:
@@ -57,19 +59,23 @@ class Program:
         failure: why it does not compile, once that has been found out.
     """
 
-    def __init__(self, name: str, asked: str, link: Callable[[], Linked]) -> None:
+    def __init__(
+        self, name: str, asked: str, link: Callable[[], Linked], built_in: bool = False
+    ) -> None:
         """A program that is neither loaded nor compiled yet.
 
         Args:
             name: of the scenario.
             asked: the digest of all that goes into it.
             link: puts together what is to be compiled.
+            built_in: whether no rule in it is an author's.
         """
         self.run: Any = None
         self.exception: Any = None
         self.errors: Mapping[int, RuleError] = {}
         self.failure = ""
-        self._name, self._link, self._turn = name, cache(link), threading.Lock()
+        self._name, self._built_in, self._turn = name, built_in, threading.Lock()
+        self._link: Any = cache(link)
         self._made_of = self._link().made_of if "numba" in sys.modules else ""
         self._asked, self.key = asked, self._made_of or asked
 
@@ -87,15 +93,16 @@ class Program:
             BuiltInDoesNotCompileError: the same, where no function is an author's.
         """
         with self._turn:
+            link = self._link  # which goes as soon as it is loaded
             if self.load() and not self.failure:
                 return
             from gv_engine.batches.compiled import compiler
 
-            linked = self._link()
-            self._made_of = linked.made_of
+            linked = None if self.failure else link()
             try:
-                if self.failure:
+                if linked is None:
                     raise DoesNotCompileError(self.failure)
+                self._made_of = linked.made_of
                 # if no more than a comment of the engine has changed, it is kept under this
                 if not (kept := self._take(linked.made_of)):
                     _say(f"compiling {self._name} for this machine, once; later runs load it")
@@ -103,7 +110,8 @@ class Program:
                 keep_program(self.key, kept)
             except DoesNotCompileError as error:
                 self.failure = str(error)
-                raise compiler.refusal(self.failure, linked) from None
+                self._settle()
+                raise compiler.refusal(self.failure, self._built_in) from None
 
     def _take(self, *keys: str) -> KeptProgram | None:
         """Become what is kept under one of these; None if it is not there."""
@@ -115,7 +123,13 @@ class Program:
     def _become(self, kept: KeptProgram) -> bool:
         if found := loaded(kept):
             (self.run, self.exception), self.errors = found, kept.errors
+            self._settle()
         return found is not None
+
+    def _settle(self) -> None:
+        """Stay for ever, as nothing is left to be found out, and let the scenario go."""
+        self._link = None
+        _SETTLED.add(self)
 
 
 def _say(text: str) -> None:
@@ -123,7 +137,8 @@ def _say(text: str) -> None:
 
 
 _LOCK = threading.Lock()
-_PROGRAMS: dict[str, Program] = {}
+_PROGRAMS: WeakValueDictionary[str, Program] = WeakValueDictionary()
+_SETTLED: set[Program] = set()
 
 
 def check_compilable(scenario: Scenario) -> None:
@@ -171,7 +186,9 @@ def program_of(scenario: Scenario, slots: Sequence[int], elements: Elements) -> 
         functions, _surroundings(), *_spelled(scenario), str(list(slots)), str(elements)
     )
     with _LOCK:
-        program = Program(scenario.name, asked, partial(_link, scenario, slots, elements))
+        link = partial(_link, scenario, slots, elements)
+        built_in = all(is_engine_module(function.__module__) for function in functions)
+        program = Program(scenario.name, asked, link, built_in)
         return _PROGRAMS.setdefault(program.key, program)
 
 

@@ -48,7 +48,7 @@ from gv_engine.batches.compiled.teaching import (
     prefabs,
 )
 from gv_engine.language.bits import ones
-from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
+from gv_engine.language.component import NOTHING, column_name, fields_of
 from gv_engine.language.lines import in_line
 from gv_engine.language.system import measured
 from gv_engine.language.verbs import VERBS
@@ -396,14 +396,25 @@ def _forget_drawn(w: Any, e: Any) -> None:
 
 @method("clear")
 def _clear(w: Any) -> Any:
+    behind = LAYOUTS[w].agents + 1
+    forget = _forget_places if behind > 2 else _note_nothing
+
     def impl(w: Any) -> None:
         w.capacity = len(w.alive)
+        forget(w, behind)
         w.become_empty()
-        w.alive[AGENT] = 1
-        w.become_agent(AGENT)
-        w.free = AGENT + 1
+        for agent in range(1, behind):
+            w.alive[agent] = 1
+            w.become_agent(agent)
+        w.free = behind
 
     return impl
+
+
+@register_jitable(**PARTS)
+def _forget_places(w: Any, behind: Any) -> None:
+    for agent in range(1, behind):
+        w.stand(agent, -1, -1)
 
 
 @method("nothing_is_intact")
@@ -421,13 +432,24 @@ def _in_line(w: Any) -> Any:
     return lambda w: cells(w)
 
 
+@method("agents")
+def _agents(w: Any) -> Any:
+    behind = LAYOUTS[w].agents + 1
+    return lambda w: range(1, behind)
+
+
+@method("agent_at")
+def _agent_at(w: Any, y: Any, x: Any) -> Any:
+    return lambda w, y, x: w.who[y, x]
+
+
 @method("become_agent")
 def _become_agent(w: Any, e: Any) -> Any:
-    """For the kernels: give an entity the components of the agent."""
+    """For the kernels: give an entity the components of an agent."""
     layout = LAYOUTS[w]
     write = _writer(layout)
-    agent = layout.kinds + 1
-    return lambda w, e: write(w, e, agent)
+    before = layout.kinds
+    return lambda w, e: write(w, e, before + e)
 
 
 @cache

@@ -12,8 +12,9 @@ import numpy as np
 
 from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.batches.compiled.vectors import cut, show
+from gv_engine.language.area import seen_from
 from gv_engine.language.component import NOTHING, OUTSIDE
-from gv_engine.language.geometry import step_x, step_y
+from gv_engine.language.geometry import relative, step_x, step_y
 from gv_engine.reading.layout import Layout
 
 
@@ -36,6 +37,17 @@ def look(w: Any, agent: int, view: Any) -> None:
     view.cut(w, turned, line, next_line, cell, next_cell)
 
 
+def look_at_others(w: Any, agent: int, view: Any) -> None:
+    """Lay the other agents over a view; of several in a cell, the first shows."""
+    for number in range(len(w.order)):
+        other = len(w.order) - number
+        y, x = w.position.y[other], w.position.x[other]
+        ahead, right = seen_from(w, agent, y, x)
+        i, j = view.y - ahead, view.x + right
+        if other != agent and y >= 0 and 0 <= i < view.height and 0 <= j < view.width:
+            view.cover(i, j, other, w.look_of(other))
+
+
 def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     """Write what is seen as (type, state, colour): the `default` representation.
 
@@ -50,6 +62,39 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     item[2] = w.color.value[held]
 
 
+def view_writer(layout: Layout) -> Any:
+    """`write_view`, in which the objects that look some way look as the agent sees them."""
+    if not layout.oriented:
+        return write_view
+    turn = turner(layout)
+
+    def write_turned(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+        write_view(w, agent, view, grid, item)
+        turn(w, agent, grid)
+
+    return write_turned
+
+
+def turner(layout: Layout) -> Any:
+    """`(w, agent, grid)`: turn the states of the objects in (h, w, 3) that look some way."""
+    kinds = layout.oriented
+    if not kinds:
+        return nothing_to_turn
+
+    def turn(w: Any, agent: int, grid: Any) -> None:
+        facing = w.agent.facing[agent]
+        for i in range(grid.shape[0]):
+            for j in range(grid.shape[1]):
+                if grid[i, j, 0] in kinds:
+                    grid[i, j, 1] = relative(grid[i, j, 1], facing)
+
+    return turn
+
+
+def nothing_to_turn(w: Any, agent: int, grid: Any) -> None:
+    """Leave all as it is."""
+
+
 def ground_writer(layout: Layout) -> Any:
     """`(w, agent, view, grid, out)`: write what lies on the ground of the cells that are seen.
 
@@ -57,6 +102,7 @@ def ground_writer(layout: Layout) -> Any:
     where nothing lies, and Hidden where nothing is seen.
     """
     look_of = ground_look if len(layout.layers) > 1 else floor_look
+    turn = turner(layout)
 
     def write_ground(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
         facing = w.agent.facing[agent]
@@ -71,6 +117,7 @@ def ground_writer(layout: Layout) -> Any:
                     shown = look_of(w, to_y, x + ahead * ahead_x - right * ahead_y)
                 for channel in range(3):
                     out[i, j, channel] = shown >> 8 * channel & 255
+        turn(w, agent, out)
 
     return write_ground
 
@@ -92,9 +139,21 @@ def write_whole(w: Any, agent: int, out: Any) -> None:
             shown = w.looks[y, x] if y < w.height and x < w.width else HIDDEN
             for channel in range(3):
                 out[y, x, channel] = shown >> 8 * channel & 255
+    own = NONE_GRID_OBJECT | w.agent.facing[agent] << 8 | NONE << 16
+    for number in range(len(w.agents())):
+        # of several in a cell the first shows, and above all the agent itself
+        other = len(w.agents()) - number
+        if other != agent:
+            show_in(w, other, w.look_of(other), out)
+    show_in(w, agent, own, out)
+
+
+def show_in(w: Any, agent: int, look: int, out: Any) -> None:
+    """Write how an agent looks into its cell of a picture of the grid, if that is there."""
     y, x = w.position.y[agent], w.position.x[agent]
     if w.inside(y, x) and y < out.shape[0] and x < out.shape[1]:
-        out[y, x, 0], out[y, x, 1], out[y, x, 2] = NONE_GRID_OBJECT, w.agent.facing[agent], NONE
+        for channel in range(3):
+            out[y, x, channel] = look >> 8 * channel & 255
 
 
 # ---- a view by rows of bits: bit j is the cell in column j ---------------------------------------
@@ -107,6 +166,14 @@ def cut_bits(
     cut(w, view, turned, line, next_line, cell, next_cell)
     for i in range(view.height):
         view.seen_rows[i] = view.seen_from_right[i] = 0
+
+
+def cover_bits(view: Any, i: int, j: int, e: int, look: int) -> None:
+    """Let an entity be seen in place of what is in a cell."""
+    view.looks[i, j] = look
+    if look >> 31:
+        view.clear_rows[i] &= ~(np.int64(1) << j)
+        view.clear_from_right[i] &= ~(np.int64(1) << (view.width - 1 - j))
 
 
 def clear_bits(view: Any, i: int) -> int:
@@ -153,6 +220,18 @@ def cut_entities(
             view.entity[i, j] = e if on_grid else OUTSIDE
 
 
+def cover_cells(view: Any, i: int, j: int, e: int, look: int) -> None:
+    """Let an entity be seen in place of what is in a cell."""
+    view.looks[i, j] = look
+    view.opaque[i, j] |= look >> 31
+
+
+def cover_entities(view: Any, i: int, j: int, e: int, look: int) -> None:
+    """The same, for who asks which entities these are."""
+    cover_cells(view, i, j, e, look)
+    view.entity[i, j] = e
+
+
 def clear_cells(view: Any, i: int) -> int:
     """Which cells of a row let sight through; none of those beyond the grid."""
     clear = 0
@@ -182,6 +261,7 @@ def show_view(view: Any, grid: Any) -> None:
 
 BY_BITS: dict[str, Callable[..., Any]] = {
     "cut": cut_bits,
+    "cover": cover_bits,
     "clear_row": clear_bits,
     "clear_row_from_right": clear_bits_from_right,
     "see_row": see_bits,
@@ -189,10 +269,11 @@ BY_BITS: dict[str, Callable[..., Any]] = {
 }
 BY_CELLS: dict[str, Callable[..., Any]] = {
     "cut": cut_cells,
+    "cover": cover_cells,
     "clear_row": clear_cells,
     "clear_row_from_right": clear_cells_from_right,
     "see_row": see_cells,
     "show": show_view,
 }
-BY_ENTITIES = BY_CELLS | {"cut": cut_entities}
+BY_ENTITIES = BY_CELLS | {"cut": cut_entities, "cover": cover_entities}
 """Functions of a view in compiled code, by the methods' names."""

@@ -8,15 +8,16 @@ for a new compilation, never other parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from components.appearance import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.batches.compiled.calls import Past, arguments, ends, nested
-from gv_engine.batches.compiled.intrinsics import another, fields
+from gv_engine.batches.compiled.intrinsics import another, fields, whose
 from gv_engine.batches.compiled.parameters import asked_actions, fields_of_calls, inner
-from gv_engine.batches.compiled.sight import look, write_view
-from gv_engine.batches.compiled.units import Unit, call, gathered, in_turn, masking, summed
+from gv_engine.batches.compiled.sight import look, look_at_others, view_writer
+from gv_engine.batches.compiled.units import Unit, call, gathered, in_turn, masking, now, summed
 from gv_engine.language.call import Call
-from gv_engine.language.component import AGENT
 from gv_engine.language.system import (
     RESET,
     REWARD,
@@ -26,6 +27,7 @@ from gv_engine.language.system import (
     VISIBILITY,
     Phase,
 )
+from gv_engine.language.turns import arrange, forget, is_over, prepare
 from gv_engine.language.world import stands_somewhere
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.missions import shown_fields
@@ -54,7 +56,8 @@ def _asked(scenario: Scenario, phase: Phase) -> list[Asked]:
     asked = []
     for field, given in fields_of_calls(scenario, phase):
         past = Past(ends(given) if phase is TERMINATING else None)
-        unit = Unit(nested(given.name, given, past), field)
+        once = phase in (RESET, TRANSITION) and not given.is_an_agents
+        unit = Unit(nested(given.name, given, past), field, once)
         asked.append(Asked(unit, Unit(past.measure, field) if past.length else None))
     return asked
 
@@ -69,7 +72,7 @@ def _measuring(measure: Any, run: Any) -> Any:
 def _run(scenario: Scenario, phase: Phase) -> list[Unit]:
     """The units `(w, p, ())` of the systems of a phase; each measures just before it runs."""
     return [
-        Unit(_measuring(before.function, unit.function), unit.field) if before else unit
+        unit._replace(function=_measuring(before.function, unit.function)) if before else unit
         for unit, before in _asked(scenario, phase)
     ]
 
@@ -103,8 +106,18 @@ def _or_acts(before: Any, when: Any, asked: Any, inside: Any) -> Any:
     return acts
 
 
+def _or_in_turns(before: Any, whose_turns: tuple[bool, ...], own: Any) -> Any:
+    def acts(w: Any, p: Any, action: int) -> bool:
+        return bool(before(w, p, action) or (whose_turns[whose(w)] and own(w, p, action)))
+
+    return acts
+
+
 def _answers(before: Any, prefix: str, call: Call) -> Any:
     """Action mask: whether an action is answered before, or by a transition or one inside it."""
+    if call.whose:
+        own = _answers(_no_action, prefix, replace(call, whose=()))
+        return before if own is _no_action else _or_in_turns(before, call.whose, own)
     when, inside = call.system.when, _any_action
     if call.system.by_itself:
         inside = before if when is None else _no_action
@@ -129,8 +142,10 @@ class BoundSystems(NamedTuple):
 
     Attributes:
         begin: `(w, p, terms)`: draw a new level.
-        act: `(w, p, action, terms)`: let the agent act, and everything else happen.
-        reveal: `(w, p, view, grid, item, mask)`: write what the agent sees, and what it could do.
+        act: `(w, p, action, terms)`: let the first agent act so, others as their numbers say, and
+            everything else happen.
+        reveal: `(w, p, view, grid, item, mask)`: write what the agent whose turn it is sees, and
+            what it could do.
     """
 
     begin: Any
@@ -156,17 +171,21 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
     ]
     ((field, sight),) = fields_of_calls(scenario, VISIBILITY)
     values = arguments(sight.name, sight, Past())
-    looks = Unit(_looking(sight.system.function, values), field)
+    several = scenario.layout.agents > 1
+    first_look = look_around if several else look
+    writer = view_writer(scenario.layout)
+    looks = Unit(_looking(first_look, sight.system.function, values, writer), field)
+    acting, showing = (_acting_in_turn, _showing_those_left) if several else (_acting, _showing)
     systems = BoundSystems(
-        _beginning(call(_CLEAR), in_turn(resets)),
-        _acting(
+        _beginning(call(_CLEAR), in_turn(resets, acting=False)),
+        acting(
             *(gathered([before for _, before in asked]) for asked in (rewards, [over], [well])),
-            move=in_turn(moves),
+            move=in_turn(moves, acting=True),
             score=summed([unit for unit, _ in rewards], slots),
             over=call(over.unit),
             well=call(well.unit),
         ),
-        _showing(call(looks), masking(answers, asked_actions(scenario))),
+        showing(call(looks), masking(answers, asked_actions(scenario))),
     )
     asked = [unit for each in (*rewards, over, well) for unit in each if unit]
     return systems, [*resets, *moves, *asked, *answers, looks, _CLEAR]
@@ -185,53 +204,94 @@ def _beginning(clear: Any, reset: Any) -> Any:
         clear(w, p, ())
         w.error = 0
         w.steps = 0
-        w.action = 0
-        w.reward = 0.0
-        w.total = 0.0
         w.terminated = 0
         w.truncated = 0
-        w.success = 0
-        w.ended_by = 0
+        for agent in w.agents():
+            w.action[agent] = 0
+            w.total[agent] = 0.0
+            forget(w, agent)
         reset(w, p)
-        for k in range(len(terms)):
-            terms[k] = 0.0
+        forget_terms(terms)
 
     return begin
+
+
+def forget_terms(terms: Any) -> None:
+    """Forget the terms of the last step, those of all agents."""
+    for k in range(len(terms)):
+        terms[k] = 0.0
 
 
 def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
-        w.action = action
-        w.reward = 0.0
+        agent = whose(w)
+        w.action[agent] = action
         w.terminated = 0
         w.truncated = 0
-        w.success = 0
-        w.ended_by = 0
+        forget(w, agent)
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
         move(w, p)
-        if stands_somewhere(w, AGENT):
-            w.reward = score(w, p, scored, terms)
-            w.terminated = over(w, p, ended[0])
+        if stands_somewhere(w, agent):
+            score(w, p, scored, terms)
+            w.terminated = w.done[agent] = over(w, p, ended[0])
             if w.terminated and w.error == 0:
-                w.success = well(w, p, done[0])
+                w.success[agent] = well(w, p, done[0])
         w.steps += 1
-        w.total += w.reward
+        w.total[agent] += w.reward[agent]
         w.truncated = w.steps >= p.max_steps and not w.terminated
 
     return act
 
 
-def _looking(function: Any, values: Any) -> Any:
+def _acting_in_turn(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
+    """The same for several agents."""
+    rewarding, ending, succeeding = measures
+
+    def act(w: Any, p: Any, action: int, terms: Any) -> None:
+        w.action[1] = action
+        prepare(w, p.leaves)
+        arrange(w, p.turns)
+        forget_terms(terms)
+        w.terminated = 0
+        w.truncated = 0
+        scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
+        move(w, p)
+        standing = True
+        for agent in w.agents():
+            standing &= w.live[agent] == 0 or stands_somewhere(w, agent)
+        if standing:
+            score(w, p, scored, terms)
+            for agent in w.agents():
+                w.turn = agent
+                if w.live[agent]:
+                    w.done[agent] = over(w, p, now(w, ended[0]))
+                    if w.done[agent] and w.error == 0:
+                        w.success[agent] = well(w, p, now(w, done[0]))
+                    w.total[agent] += w.reward[agent]
+            w.terminated = is_over(w, p.one_suffices)
+        w.steps += 1
+        w.truncated = w.steps >= p.max_steps and not w.terminated
+
+    return act
+
+
+def look_around(w: Any, agent: int, view: Any) -> None:
+    """Look at the grid, and at the other agents."""
+    look(w, agent, view)
+    look_at_others(w, agent, view)
+
+
+def _looking(look: Any, function: Any, values: Any, write_view: Any) -> Any:
     def looks(w: Any, p: Any, was: Any) -> None:
         shape, grid, item = was
         view = another(shape)
         nobody(w, p, ())
-        look(w, AGENT, view)
+        look(w, whose(w), view)
         function(w, *values(w, p, (view,)))
         nobody(w, p, ())
-        write_view(w, AGENT, view, grid, item)
+        write_view(w, whose(w), view, grid, item)
 
     return looks
 
@@ -240,6 +300,25 @@ def _showing(looks: Any, answer: Any) -> Any:
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         looks(w, p, (view, grid, item))
         answer(w, p, mask)
+
+    return reveal
+
+
+def _showing_those_left(looks: Any, answer: Any) -> Any:
+    """The same for several agents, of which some may be done or have left."""
+
+    def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
+        if w.position.y[w.turn] >= 0:
+            looks(w, p, (view, grid, item))
+        else:
+            item[:] = 0
+            item[0] = NONE_GRID_OBJECT
+            grid[:] = 0
+            grid[:, :, 0] = HIDDEN
+        if w.done[w.turn] and not w.terminated:
+            mask[:] = 0
+        else:
+            answer(w, p, mask)
 
     return reveal
 
@@ -264,7 +343,7 @@ def _no_numbers(w: Any, out: Any) -> None:
 def _number(before: Any, name: str, number: int) -> Any:
     def write(w: Any, out: Any) -> None:
         before(w, out)
-        out[number] = w["mission"][name][AGENT]
+        out[number] = w["mission"][name][whose(w)]
 
     return write
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 from numba import extending, from_dtype, types
 from numpy.typing import NDArray
 
+from gv_engine.batches.compiled import lone_agents  # noqa: F401  # found before what is taught here
 from gv_engine.batches.compiled.parts import PARTS
 from gv_engine.batches.compiled.records import (
     OurRecord,
@@ -26,10 +27,11 @@ overload, overload_method = cast(Any, (extending.overload, extending.overload_me
 LAYOUTS: dict[OurRecord, Layout] = {}
 
 
-@cache
 def know(layout: Layout) -> None:
     """From now on, the methods of the rows of a layout can be compiled."""
-    LAYOUTS[showing(from_dtype(layout.looks_dtype), layout.shown)] = layout
+    # for ever, so that the types are others: nobody plays with these
+    copied = replace(layout, types=tuple(map(replace, layout.types)))
+    LAYOUTS.setdefault(showing(from_dtype(layout.looks_dtype), layout.shown), copied)
 
 
 def _bare(function: Callable[..., Any]) -> inspect.Signature:
@@ -67,8 +69,8 @@ def is_none(kind: Any) -> bool:
 
 def prefabs(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
     """Of each column (name, field) the numbers of all prefabs: those of types by their indices,
-    behind them the empty one and the agent's."""
-    given = [dict(parts) for parts in (*layout.prefabs, (), layout.agent)]
+    behind them the empty one and those of the agents."""
+    given = [dict(parts) for parts in (*layout.prefabs, (), *layout.agent_prefabs)]
     columns = []
     for cls in layout.components:
         columns.append((column_name(cls), "has", np.array([cls in parts for parts in given])))

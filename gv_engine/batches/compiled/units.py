@@ -8,9 +8,10 @@ and linked into every program that has it; so a new list of rules compiles only 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
+from types import FunctionType
 from typing import Any, NamedTuple, cast
 
 from llvmlite import binding, ir
@@ -19,7 +20,12 @@ from numba.core import cgutils, registry
 from numba.np.arrayobj import make_array
 
 from gv_engine.batches.compiled import program_functions
-from gv_engine.batches.compiled.intrinsics import intrinsic
+from gv_engine.batches.compiled.intrinsics import (
+    agents_of,
+    figure,
+    intrinsic,
+    whose_turn,
+)
 from gv_engine.batches.compiled.machine_code import ENTRY
 from gv_engine.batches.compiled.parameters import mark
 from gv_engine.batches.compiled.parts import PARTS, part_library
@@ -51,11 +57,13 @@ class Unit(NamedTuple):
     Attributes:
         function: what is compiled.
         field: of the parameters, where its own record is; "" if it takes none, `(w, …)`.
+        once: whether it runs once, whoever acts.
         seldom: whether a call of it may cost what a call does.
     """
 
     function: Callable[..., Any]
     field: str = ""
+    once: bool = False
     seldom: bool = False
 
     def kinds(self, w: Any, p: Any, *more: Any) -> tuple[Any, ...]:
@@ -151,30 +159,37 @@ def call(unit: Unit) -> Any:
     return intrinsic(one)
 
 
-def given(name: str, kinds: tuple[Any, ...]) -> Any:
-    """`((…))`: call the function of this name that comes with a program, for such arguments."""
+def given(name: str, returns: Any = types.none) -> Any:
+    """`((…))`: call the function of this name that comes with a program, with whole numbers."""
 
     def one(typing_context: Any, found: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            kinds = (types.int64,) * len(found)
             parts = zip(_cgutils.unpack_tuple(builder, arguments[0]), found, kinds)
             values = [context.cast(builder, *part) for part in parts]
-            _called(context, builder, f"{ENTRY}_{name}", types.none, kinds, values)
-            return context.get_dummy_value()
+            return _called(context, builder, f"{ENTRY}_{name}", returns, kinds, values)
 
-        return _types.none(found), generate
+        return returns(found), generate
 
     one.__name__ = name
     return intrinsic(one)
 
 
-def in_turn(units: Sequence[Unit]) -> Any:
-    """`(w, p)`: one unit `(w, p, ())` after the other."""
+def in_turn(units: Sequence[Unit], acting: bool) -> Any:
+    """`(w, p)`: one unit `(w, p, ())` after the other, each agent by agent: those that are acting,
+    in their order, or all."""
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             was = context.make_tuple(builder, _NONE, [])
             for unit in units:
-                unit.emit(context, builder, (w, p, _NONE), (*arguments, was))
+                turns = (
+                    nullcontext()
+                    if unit.once
+                    else _turns(context, builder, w, arguments[0], acting and "order")
+                )
+                with turns:
+                    unit.emit(context, builder, (w, p, _NONE), (*arguments, was))
             return context.get_dummy_value()
 
         for unit in units:
@@ -185,48 +200,108 @@ def in_turn(units: Sequence[Unit]) -> Any:
 
 
 def gathered(units: Sequence[Unit | None]) -> Any:
-    """`(w, p)`: the results of all units `(w, p)`, as a tuple; () where there is none."""
+    """`(w, p)`: the results of all units `(w, p)`, as a tuple; () where there is none. Of several
+    agents, the place of an array of results, by agent."""
 
     def each(typing_context: Any, w: Any, p: Any) -> Any:
+        def result(unit: Unit | None, builder: Any, context: Any, arguments: Any) -> Any:
+            if unit is None:
+                return context.make_tuple(builder, _NONE, [])
+            if count == 1:
+                return unit.emit(context, builder, (w, p), arguments)
+            kind = unit.code(unit.kinds(w, p)).returns
+            results = _cgutils.alloca_once(builder, context.get_data_type(kind), count + 1)
+            with _turns(context, builder, w, arguments[0], "live") as agent:
+                value = unit.emit(context, builder, (w, p), arguments)
+                context.pack_value(builder, kind, value, builder.gep(results, [agent]))
+            return results
+
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            results = [
-                unit.emit(context, builder, (w, p), arguments)
-                if unit
-                else context.make_tuple(builder, _NONE, [])
-                for unit in units
-            ]
+            results = [result(unit, builder, context, arguments) for unit in units]
             return context.make_tuple(builder, kind, results)
 
-        kind = _types.Tuple(
-            [unit.code(unit.kinds(w, p)).returns if unit else _NONE for unit in units]
-        )
+        count = agents_of(w)
+        found = [unit.code(unit.kinds(w, p)).returns if unit else None for unit in units]
+        many = _types.CPointer if count > 1 else lambda kind: kind
+        kind = _types.Tuple([many(kind) if kind else _NONE for kind in found])
         return kind(w, p), generate
 
     return intrinsic(each)
 
 
 def summed(units: Sequence[Unit], slots: Sequence[int]) -> Any:
-    """`(w, p, was, terms)`: the sum of all units `(w, p, was[k])`, each of which goes into its
-    slot among the terms, too; the next one finds the sum up to there in `w.reward`."""
+    """`(w, p, was, terms)`: all units `(w, p, was[k])` onto `w.reward`, where the next one finds
+    the sum up to there, and each into its slot among the terms, behind which are those of the next
+    agent."""
 
     def each(typing_context: Any, w: Any, p: Any, was: Any, terms: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            total = context.get_constant(_types.float64, 0.0)
-            first = _make_array(terms)(context, builder, arguments[3]).data
-            tell = context.get_setattr("reward", _types.void(w, _types.float64))
+            world, rows = arguments[0], _make_array(terms)(context, builder, arguments[3])
             for k, (unit, slot) in enumerate(zip(units, slots, strict=True)):
-                own = builder.extract_value(arguments[2], k)
-                term = unit.emit(context, builder, (w, p, was[k]), (*arguments[:2], own))
-                builder.store(term, builder.gep(first, [_INDEX(slot)]))
-                total = builder.fadd(total, term)
-                tell(builder, (arguments[0], total))
-            return total
+                with _turns(context, builder, w, world, "live") as agent:
+                    own = builder.extract_value(arguments[2], k)
+                    own = _of_agent(context, builder, was[k], own, agent)
+                    kinds = w, p, _one(was[k])
+                    term = unit.emit(context, builder, kinds, (*arguments[:2], own))
+                    row = builder.mul(
+                        builder.sub(agent, _INDEX(1)),
+                        builder.udiv(builder.extract_value(rows.shape, 0), _INDEX(agents_of(w))),
+                    )
+                    builder.store(term, builder.gep(rows.data, [builder.add(row, _INDEX(slot))]))
+                    reward = figure(context, builder, w, world, "reward", agent)
+                    builder.store(builder.fadd(builder.load(reward), term), reward)
+            return context.get_dummy_value()
 
         for unit, own in zip(units, was, strict=True):
-            unit.code(unit.kinds(w, p, own))
-        return _types.float64(w, p, was, terms), generate
+            unit.code(unit.kinds(w, p, _one(own)))
+        return _types.none(w, p, was, terms), generate
 
     return intrinsic(each)
+
+
+@contextmanager
+def _turns(context: Any, builder: Any, w: Any, world: Any, among: str | bool) -> Iterator[Any]:
+    """Emit what follows for each agent, whose turn it is then: for all, for those that are `live`,
+    or for these in their `order`."""
+    if agents_of(w) == 1:
+        yield _INDEX(1)
+        return
+
+    def number(name: str, index: Any) -> Any:
+        return builder.load(figure(context, builder, w, world, name, index))
+
+    with _cgutils.for_range(builder, _INDEX(agents_of(w))) as loop, ExitStack() as inside:
+        agent = builder.add(loop.index, _INDEX(1))
+        if among == "order":
+            agent = number("order", loop.index)
+        if among:
+            live = number("live", agent)
+            inside.enter_context(builder.if_then(builder.icmp_unsigned("!=", live, live.type(0))))
+        context.get_setattr("turn", _types.void(w, _types.int64))(builder, (world, agent))
+        yield agent
+
+
+def _of_agent(context: Any, builder: Any, kind: Any, value: Any, agent: Any) -> Any:
+    """Emit what has been gathered for an agent."""
+    if _one(kind) is kind:
+        return value
+    return context.unpack_value(builder, kind.dtype, builder.gep(value, [agent]))
+
+
+def _one(kind: Any) -> Any:
+    """The type of what has been gathered for an agent."""
+    return kind.dtype if isinstance(kind, types.CPointer) else kind
+
+
+@intrinsic
+def now(typing_context: Any, w: Any, gathered: Any) -> Any:
+    """`(w, gathered)`: what has been gathered for the agent whose turn it is."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        agent = whose_turn(context, builder, w, arguments[0])
+        return _of_agent(context, builder, gathered, arguments[1], agent)
+
+    return _one(gathered)(w, gathered), generate
 
 
 def masking(units: Sequence[Unit], actions: Sequence[int]) -> Any:
@@ -320,9 +395,7 @@ def _compile(
 
 
 def compile_whole(
-    kernel: Callable[..., Any],
-    elements: str,
-    rules: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]],
+    kernel: Callable[..., Any], elements: str, given: Sequence[FunctionType]
 ) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
     """An object file with `ENTRY`, what it asks for by name, and names of its environments.
 
@@ -332,17 +405,17 @@ def compile_whole(
     Args:
         kernel: it.
         elements: of its arrays, which tell it from others.
-        rules: what it calls as `given` by their names, and the types of their arguments.
+        given: what it calls by their names, functions of whole numbers.
     """
     code = _code(kernel, _FOUR, _hidden, f"{elements} {_around.get().digest}")
     library = _codegen().create_library(ENTRY)
     library.add_ir_module(_entry(code))
     module = library._final_module
     module.link_in(code.library._final_module, preserve=True)
-    for rule, kinds in rules:
-        made = _typed(rule, kinds)
+    for function in given:
+        made = _typed(function, (types.int64,) * function.__code__.co_argcount)
         part = made.library._final_module
-        part.get_function(made.fndesc.llvm_func_name).name = f"{ENTRY}_{rule.__name__}"
+        part.get_function(made.fndesc.llvm_func_name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
     module = _optimised(library, ENTRY)
     # what is called seldom is optimised by itself, and that is enough

@@ -26,6 +26,7 @@ from gv_engine.families.algebra.types import (
     is_terminal_transition,
 )
 from gv_engine.families.algebra.value import same_value
+from gv_engine.language.component import NOTHING
 from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, Phase
 
 _MOST_DRAWS = 100
@@ -205,7 +206,7 @@ class MathyEnv(Goals):
         for phase in phases:
             for call in self.order[phase]:
                 move.asked = call.call
-                call.run(move)
+                call.run(move, NOTHING)
                 if move.verdict is not None:
                     return move.settle()
         return move.settle()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gv_engine.families.algebra.env import MathyEnv
-from gv_engine.families.algebra.state import MathyEnvState
+from gv_engine.families.algebra.gym_env import ExpressionEnv
 from gv_engine.families.algebra.world import ExpressionWorld, Token, action_names
 from gv_engine.language.expression_frame import ExpressionFrame
-from gv_engine.playing.episode import Told
+from gv_engine.playing.episode import Seen, Told, of_one_world
+
+if TYPE_CHECKING:
+    from gv_engine.families.algebra.scenario import MathyScenario
 
 
 class MathyEpisode(Told):
@@ -21,9 +24,7 @@ class MathyEpisode(Told):
     Actions are texts, a rule and a node: `commutative_swap 3`.
 
     Args:
-        world: what is played.
-        first_state: begins an episode of its environment.
-        name: of the scenario.
+        scenario: what is played.
 
     Attributes:
         wait: empty: time does not pass by itself.
@@ -32,12 +33,10 @@ class MathyEpisode(Told):
 
     wait = ""
 
-    def __init__(
-        self, world: ExpressionWorld, first_state: Callable[[MathyEnv], MathyEnvState], name: str
-    ) -> None:
-        self.world: ExpressionWorld = world
-        self._first_state = first_state
-        self._name = name
+    def __init__(self, scenario: MathyScenario) -> None:
+        self.world: ExpressionWorld = scenario.make_world()
+        self._first_state, self._name = scenario.first_state, scenario.name
+        self._scenario = scenario
         self._names = action_names(self.world.env.rules)
 
     @property
@@ -88,6 +87,15 @@ class MathyEpisode(Told):
         """Whether each of the actions applies."""
         mask = self.world.env.mask(self.world.state)
         return dict(zip(self.actions, mask.ravel().astype(bool).tolist(), strict=True))
+
+    @cached_property
+    def _seer(self) -> ExpressionEnv:
+        """An environment that looks at its states."""
+        return ExpressionEnv(self._scenario)
+
+    def seen(self) -> Seen:
+        """What `ExpressionVectorEnv` hands out."""
+        return of_one_world(*self._seer.restore(self.snapshot()))
 
     def frame(self, message: str) -> ExpressionFrame:
         """What the rendering systems show."""

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from gv_engine.families.algebra import examination
+from gv_engine.families.algebra.advice import HintFinder
+from gv_engine.families.algebra.episode import MathyEpisode
 from gv_engine.families.algebra.gym_env import ExpressionEnv, mathy_scenario
 from gv_engine.families.algebra.scenario import MathyScenario
 from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.language.expression_frame import ExpressionFrame
 from gv_engine.reading.document import Document
-from gv_engine.reading.families import Examination, Systems, listed
+from gv_engine.reading.families import Examination, Schedules, Systems, listed
 from gv_engine.rollouts.policy import Policy, load_policy
 
+adviser = HintFinder
 make_env = ExpressionEnv
 limited = mathy_scenario
 
@@ -30,6 +33,9 @@ def make_vector_env(
 ) -> ExpressionVectorEnv:
     """Its Gymnasium vector environment; workers are processes."""
     return ExpressionVectorEnv(scenario, num_envs, processes=workers, **options)
+
+
+make_worlds = make_vector_env
 
 
 def compile(scenario: MathyScenario) -> str:
@@ -50,7 +56,7 @@ def _frames(
 ) -> Iterator[ExpressionFrame]:
     policy.begin([0], seed, [0])
     observation, info = env.reset(seed=seed)
-    mirror = env.scenario.episode()
+    mirror = MathyEpisode(env.scenario)
     mirror.reset(seed)
     yield mirror.frame("")
     for _ in range(steps):
@@ -69,11 +75,18 @@ def size(scenario: MathyScenario) -> str:
     return f"{scenario.first_state(env).root.size} nodes"
 
 
+def schedules(scenario: MathyScenario) -> Schedules:
+    """The calls in their order."""
+    return [(scenario.name, scenario.order)]
+
+
 def systems(scenario: MathyScenario) -> Systems:
     """The systems in their order."""
-    return [(scenario.name, listed(scenario.order))]
+    return [(name, listed(schedule)) for name, schedule in schedules(scenario)]
 
 
-def examine(scenario: MathyScenario, episodes: int, seed: int, limit: float) -> Examination:
+def examine(
+    scenario: MathyScenario, episodes: int, seed: int, limit: float, quick: bool = False
+) -> Examination:
     """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
     return examination.play_twice(scenario, episodes, seed)

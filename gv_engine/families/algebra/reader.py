@@ -26,6 +26,7 @@ from gv_engine.families.algebra.types import (
 )
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.errors import GVEngineError
+from gv_engine.language.modules import is_engine_module
 from gv_engine.language.system import (
     REWARD,
     TERMINATING,
@@ -53,7 +54,8 @@ from gv_engine.reading.forms import (
 )
 from gv_engine.reading.grid_keys import SHARED_KEYS
 from gv_engine.reading.names import Names
-from gv_engine.reading.rule_files import is_engine_module, sources
+from gv_engine.reading.numbering import Numbering
+from gv_engine.reading.rule_files import sources
 from gv_engine.reading.values import (
     Problems,
     Wrong,
@@ -118,7 +120,7 @@ class Reader:
         self.document = document
         self.changes = changes
         self.problems = document.problems or Problems(document.label)
-        self.names = _Names(document.folder, document.trust)
+        self.names = _Names(document, Numbering.of([document]))
         self.entries = check_keys(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
             self.entries[key] = YamlNode(value, key, text=str(value))

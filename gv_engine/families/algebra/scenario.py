@@ -24,13 +24,13 @@ from gv_engine.families.algebra.types import (
 )
 from gv_engine.language.call import Call
 from gv_engine.language.system import REWARD, TERMINATING
+from gv_engine.language.turns import ALONE, Sharing
 from gv_engine.reading.document import Document
 from gv_engine.reading.families import Command
 from gv_engine.reading.identity import ScenarioIdentity, watched
 from gv_engine.reading.rule_files import SourceFile
 
 if TYPE_CHECKING:
-    from gv_engine.families.algebra.episode import MathyEpisode
     from gv_engine.families.algebra.world import ExpressionWorld
 
 
@@ -59,6 +59,7 @@ class MathyScenario:
 
     family: ClassVar[str] = "mathy"
     own_actions: ClassVar[tuple[Command, ...]] = ()
+    sharing: ClassVar[Sharing] = ALONE
 
     name: str
     description: str
@@ -164,12 +165,6 @@ class MathyScenario:
         if env.is_terminal_state(state):
             raise ProblemError(f"{text!r} is solved already; give another problem")
         return state
-
-    def episode(self) -> MathyEpisode:
-        """Something to play it in, for games and replays."""
-        from gv_engine.families.algebra.episode import MathyEpisode  # which plays scenarios
-
-        return MathyEpisode(self.make_world(), self.first_state, self.name)
 
     @cached_property
     def identity(self) -> ScenarioIdentity:

@@ -7,6 +7,8 @@ from typing import Any
 
 from gv_engine.families.algebra.advice import Advice
 from gv_engine.families.algebra.cursor import RULE, TreeCursor
+from gv_engine.families.algebra.formulas import formulas
+from gv_engine.families.algebra.inspector import TreeInspector
 from gv_engine.families.algebra.tree_layout import TreeLayout, fit, lay_out
 from gv_engine.families.algebra.writing import Writing
 from gv_engine.frontend.controls.theme import Theme
@@ -46,6 +48,8 @@ class TreeStage(Stage):
         self._game, self._theme = game, theme
         self._frame: ExpressionFrame = game.frame()
         self._cursor = TreeCursor(self._frame)
+        self._inspector = TreeInspector(game, theme, self._cursor)
+        self.side_panels = (self._inspector,)
         self._advice: Advice | None = None
         self._note = ""
         self._zoomed: int | None = None  # pixels of a line, if the player has zoomed
@@ -68,8 +72,10 @@ class TreeStage(Stage):
         self._gone = tuple(node for node in left if node.identity not in staying)
         self._frame = frame
         self._cursor.follow(frame)
+        self._inspector.begin()
         self._advice = None
         self._note = ""
+        self._mouse = None  # who plays with keys wants to see what the move has done
         return moves
 
     @property
@@ -124,7 +130,8 @@ class TreeStage(Stage):
         if said and rect.h:
             card = rect.inflate(min(0, text_width(said, self.line) + self.line - rect.w), 0)
             surface.blit(plate(card.size, self.line // 2, self._theme.background), card)
-            write(surface, card, said, self.line, self._theme.accent, "center")
+            ink = self._theme.accent
+            write(surface, card, said, self.line, ink, "center", letters=formulas)
 
     def _said(self) -> str:
         """What is pointed at, or what has happened."""
@@ -280,7 +287,7 @@ class TreeStage(Stage):
         if min(inner.size) > 0:
             surface.blit(plate(inner.size, max(0, radius - edge), ground), inner)
         if line > 5:
-            picture = font(line).render(node.text, True, ink)
+            picture = font(line).render(node.text, ink)
             shown = picture.get_bounding_rect()  # some signs stand high in their line
             shown.center = place.center
             surface.blit(picture, shown, picture.get_bounding_rect())
@@ -348,7 +355,7 @@ class TreeStage(Stage):
             slot = pygame.Rect(rect.x, rect.y + number * line, aside, line)
             write(surface, slot, code, line, theme.accent)
             slot.x, slot.w = slot.right, rect.w - aside
-            write(surface, slot, text, line, ink)
+            write(surface, slot, text, line, ink, letters=formulas)
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:

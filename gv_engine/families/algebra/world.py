@@ -43,7 +43,7 @@ class AlgebraProcessor(esper.Processor):
         # the first that decides is the last that is asked; pictures are drawn after that, too
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
             world.asked = self.call.call
-            self.call.run(world, *leading)
+            self.call.run(world, NOTHING, *leading)
 
 
 @functools.cache
@@ -131,7 +131,7 @@ class ExpressionWorld(Move):
             raise ValueError("the episode is over: call reset()")
         self.begin(self.state, *self.env.checked(self.state, action))
         if self._success:
-            self._success.measure(self)
+            self._success.measure(self, NOTHING)
         with self.context:
             esper.process(self, _MOVING)
         verdict = self.settle()
@@ -140,7 +140,7 @@ class ExpressionWorld(Move):
         self.total += verdict.reward
         self.terminated = is_terminal_transition(verdict)
         self.truncated = not self.terminated and self.steps >= self.max_steps
-        self.success = self.terminated and bool(self._success and self._success.run(self))
+        self.success = self.terminated and bool(self._success and self._success.run(self, NOTHING))
 
     @property
     def max_steps(self) -> int:

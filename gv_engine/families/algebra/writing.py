@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from gv_engine.families.algebra.formulas import formulas
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.frontend.drawing.lettering import font
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.expression_frame import ExpressionFrame
 
@@ -51,7 +51,7 @@ class Writing:
 
     def _wrap(self, width: int) -> list[tuple[int, int]]:
         """First characters and ends of the lines; they break at blanks."""
-        letters, text = font(self._line), self._text
+        letters, text = formulas(self._line), self._text
         rows, start = [], 0
         while start < len(text):
             end = len(text)
@@ -64,14 +64,14 @@ class Writing:
 
     def places(self, span: tuple[int, int]) -> Iterator[pygame.Rect]:
         """Where characters from one to another stand, line by line."""
-        letters = font(self._line)
+        letters = formulas(self._line)
         for number, (start, end) in enumerate(self._rows):
             first, last = max(start, span[0]), min(end, span[1])
             if first < last:
                 left = letters.size(self._text[start:first])[0]
-                shown = self._text[first:last].rstrip() if last == end else self._text[first:last]
+                shown = self._text[start:last].rstrip() if last == end else self._text[start:last]
                 x, y = self._at[0] + left, self._at[1] + number * self._line
-                yield pygame.Rect(x, y, letters.size(shown)[0], self._line)
+                yield pygame.Rect(x, y, letters.size(shown)[0] - left, self._line)
 
     def at(self, position: tuple[int, int]) -> int | None:
         """The character that stands there."""
@@ -91,7 +91,7 @@ class Writing:
         thick = max(1, self._line // 8)
         for place in self.places(chosen.whole):
             surface.fill(theme.outline, place.inflate(2 * thick, 0))
-        for place in self.places(chosen.span):
+        for place in self.places(self._seen(chosen.span)):
             surface.fill(theme.accent, place.inflate(thick, 0))
         for changed in frame.nodes:
             if changed.changed:
@@ -99,16 +99,22 @@ class Writing:
                     line = pygame.Rect(place.x, place.bottom - thick, place.w, thick)
                     surface.fill(theme.gain, line)
         self._write(surface, (0, len(self._text)), theme.text)
-        self._write(surface, chosen.span, theme.on_accent)
+        self._write(surface, self._seen(chosen.span), theme.on_accent)
+
+    def _seen(self, span: tuple[int, int]) -> tuple[int, int]:
+        """The characters that stand for some; those of the exponent for a caret that is not
+        written."""
+        if span[0] < span[1] and not any(place.w for place in self.places(span)):
+            return span[0], span[1] + 1
+        return span
 
     def _write(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
-        letters = font(self._line)
-        for place, row in zip(self.places(span), self._parts(span), strict=True):
-            picture = letters.render(row, True, color)
-            surface.blit(picture, picture.get_rect(midleft=place.midleft))
-
-    def _parts(self, span: tuple[int, int]) -> Iterator[str]:
-        for start, end in self._rows:
-            first, last = max(start, span[0]), min(end, span[1])
-            if first < last:
-                yield self._text[first:last]
+        """Write the lines, as far as they are from one character to another."""
+        before, letters = surface.get_clip(), formulas(self._line)
+        for place in self.places(span):
+            number = (place.y - self._at[1]) // self._line
+            picture = letters.render(self._text[slice(*self._rows[number])], color)
+            whole = pygame.Rect(self._at[0], place.y, picture.get_width(), self._line)
+            surface.set_clip(place.inflate(0, self._line // 4).clip(before))
+            surface.blit(picture, picture.get_rect(midleft=whole.midleft))
+        surface.set_clip(before)

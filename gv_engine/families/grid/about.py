@@ -1,7 +1,7 @@
 """The family of grids, before anything of it is imported."""
 
 from gv_engine.reading.families import Command, Family
-from gv_engine.reading.library import built_in_grids
+from gv_engine.reading.library import built_in_grids, levels_of_several
 
 _HERE = "gv_engine.families.grid"
 
@@ -35,4 +35,5 @@ FAMILY = Family(
         Command("NOOP", "do nothing", ("Period",)),
     ),
     panels=("inspector",),
+    of_several=levels_of_several,
 )

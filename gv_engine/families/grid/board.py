@@ -11,7 +11,6 @@ from gv_engine.families.grid.motion import Cell, Motion, Thing
 from gv_engine.frontend.drawing.camera import Point
 from gv_engine.frontend.drawing.mosaic import SHOWN, Codes, Mosaic, Tiles, codes
 from gv_engine.frontend.drawing.sprites import ANGLES, SpriteSheet, pygame
-from gv_engine.playing.drawings import sprite_name
 
 SMALLEST_AGENT = 8  # pixels: it must be found on a map of two pixels a cell
 
@@ -120,7 +119,7 @@ class Board:
     ) -> None:
         rect = self.place(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
-        sprite = self._sheet.get(sprite_name(*thing[:2]), thing[2], rect.w, lit=lit)
+        sprite = self._sheet.get(self._sheet.name(*thing[:2]), thing[2], rect.w, lit=lit)
         if alpha < 1:
             sprite = sprite.copy()
             sprite.set_alpha(int(255 * alpha))

@@ -8,23 +8,49 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.form import MISSION
+from gv_engine.envs.forms import form_of
+from gv_engine.language.errors import nearest
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import WAIT, action_name, named_action
 from gv_engine.language.system import REWARD, SUCCESS, TERMINATING, TRANSITION
-from gv_engine.playing.episode import Told
+from gv_engine.playing.episode import AND, Seen, Told, of_one_world
 from gv_engine.playing.row_digest import row_digest
+from gv_engine.reading.families import FAMILIES, Command
 from gv_engine.worlds.rng import generator_from_row
 from gv_engine.worlds.simulation import Simulation
 
 if TYPE_CHECKING:
     from gv_engine.reading.scenario import Scenario
+    from gv_engine.rollouts.policy import Policy
+
+
+_SECOND_KEYS = {
+    "MOVE_FORWARD": "W",
+    "MOVE_BACKWARD": "S",
+    "TURN_LEFT": "A",
+    "TURN_RIGHT": "D",
+    "MOVE_LEFT": "Q",
+    "MOVE_RIGHT": "E",
+    "ACTUATE": "F",
+    "TOGGLE": "F",
+    "PICK_N_DROP": "C",
+    "PICK_UP": "C",
+    "DROP": "B",
+}
+"""The keys of a second player at the same keyboard, who has its left half."""
 
 
 class GridEpisode(Told):
     """Plays a scenario in an object world; see `gv_engine.playing.episode.Episode`.
 
+    Reward and total are sums over all agents.
+
     Attributes:
         scenario: what is played.
+        agents: the names of those who act.
+        controlled: which of them a player's actions are for, from 0 on; its view is shown, too.
+        partners: what acts for others, by name.
         actions: names of the scenario's actions.
         wait: `WAIT`, which rules see as no action at all; empty where functions of states or
             processors are listed, which only know the agent's actions.
@@ -32,28 +58,93 @@ class GridEpisode(Told):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
+        self.agents = tuple(scenario.sharing.names)
+        self.controlled = 0
+        self.partners: dict[str, Policy] = {}
         self.actions = scenario.action_names
         self.wait = action_name(WAIT) if _knows_columns_only(scenario) else ""
         self._simulation = Simulation(scenario)
         self.world = self._simulation.world
-        self._grid = np.zeros((*scenario.area.shape, 3), np.uint8)
-        self._item = np.zeros(3, np.uint8)
+        # what each was shown
+        self._grid = np.zeros((len(self.agents), *scenario.area.shape, 3), np.uint8)
+        self._item = np.zeros((len(self.agents), 3), np.uint8)
+
+    @property
+    def reward(self) -> float:
+        """Of the last step, the sum over all agents."""
+        return float(sum(self.world.reward))
+
+    @property
+    def total(self) -> float:
+        """The sum of the rewards since the reset, over all agents."""
+        return float(sum(self.world.total))
 
     @property
     def ending(self) -> str:
-        """How it ended, for the player; empty while it goes on."""
-        return self.scenario.ending(self._simulation.world)
+        """How it ended for the agent that is shown; empty while it goes on."""
+        return self.scenario.ending(self._simulation.world, self._shown)
+
+    @property
+    def _shown(self) -> int:
+        """The agent whose view is shown."""
+        return self.controlled + 1
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """The level's own actions; where there are several agents, also those of a second player,
+        who plays the second one, and the way to another agent."""
+        own = self.scenario.own_actions
+        if len(self.agents) == 1:
+            return own
+        taken = {key for command in own for key in command.keys}
+        second = []
+        for command in FAMILIES["grid"].keys:
+            key = _SECOND_KEYS.get(command.name, "")
+            if command.name in self.actions and key and key not in taken:
+                taken.add(key)
+                does, says = f"{self.agents[1]} {command.name}", f"{self.agents[1]}: {command.says}"
+                second.append(Command(does, says, (key,), command.repeats))
+        return (*own, *second, Command("next_agent", "control another agent", ("Tab",)))
 
     def reset(self, seed: int) -> None:
         """Begin the episode that an environment gives for a seed."""
         self._simulation.reset(np.random.default_rng(seed))
+        for name, policy in self.partners.items():
+            policy.begin([0], seed, [self.agents.index(name)])
         self._observe()
 
     def refusal(self, action: str) -> str:
         """Why an action is none here; empty if it is one."""
-        if action in self.actions or (action and action == self.wait):
-            return ""
-        return f"{action.replace('_', ' ').capitalize()}: not in this level"
+        for name, does in self._told(action).items():
+            if name not in self.agents:
+                return f"no agent {name!r}: {nearest(name, self.agents)}"
+            if not does or does not in (*self.actions, self.wait):
+                return f"{does.replace('_', ' ').capitalize()}: not in this level"
+        if len(self.agents) > len(self._told(action)) and not self.wait:
+            return "Nobody can wait in this level: say what each agent does"
+        return ""
+
+    def _told(self, action: str) -> dict[str, str]:
+        """What an action says that agents do, by their names."""
+        if len(self.agents) == 1:
+            return {self.agents[0]: action}
+        if action == self.wait:
+            return {}
+        parts = [part.rpartition(" ") for part in action.split(AND)]
+        return {name or self.agents[self.controlled]: does for name, _, does in parts}
+
+    def joint(self, action: str) -> str:
+        """What all agents do when a player has said what one of them does; see
+        `gv_engine.playing.episode.Episode`."""
+        if len(self.agents) == 1 or self.refusal(action):
+            return action
+        told = self._told(action)
+        for agent, name in enumerate(self.agents, 1):
+            done = self.world.done[agent] and not self.world.terminated
+            if name in self.partners and name not in told and not done:
+                told[name] = self.actions[int(self.partners[name].act(*self._seen(agent))[0])]
+        acts = (name for name in self.agents if told.get(name, self.wait) != self.wait)
+        return AND.join(f"{name} {told[name]}" for name in acts) or self.wait
 
     def step(self, action: str) -> None:
         """Take an action that is not refused.
@@ -61,19 +152,49 @@ class GridEpisode(Told):
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        self._simulation.step(WAIT if action == self.wait else named_action(action))
+        told = self._told(action)
+        does = (told.get(name, self.wait) for name in self.agents)
+        self._simulation.step(*(WAIT if name == self.wait else named_action(name) for name in does))
         self._observe()
 
     def mask(self) -> dict[str, bool]:
-        """Whether some transition would act on each of the actions."""
-        mask = np.zeros(len(self.actions), np.int8)
-        self._simulation.valid_actions(mask)
+        """Whether some transition would act on each of the actions, by the agent that is shown."""
+        mask = self._mask(self._shown)
         return dict(zip(self.actions, mask.astype(bool).tolist(), strict=True))
+
+    def _mask(self, agent: int) -> NDArray[np.int8]:
+        mask = np.zeros(len(self.actions), np.int8)
+        self._simulation.valid_actions(mask, agent)
+        return mask
+
+    def seen(self) -> Seen:
+        """What `GridVectorEnv` hands out, the observation as `default`."""
+        return self._seen(self._shown)
+
+    def _seen(self, agent: int) -> Seen:
+        """The same of an agent."""
+        scenario, world = self.scenario, self._simulation.world
+        grid, item = self._grid[agent - 1], self._item[agent - 1]
+        observation = form_of(scenario, "default").one(grid, item)
+        if scenario.missions:
+            observation[MISSION] = scenario.missions.numbers(world, agent)
+        names = scenario.reward_names
+        terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
+        info = {
+            "action_mask": self._mask(agent),
+            "reward_terms": dict(zip(names, terms, strict=True)),
+        }
+        if scenario.tells_success:
+            info["success"] = info["is_success"] = bool(world.success[agent])
+        if scenario.mixture:
+            info["member"] = world.member
+        return of_one_world(observation, info)
 
     def frame(self, message: str) -> Frame:
         """What the rendering systems show."""
         frames: list[Frame] = []
-        self._simulation.render(frames.append, self._grid, message)
+        shown = self._shown
+        self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
         return frames[-1]
 
     def row(self) -> NDArray[Any]:
@@ -93,14 +214,15 @@ class GridEpisode(Told):
 
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole world."""
-        return row_digest(self.row())
+        return row_digest(self.row(), self.scenario.types)
 
-    def snapshot(self) -> tuple[bytes, tuple[float, ...]]:
-        """The world, what the agent was shown, and the last reward function by function."""
+    def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:
+        """The world, what agents were shown, and the last reward of each function by function."""
         parts = (self.row().tobytes(), self._grid.tobytes(), self._item.tobytes())
-        return zlib.compress(b"".join(parts), 1), self._simulation.terms
+        terms = [self._simulation.terms_of(agent) for agent in self._simulation.agents]
+        return zlib.compress(b"".join(parts), 1), terms
 
-    def restore(self, snapshot: tuple[bytes, tuple[float, ...]]) -> None:
+    def restore(self, snapshot: tuple[bytes, list[tuple[float, ...]]]) -> None:
         """Become what a snapshot holds."""
         packed, terms = snapshot
         dtype = self.scenario.layout.dtype
@@ -108,12 +230,14 @@ class GridEpisode(Told):
         row, grid, item = np.split(data, [dtype.itemsize, dtype.itemsize + self._grid.size])
         self._simulation.world.restore(row.view(dtype)[0:1].reshape(()))
         self._grid[...] = grid.reshape(self._grid.shape)
-        self._item[...] = item
-        self._simulation.terms = terms
+        self._item[...] = item.reshape(self._item.shape)
+        for agent, values in zip(self._simulation.agents, terms, strict=True):
+            self._simulation.set_terms(agent, values)
 
     def _observe(self) -> None:
         # once a step, like an environment: looking may draw from the world's generator
-        self._simulation.observe(self._grid, self._item)
+        for agent in self._simulation.agents:
+            self._simulation.observe(self._grid[agent - 1], self._item[agent - 1], agent)
 
 
 def _knows_columns_only(scenario: Scenario) -> bool:

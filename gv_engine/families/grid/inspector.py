@@ -1,6 +1,6 @@
 """The inspector: a panel that shows what the world is made of, in pages to be turned."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,14 @@ from gv_engine.families.grid.motion import Cell
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, write
 from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.widgets import wrap
 from gv_engine.language.frame import Frame
+from gv_engine.language.system import REWARD
 from gv_engine.playing.inspection import Entity, Inspection, Sight, visibility_functions
+from gv_engine.playing.outcomes import Outcome, Trial
 from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.sentences import in_sentences
+from gv_engine.reading.text import signed
 
 AS_SHOWN = "as the agent saw it"
 SEEN, NOT_SEEN = "#", "."  # drawn as a large and a small square
@@ -59,9 +64,12 @@ class GridInspector:
         self._scrolled = 0
         self._line = 16
         self._room = 1  # lines
+        self._width = 300  # pixels
         self._buttons: list[tuple[pygame.Rect, str]] = []
         self._scenario: Scenario | None = None
         self._looking: Inspection
+        self._trial: Trial
+        self._tried: Mapping[str, Outcome] = {}
         self._shown: Frame
         self._is_stale = True
         self._rows: list[PageLine] = []
@@ -87,7 +95,7 @@ class GridInspector:
         self._is_stale, self._shown = False, self._game.frame()
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
-            self._looking = Inspection(self._scenario)
+            self._looking, self._trial = Inspection(self._scenario), Trial(self._scenario)
         self._looking.look(self._game.row())
         height, width = self._shown.grid.shape[:2]
         if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
@@ -97,6 +105,8 @@ class GridInspector:
         self._seen = None
         if self._page == "Sight" and self._function != AS_SHOWN:
             self._seen = self._looking.sight(self._function)
+        if self._page == "Actions":
+            self._tried = self._trial.outcomes(self._game.row())
         self._rows = list(self._pages[self._page]())
 
     def _choices(self, page: str) -> tuple[str, ...]:
@@ -121,7 +131,11 @@ class GridInspector:
             yield from _entity(entity)
 
     def _agent(self) -> Iterator[PageLine]:
-        return _entity(self._looking.agent())
+        agent = self._looking.agent()
+        held = [entity.name for entity in agent.holds.values()]
+        yield PageLine("holds", ", ".join(held) or "nothing")
+        yield from self._reward()
+        yield from _entity(agent)
 
     def _observation(self) -> Iterator[PageLine]:
         frame = self._shown
@@ -155,13 +169,46 @@ class GridInspector:
     def _actions(self) -> Iterator[PageLine]:
         for action, does_something in self._looking.actions().items():
             name = action.replace("_", " ").capitalize()
-            yield PageLine(name, "does something" if does_something else "nothing")
+            says = "does something" if does_something else "nothing"
+            yield PageLine(name, says, is_heading=does_something)
+            if not self._shown.outcome:
+                yield from self._would(self._tried[action])
+
+    def _would(self, outcome: Outcome) -> Iterator[PageLine]:
+        """What an action would do and pay."""
+        for text in self._wrapped("; ".join(outcome.effects) or outcome.problem, 1):
+            yield PageLine(text, "", 1)
+        if outcome.ending:
+            yield PageLine(outcome.ending, "", 1)
+        for name, value in outcome.terms.items():
+            yield PageLine(name.replace("_", " "), signed(value), 1)
+
+    def _reward(self) -> Iterator[PageLine]:
+        """The last reward by rule, and what each rule says of itself."""
+        frame = self._shown
+        yield PageLine("reward of the last step", signed(frame.reward), is_heading=True)
+        scenario = self._looking.scenario
+        said = {
+            call.name: in_sentences(call, scenario.types)[1]
+            for each in scenario.members
+            for call in each.calls(REWARD)
+        }
+        for name, value in frame.terms.items():
+            yield PageLine(name.replace("_", " "), signed(value))
+            for text in self._wrapped(said.get(name, ""), 1):
+                yield PageLine(text, "", 1)
+
+    def _wrapped(self, text: str, level: int) -> Sequence[str]:
+        """A text in lines that have room at a level."""
+        return wrap(text, self._line, max(self._line, self._width - level * self._line))
 
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
         """Draw the panel; `line` is the height of a line of text in pixels."""
-        self._line = line
+        width = rect.w - line - line // 2
+        self._is_stale |= (self._line, self._width) != (line, width)
+        self._line, self._width = line, width
         self._refresh()
         theme, before = self._theme, surface.get_clip()
         surface.set_clip(rect.clip(before))

@@ -39,7 +39,7 @@ class Minimap:
         Args:
             surface: to draw on.
             room: that the map keeps to.
-            corner: of the room, that it is put into: topleft or topright.
+            corner: of the room, that it is put into: topleft, bottomright or their like.
             grid: (H, W, 3).
             lit: (H, W), as for boards.
             agent: its y, x.

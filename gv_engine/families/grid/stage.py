@@ -6,6 +6,7 @@ from typing import Any
 from components.appearance import HIDDEN
 from gv_engine.families.grid.arrangement import LEAST_MAP, Place, place_views
 from gv_engine.families.grid.board import Board, between
+from gv_engine.families.grid.hint import GridHint
 from gv_engine.families.grid.inspector import GridInspector
 from gv_engine.families.grid.minimap import Minimap
 from gv_engine.families.grid.motion import Cell, Motion, motion
@@ -16,7 +17,6 @@ from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.stage import MAP_SHARE, Stage
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.playing.drawings import sprite_name
 from gv_engine.reading.text import object_words
 
 SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
@@ -36,17 +36,19 @@ class GridStage(Stage):
     def __init__(self, game: Any, theme: Theme) -> None:
         self.view = "both"
         self.line = 16
+        self._game = game
         self._lens = GridInspector(game, theme)
         self.side_panels = (self._lens,)
         self._theme = theme
         self.taught = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
-        self._sheet = SpriteSheet(game.sprite_folders, theme.palette)
+        self._frame: Frame = game.frame()
+        self._sheet = SpriteSheet(game.sprite_folders, theme.palette, self._frame.types)
         self._state = Board(self._sheet)
         self._seen = Board(self._sheet)
         self._camera = Camera()
         self._minimap = Minimap(self._sheet, theme)
         self._has_minimap = True
-        self._frame: Frame = game.frame()
+        self._advice = GridHint(game)
         self._motion: Motion | None = None
         self._mouse: tuple[int, int] | None = None
         self._places: Mapping[str, Place] = {}
@@ -59,7 +61,13 @@ class GridStage(Stage):
         self._frame = frame
         self._mouse = None  # who plays with keys wants to see the cell, not its name
         self._lens.begin()
+        self._advice.forget()
         return self._motion is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a hint is looked for."""
+        return self._advice.waits
 
     # ---- drawing -------------------------------------------------------------------------
 
@@ -76,6 +84,7 @@ class GridStage(Stage):
             self._draw_observation(surface, self._places["observation"])
         self._draw_marks(surface)
         self._draw_hint(surface, rect)
+        self._draw_advice(surface, rect)
         surface.set_clip(before)
 
     @property
@@ -108,16 +117,18 @@ class GridStage(Stage):
                 self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
 
     def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[Place, str]:
-        """Where the minimap goes: below the observation, or over the state, away from the agent."""
+        """Where the minimap goes: below the observation, or over the state, in the first
+        corner that the agent is not near; in none if cells are that large."""
         if "map" in self._places:
             return self._places["map"], "topleft"
         side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
-        room = pygame.Rect(0, rect.y + self.line // 4, side, side)
-        room.right = rect.right - self.line // 4
-        if not room.colliderect(agent.inflate(4 * agent.w, 4 * agent.h)):
-            return Place(no_label, room), "topright"
-        room.left = rect.left + self.line // 4
-        return Place(no_label, room), "topleft"
+        room, near = rect.inflate(-self.line // 2, -self.line // 2), agent.inflate(agent.size)
+        for where in ("topright", "topleft", "bottomright", "bottomleft"):
+            place = pygame.Rect(0, 0, side, side)
+            setattr(place, where, getattr(room, where))
+            if not place.colliderect(near):
+                return Place(no_label, place), where
+        return Place(no_label, no_label), where
 
     def _draw_observation(self, surface: pygame.Surface, at: Place) -> None:
         self._draw_label(surface, "observation", at)
@@ -164,20 +175,38 @@ class GridStage(Stage):
         if box.bottom > rect.bottom:
             box.bottom = cell.top - line // 4
         box.clamp_ip(rect)
+        self._draw_plate(surface, box, text, self._theme.text)
+
+    def _draw_advice(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Say the next step at the bottom, if the player has asked."""
+        self._advice.look()
+        if text := self._advice.says:
+            line = self.line * 7 // 8
+            box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
+            box.midbottom = rect.midbottom
+            self._draw_plate(surface, box, text, self._theme.accent)
+
+    def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
+        line = self.line * 7 // 8
         surface.blit(plate(box.size, line // 3, self._theme.card), box)
-        write(surface, box.inflate(-line, 0), text, line, self._theme.text)
+        write(surface, box.inflate(-line, 0), text, line, ink)
 
     def _hint(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
         """The cell that is drawn there, and what is in it."""
         frame = self._frame
         if (cell := self._at("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
-            text = f"{agent}{object_words(*frame.grid[cell].tolist())} at {cell[0]}, {cell[1]}"
+            words = object_words(frame.types, *frame.grid[cell].tolist())
+            text = f"{agent}{words} at {cell[0]}, {cell[1]}"
             return self._state.place(*cell), text
         if (cell := self._at("observation", self._seen, position)) is not None:
             kind, state, color = frame.observation[cell].tolist()
             agent = "agent on " if cell == frame.observer else ""
-            text = "not seen" if kind == HIDDEN else agent + object_words(kind, state, color)
+            text = (
+                "not seen"
+                if kind == HIDDEN
+                else agent + object_words(frame.types, kind, state, color)
+            )
             return self._seen.place(*cell), text
         return None
 
@@ -185,9 +214,9 @@ class GridStage(Stage):
         kind, state, color = self._frame.item
         if not kind:
             return ""
-        sprite = self._sheet.get(sprite_name(kind, state), color, max(1, min(rect.size)))
+        sprite = self._sheet.get(self._sheet.name(kind, state), color, max(1, min(rect.size)))
         surface.blit(sprite, sprite.get_rect(center=rect.center))
-        return object_words(kind, state, color)
+        return object_words(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the state alone, as large as fits, lit everywhere."""
@@ -206,13 +235,16 @@ class GridStage(Stage):
 
     def command(self, name: str) -> str:
         """Take a command of the group `view`, or one of `grid`, which is an action."""
-        if name == "minimap":
+        if name == "hint" and not self._frame.outcome:
+            self._advice.ask()
+        elif name == "minimap":
             self._has_minimap = not self._has_minimap
         elif name == "zoom_reset":
             self._camera.cell = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
-        return name if name in ACTIONS or name in self.taught else ""
+        is_own = any(command.name == name for command in self._game.commands)
+        return name if name in ACTIONS or name in self.taught or is_own else ""
 
     def click(self, position: tuple[int, int], button: int) -> str:
         """A left click chooses the cell that the inspector shows, and opens it."""

@@ -5,7 +5,7 @@ Colours come on top, where the terminal has them; nothing is said by them alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import Any
@@ -19,7 +19,7 @@ from components.matter import Opaque
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.language.frame import Frame
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.language.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.reading.text import board, mission_line, object_words
 
 CELL_WIDTH = 2
@@ -44,6 +44,7 @@ class GridPicture:
         theme = self._theme
         seen = np.ones(frame.observation.shape[:2], np.bool_)
         observation = _board(
+            frame.types,
             frame.observation,
             (*frame.observer, 0),
             seen,
@@ -57,7 +58,8 @@ class GridPicture:
         room = width - len(observation[0]) - GAP if view == "both" else width
         if view == "both" and room < _least(frame):
             return self.draw(frame, "state", width, height)
-        state = _board(frame.grid, frame.agent, frame.seen, frame.beneath, height, room, theme)
+        shown = frame.grid, frame.agent, frame.seen, frame.beneath
+        state = _board(frame.types, *shown, height, room, theme)
         if view == "state":
             return state
         across = len(state[0]) + GAP
@@ -69,18 +71,23 @@ class GridPicture:
     def facts(self, frame: Frame) -> list[str]:
         """What the agent is asked to do, and what it holds."""
         asked = [mission_line(frame.mission)] if frame.mission else []
-        return [*asked, f"holding {object_words(*frame.item) if frame.item[0] else 'nothing'}"]
+        return [
+            *asked,
+            f"holding {object_words(frame.types, *frame.item) if frame.item[0] else 'nothing'}",
+        ]
 
     def legend(self, frame: Frame) -> list[Text]:
         """What the letters stand for, but for walls and floor."""
         shown = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(shown, axis=0)
         found: dict[str, Text] = {}
-        for letter, (kind, state, color) in zip(board(cells[None]), cells.tolist(), strict=True):
+        for letter, (kind, state, color) in zip(
+            board(cells[None], frame.types), cells.tolist(), strict=True
+        ):
             if letter not in "#.?":
                 text = Text(no_wrap=True)
-                text.append(*_cell(letter, kind, color, True, self._theme))
-                text.append(f" {object_words(kind, state, color)}", self._theme.muted)
+                text.append(*_cell(frame.types, letter, (kind, color), True, self._theme))
+                text.append(f" {object_words(frame.types, kind, state, color)}", self._theme.muted)
                 found.setdefault(text.plain, text)
         return list(found.values())
 
@@ -90,7 +97,7 @@ class GridPicture:
 
     def knows(self, name: str) -> bool:
         """Whether it is one of the level's actions."""
-        return name in self._game.actions
+        return name in self._game.actions or any(c.name == name for c in self._game.commands)
 
 
 def _least(frame: Frame) -> int:
@@ -100,6 +107,7 @@ def _least(frame: Frame) -> int:
 
 
 def _board(
+    types: ObjectTypes,
     grid: NDArray[np.uint8],
     agent: tuple[int, int, int],
     seen: NDArray[np.bool_],
@@ -111,12 +119,12 @@ def _board(
     y, x, _ = agent
     rows = _around(y, grid.shape[0], height)
     columns = _around(x, grid.shape[1], max(1, width // CELL_WIDTH))
-    letters = board(grid, agent).split("\n")
-    below = None if beneath is None else board(beneath).lower().split("\n")
+    letters = board(grid, types, agent).split("\n")
+    below = None if beneath is None else board(beneath, types).lower().split("\n")
     lines = []
     for i in rows:
         cells = [
-            _cell(letters[i][j], int(grid[i, j, 0]), int(grid[i, j, 2]), bool(seen[i, j]), theme)
+            _cell(types, letters[i][j], grid[i, j, ::2].tolist(), bool(seen[i, j]), theme)
             if (i, j) != (y, x)
             else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
             for j in columns
@@ -140,12 +148,19 @@ def _upon(text: str, style: str, ground: str) -> tuple[str, str]:
     return (text[0] + ground if text[1] == " " else text), f"{style} underline"
 
 
-def _cell(letter: str, kind: int, color: int, lit: bool, theme: Theme) -> tuple[str, str]:
-    """Letters of a cell and their style."""
+def _cell(
+    types: ObjectTypes, letter: str, look: Sequence[int], lit: bool, theme: Theme
+) -> tuple[str, str]:
+    """Letters of a cell and their style.
+
+    Args:
+        look: type and colour.
+    """
+    kind, color = look
     ground = theme.card if lit else theme.background
     if kind == HIDDEN:
         return letter * CELL_WIDTH, f"dim {theme.muted} on {theme.background}"
-    if not color and _is_opaque(kind):
+    if not color and _is_opaque(types[kind]):
         return letter * CELL_WIDTH, f"{theme.muted} on {theme.outline}"
     if color:
         shades = PALETTES[theme.palette][color]
@@ -171,8 +186,8 @@ def _is_dark(color: str) -> bool:
     return int(color[1:3], 16) < 128
 
 
-def _is_opaque(kind: int) -> bool:
-    return any(part is Opaque for part, _ in OBJECT_TYPES[kind].components)
+def _is_opaque(kind: ObjectType) -> bool:
+    return any(part is Opaque for part, _ in kind.components)
 
 
 def _around(middle: int, size: int, room: int) -> range:

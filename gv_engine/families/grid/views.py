@@ -10,7 +10,7 @@ from gv_engine.frontend.drawing.recording import DrawFrame
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.language.frame import Frame
 from gv_engine.playing.drawings import sprite_folders
-from gv_engine.playing.episode import Playable
+from gv_engine.reading.scenario import Scenario
 
 
 class Views:
@@ -75,6 +75,6 @@ class Views:
         self._surface = pygame.image.frombuffer(self._picture.data, (width, height), "RGB")
 
 
-def draws(scenario: Playable, view: str, cell: int) -> DrawFrame:
+def draws(scenario: Scenario, view: str, cell: int) -> DrawFrame:
     """Draws a view of a grid, as large as it is; see `gv_engine.frontend.drawing.recording`."""
-    return Views(SpriteSheet(sprite_folders(scenario)), view, cell).draw
+    return Views(SpriteSheet(sprite_folders(scenario), types=scenario.types), view, cell).draw

@@ -30,16 +30,41 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True),
         Command("first", "rewind to the beginning", ("Home",)),
         Command("last", "on to the latest step", ("End",)),
+        Command("game_before", "back to the game before", ("Shift+Home",)),
+        Command("game_after", "on to the game after", ("Shift+End",)),
         Command("again", "same level again", ("R",)),
         Command("next_level", "next level", ("N",)),
+        Command("previous_level", "previous level", ("Shift+N",)),
         Command("go_on", "go on when the level is over", ("Return", "Pad Start")),
         Command("kin", "another size or difficulty", ("L",)),
         Command("enter_seed", "enter a seed", ("G",)),
+        Command("rules", "rules of this level", ("F3",)),
+        Command("hint", "hint: the next step", ("F4",)),
         Command("real_time", "let time run or wait", ("T",)),
         Command("save_replay", "save a replay", ("Ctrl+S", "F5")),
+        Command("watch", "watch the replay that was saved", ("F6",)),
+        Command("race", "race what was saved, the agent or the solver", ("F7",)),
         Command("record", "begin or end a recording", ("Ctrl+R", "F9")),
         Command("picture", "save a picture", ("F12",)),
         Command("menu", "pause, menu", ("Escape", "Pad Back")),
+    ),
+    "agent": (
+        Command("agent", "let the agent act, or stop it", ("F8", "Grave")),
+        Command("agent_step", "one step of the agent", ("F10", "Semicolon"), True),
+        Command("agent_faster", "a faster agent", ("RightBracket",)),
+        Command("agent_slower", "a slower agent", ("LeftBracket",)),
+    ),
+    "wall": (
+        Command("wall_pause", "let the worlds step, or wait", ("Space", "Pad A")),
+        Command("wall_step", "one step of all worlds", ("Right", "Period", "Pad Right"), True),
+        Command("wall_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
+        Command("wall_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
+        Command("zoom_in", "larger worlds", ("Equals", "Keypad +"), True),
+        Command("zoom_out", "smaller worlds", ("Minus", "Keypad -"), True),
+        Command("scroll_up", "scroll up", ("PageUp",), True),
+        Command("scroll_down", "scroll down", ("PageDown",), True),
+        Command("help", "keys", ("H", "Slash")),
+        Command("leave", "leave", ("Escape", "Pad B")),
     ),
     "replay": (
         Command("play", "play or pause", ("Space", "Pad A")),
@@ -49,6 +74,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("last", "to the end", ("End",)),
         Command("faster", "faster", ("Up", "W", "Pad Up")),
         Command("slower", "slower", ("Down", "S", "Pad Down")),
+        Command("next_episode", "next episode of a rollout", ("N",)),
+        Command("previous_episode", "previous episode", ("Shift+N",)),
         Command("export", "export as a picture or video", ("E", "Pad X")),
         Command("take_over", "play on from here", ("Return", "Pad Start")),
         Command("leave", "leave", ("Escape", "Pad B")),
@@ -85,6 +112,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("last", "to the end", ("End",)),
         Command("choose", "choose", ("Return", "Keypad Enter", "Pad A")),
         Command("erase", "erase a letter", ("Backspace",), True),
+        Command("complete", "complete a path", ("Tab",)),
         Command("paste", "paste", ("Ctrl+V", "Shift+Insert")),
         Command("leave", "back", ("Escape", "Pad B")),
     ),
@@ -99,14 +127,18 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 SCREENS = {
     "start": ("menu", "window"),
     **{
-        family.title: (family.title, "play", "view", *family.panels, "window")
+        family.title: (family.title, "play", "agent", "view", *family.panels, "window")
         for family in FAMILIES.values()
     },
+    "wall": ("wall", "window"),
     "replay": ("replay", "view", "inspector", "window"),
 }
 """Groups that are active together."""
 
-_CALLED = {"Escape": "Esc", "Return": "Enter", "Equals": "+", "Minus": "-", "Slash": "?"}
+_CALLED = {
+    **{"Escape": "Esc", "Return": "Enter", "Equals": "+", "Minus": "-", "Slash": "?"},
+    **{"LeftBracket": "[", "RightBracket": "]", "Grave": "`", "Semicolon": ";"},
+}
 """What people call some keys."""
 
 _LETTERS = {chr(65 + n): 4 + n for n in range(26)}

@@ -15,11 +15,16 @@ from gv_engine.frontend.controls.folders import LARGEST_SETTINGS, config_folder,
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.language.errors import shortened
+from gv_engine.playing.picture_files import FORMATS
 from gv_engine.reading.files import replacing, size_of
 
 KEPT_RECENT = 12
 """Scenarios that count as recent."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
+CELLS = (16, 24, 32, 48, 64, 96)
+"""Pixels of a cell's side, where a replay is exported."""
+EXPORTS = tuple(dict.fromkeys((".mp4", *FORMATS)))
+"""Kinds of files that a replay is exported as."""
 SPEEDS = (1, 2, 4, 8, 16, 30, 60)
 """Steps a second, of a replay and of time that runs."""
 
@@ -41,9 +46,19 @@ class Settings:
     full_screen: bool = False
     sound: bool = False
     speed: int = 4
-    """Steps a second, of a replay and of time that runs."""
+    """Steps a second of a replay."""
+    time_speed: int = 4
+    """Steps a second of a game in which time runs."""
     recording: str = ".mp4"
     """Kind of file that a recording becomes."""
+    export_as: str = ".mp4"
+    """Kind of file that a replay is exported as."""
+    export_view: str = ""
+    """A view of what is exported; empty, or one that the level lacks, for its first one."""
+    export_cell: int = 32
+    """Pixels of a cell's side, exported."""
+    export_speed: int = 4
+    """Steps a second, exported."""
     recent: list[str] = field(default_factory=list)
     """Names and files of scenarios, the last one first."""
 
@@ -135,6 +150,10 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "scale": lambda value: value == 0 or _is_scale(value),
     "window": _is_size,
     "speed": SPEEDS.__contains__,
+    "time_speed": SPEEDS.__contains__,
+    "export_as": EXPORTS.__contains__,
+    "export_cell": CELLS.__contains__,
+    "export_speed": SPEEDS.__contains__,
     "recording": (".mp4", ".gif").__contains__,
     "recent": lambda value: all(isinstance(item, str) for item in value),
 }

@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from gv_engine.frontend.drawing.mosaic import Tiles, codes
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.playing.drawings import sprite_folders
-from gv_engine.playing.episode import Playable
+from gv_engine.reading.scenario import Scenario
 
 
 def cell_pictures(
-    scenario: Playable, looks: NDArray[np.uint8], side: int
+    scenario: Scenario, looks: NDArray[np.uint8], side: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Pictures of cells that look like this.
 
@@ -23,7 +23,8 @@ def cell_pictures(
         (2 n, side, side, 3) red, green and blue, first the cells, then the same with the agent in
         them, looking up; and the cells again, half as large, (n, side // 2, side // 2, 3).
     """
-    sheet, shown = SpriteSheet(sprite_folders(scenario)), codes(looks[None])[0]
+    sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
+    shown = codes(looks[None])[0]
     bare, small = (Tiles(sheet, size, rgb=True)[shown] for size in (side, side // 2))
     taken = bare.copy()
     column = pygame.image.frombuffer(taken.data, (side, side * len(taken)), "RGB")

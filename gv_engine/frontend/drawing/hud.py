@@ -34,6 +34,11 @@ def is_tight(area: Rect, line: int) -> bool:
     return area.h < 28 * line
 
 
+def _panel_lines(area: Rect, line: int) -> float:
+    """How high the panel is below the stage: where there are few lines, the stage needs them."""
+    return 3 if area.h < 24 * line else 5.25 if is_tight(area, line) else 8
+
+
 def place_parts(area: Rect, line: int, beside: bool, controls: float, hints: int) -> ScreenParts:
     """Place the parts of the picture.
 
@@ -63,7 +68,7 @@ def place_parts(area: Rect, line: int, beside: bool, controls: float, hints: int
         else:
             panel = side
     else:
-        panel = Rect(body.x, 0, body.w, (5.25 if is_tight(area, line) else 8) * line)
+        panel = Rect(body.x, 0, body.w, _panel_lines(area, line) * line)
         if beside:
             panel.h = 2 * line
             lens = Rect(body.x, 0, body.w, body.h // 2)
@@ -99,7 +104,9 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
     if inner.w < 4 * line or inner.h < line:
         return not scene.message
     if rect.h < 5 * line:
-        rows = wrapped([*asked, *map(" ".join, _numbers(scene)), *facts], line, inner.w)
+        inner = _draw_held(pen, inner, stage)
+        terms = [f"{name.replace('_', ' ')} {signed(v)}" for name, v in scene.terms.items() if v]
+        rows = wrapped([*asked, *map(" ".join, _numbers(scene)), *facts, *terms], line, inner.w)
         for number, row in enumerate(rows[: inner.h // line]):
             pen.text(Rect(inner.x, inner.y + number * line, inner.w, line), row)
         return not scene.message
@@ -129,6 +136,15 @@ def _draw_mission(pen: Pen, rect: Rect, mission: str) -> Rect:
     pen.lines(Rect(rect.x, rect.y, rect.w, used), mission, "accent")
     used += pen.line // 2
     return Rect(rect.x, rect.y + used, rect.w, rect.h - used)
+
+
+def _draw_held(pen: Pen, rect: Rect, stage: Stage) -> Rect:
+    """Draw what is held on the left of a low panel; returns the room beside it."""
+    well = Rect(rect.x, rect.y, min(rect.h, 2 * pen.line), min(rect.h, 2 * pen.line))
+    if not stage.holds or not stage.draw_item(pen.surface, well):
+        return rect
+    used = well.w + pen.line // 2
+    return Rect(rect.x + used, rect.y, rect.w - used, rect.h)
 
 
 def _numbers(scene: Scene) -> list[tuple[str, str]]:

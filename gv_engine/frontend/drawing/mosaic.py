@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
-from gv_engine.playing.drawings import sprite_name
 
 Codes = NDArray[np.uint32] | NDArray[np.uint64]
 """(H, W) what a cell shows: from the lowest byte on type, state, colour, and whether it is lit; and
@@ -75,8 +74,8 @@ class Tiles:
 
     def _picture(self, code: int) -> CellPixels:
         kind, state, color, lit, under, its_state, its_color, _ = code.to_bytes(8, "little")
-        below = (sprite_name(under, its_state), its_color) if under else ()
-        tile = self._sheet.tile(sprite_name(kind, state), color, self.cell, bool(lit), below)
+        below = (self._sheet.name(under, its_state), its_color) if under else ()
+        tile = self._sheet.tile(self._sheet.name(kind, state), color, self.cell, bool(lit), below)
         take = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
         return np.ascontiguousarray(take(tile).swapaxes(0, 1))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from gv_engine.frontend.drawing.hud import draw_panel, place_parts
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import Stage, make_stage
 from gv_engine.frontend.drawing.widgets import Pen, line_height
+from gv_engine.reading.families import FAMILIES
 
 MIN_SIZE = (320, 240)
 """Width and height of the smallest picture that holds everything, in pixels; others are shrunk."""
@@ -26,6 +27,7 @@ class Onlooker:
         title: of the game.
         sprite_folders: of the game's own sprites.
         alone: a view of the stage, which is then all that is drawn.
+        hints: that stand at the bottom.
     """
 
     def __init__(
@@ -33,15 +35,26 @@ class Onlooker:
         title: str,
         sprite_folders: Iterable[Path] = (),
         alone: str = "",
+        hints: Sequence[str] = (),
     ) -> None:
         self.title, self.sprite_folders = title, tuple(sprite_folders)
-        self._alone = alone
+        self._alone, self._hints = alone, " · ".join(hints)
         self._frame: Any = None
         self._stage: Stage | None = None
 
     def frame(self) -> Any:
         """The frame that was drawn last."""
         return self._frame
+
+    def command(self, name: str) -> None:
+        """Take a command of the bindings' group `view`."""
+        if self._stage is None:
+            return
+        if name == "view":
+            views = tuple(FAMILIES[self._frame.family].views)
+            self._stage.view = views[(views.index(self._stage.view) + 1) % len(views)]
+        else:
+            self._stage.command(name)
 
     def draw(self, surface: pygame.Surface, frame: Any) -> None:
         """Draw all that a frame shows, whatever the size of the surface."""
@@ -66,8 +79,10 @@ class Onlooker:
             stage.draw(surface, surface.get_rect(), 1)
             return
         surface.fill(DARK.background)
-        at = place_parts(surface.get_rect(), line, beside=False, controls=0, hints=0)
+        told = bool(self._hints)
+        at = place_parts(surface.get_rect(), line, beside=False, controls=0, hints=told)
         pen = Pen(surface, DARK, line)
         pen.text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
         draw_panel(pen, at.panel, frame, stage, [frame.ending] if frame.ending else [])
+        pen.text(at.hints, self._hints, "muted", "center", 0.9)

@@ -16,6 +16,8 @@ from io import BytesIO
 from pathlib import Path
 
 from gv_engine.frontend.controls.palette import PALETTES
+from gv_engine.language.geometry import ORIENTATIONS
+from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.playing.drawings import (
     DrawingError,
     drawing_file,
@@ -30,6 +32,8 @@ import pygame as pygame  # for others too: its greeting is off now
 
 DIM = (138, 131, 150)  # of 255, red, green, blue: what is left of the light where nobody looks
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
+OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
+"""The names of drawings of agents that others see, and how the one drawing is turned for them."""
 SMALL = 16  # pixels: cells of less show the small drawings
 KEPT_SIZES = 8  # a window asks for another size at every step of being resized
 
@@ -58,11 +62,21 @@ class SpriteSheet:
         palette: a name in `PALETTES`.
     """
 
-    def __init__(self, folders: Iterable[Path] = (), palette: str = "standard") -> None:
+    def __init__(
+        self,
+        folders: Iterable[Path] = (),
+        palette: str = "standard",
+        types: ObjectTypes = OBJECT_TYPES,
+    ) -> None:
         self._palette = PALETTES[palette]
+        self._types = types
         self._folders = (ASSETS / "sprites", *map(Path, folders))
         self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
         self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
+
+    def name(self, kind: int, state: int) -> str:
+        """The name of the sprite of an object of this type in this state."""
+        return self._types[kind].sprite_of(state)
 
     def get(
         self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
@@ -81,6 +95,8 @@ class SpriteSheet:
             DrawingError: the file is not a drawing that SDL can read.
             OSError: it cannot be read.
         """
+        if name in OTHER_AGENTS:
+            name, turn = "other_agent", OTHER_AGENTS[name]
         kept, key = self._kept(size), (name, color, turn, lit, None)
         if key not in kept:
             sprite = (
@@ -122,7 +138,7 @@ class SpriteSheet:
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
         if text is TILE:
-            _letter(sprite, tile_letters(name), shades.ink)
+            _letter(sprite, tile_letters(self._types, name), shades.ink)
         return sprite
 
     def _text(self, name: str, small: bool) -> tuple[Path, str]:
@@ -131,7 +147,7 @@ class SpriteSheet:
             file = drawing_file(name, self._folders, small)
             if file:
                 self._texts[name, small] = file, read_drawing(file)
-            elif tile_letters(name):
+            elif tile_letters(self._types, name):
                 self._texts[name, small] = Path(name), TILE
             else:
                 self._texts[name, small] = self._text("unknown", small)

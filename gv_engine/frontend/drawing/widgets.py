@@ -193,12 +193,14 @@ class Pen:
         key: str = "",
         chosen: bool = False,
         ground: str = "well",
+        marked: bool = True,
     ) -> None:
-        """A button with its label, and the key that does the same in weaker letters."""
+        """A button with its label, and the key that does the same in weaker letters; `marked` with
+        a line around it while the mouse is there."""
         over = self.hot(rect, lambda _: press())
         self.card(rect, "accent" if chosen else ground)
         inner = rect.inflate(-self.line, 0)
-        if over and not chosen:
+        if over and marked and not chosen:
             self.frame(rect, "outline")
         ink = "on_accent" if chosen else "text"
         if key:

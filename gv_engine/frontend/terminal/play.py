@@ -6,6 +6,7 @@ import textwrap
 import time
 from collections.abc import Callable
 from itertools import zip_longest
+from typing import Protocol
 
 from rich.text import Text
 
@@ -14,11 +15,12 @@ from gv_engine.frontend.controls.folders import new_file, replay_folder
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.terminal.keys import Keys
+from gv_engine.frontend.terminal.picker import LevelPicker
 from gv_engine.frontend.terminal.picture import terminal_picture
 from gv_engine.frontend.terminal.tty import Tty
 from gv_engine.language.errors import GVEngineError, reason
 from gv_engine.playing.catalogue import load_playable, next_of_kin
-from gv_engine.playing.game import GAME_COMMANDS, Game
+from gv_engine.playing.game import GAME_COMMANDS, Game, seed_of
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
 from gv_engine.reading.families import FAMILIES
@@ -35,39 +37,85 @@ _LOOK_EVERY = 0.25  # s between two looks at the terminal's size and the scenari
 _FOLLOWS = 0.05  # s after which the rest of a sequence is no longer expected
 
 
-def play(game: Game, settings: Settings, bindings: Bindings) -> None:
+class Shown(Protocol):
+    """What fills the terminal.
+
+    Attributes:
+        stale: whether the lines may have changed since they were asked for.
+        left: whether the player has had enough.
+    """
+
+    stale: bool
+    left: bool
+
+    @property
+    def ground(self) -> str:
+        """Style of all that nothing stands on."""
+
+    def lines(self, width: int, height: int) -> list[Text]:
+        """The screen, from the top, in so many characters."""
+
+    def press(self, key: str) -> None:
+        """What a key does."""
+
+    def patience(self, now: float) -> float:
+        """Seconds to wait for a key, at this time."""
+
+    def tick(self, now: float) -> None:
+        """Let time pass."""
+
+    def look(self) -> None:
+        """See whether files have changed."""
+
+
+def play(
+    game: Game | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Game]
+) -> None:
     """Play until the player leaves or the terminal is gone.
 
     Args:
-        game: what is played.
+        game: what is played; None to choose from a list, again and again.
         settings: theme, palette and speed count.
         bindings: the keys.
+        begin: begins the game of a scenario that was chosen.
 
     Raises:
         NoTerminal: there is none.
         KeyboardInterrupt: Ctrl-C was pressed, and not to stop a rule; the terminal is as before.
     """
     with Tty() as tty, Guard(PATIENCE, lambda runaway: tty.ask(_asks(runaway))):
-        screen = TerminalGame(game, settings, bindings)
-        keys = Keys()
-        size = tty.size
-        looked = 0.0
-        tty.show(screen.lines(*size), screen.ground)
-        while not screen.left:
-            now = time.monotonic()
-            data = tty.read(_FOLLOWS if keys.waiting else screen.patience(now))
-            if data is None:
+        if game is not None:
+            _show(tty, TerminalGame(game, settings, bindings))
+            return
+        picker = LevelPicker(settings, bindings, begin)
+        while _show(tty, picker) and picker.game is not None:
+            if not _show(tty, TerminalGame(picker.game, settings, bindings)):
                 return
-            for key in keys.feed(data) if data or not keys.waiting else keys.pause():
-                screen.press(key)
-            screen.tick(time.monotonic())
-            if now - looked >= _LOOK_EVERY:
-                looked = now
-                screen.look()
-            if screen.stale or size != tty.size:
-                size = tty.size
-                screen.stale = False
-                tty.show(screen.lines(*size), screen.ground)
+            picker.again()
+
+
+def _show(tty: Tty, screen: Shown) -> bool:
+    """Show it until the player has had enough of it; returns whether there is still a terminal."""
+    keys = Keys()
+    size = tty.size
+    looked = 0.0
+    tty.show(screen.lines(*size), screen.ground)
+    while not screen.left:
+        now = time.monotonic()
+        data = tty.read(_FOLLOWS if keys.waiting else screen.patience(now))
+        if data is None:
+            return False
+        for key in keys.feed(data) if data or not keys.waiting else keys.pause():
+            screen.press(key)
+        screen.tick(time.monotonic())
+        if now - looked >= _LOOK_EVERY:
+            looked = now
+            screen.look()
+        if screen.stale or size != tty.size:
+            size = tty.size
+            screen.stale = False
+            tty.show(screen.lines(*size), screen.ground)
+    return True
 
 
 def _asks(runaway: Runaway) -> str:
@@ -87,8 +135,9 @@ class TerminalGame:
         self.stale = True
         self.left = False
         self._usual = bindings
-        self._speed = settings.speed
+        self._speed = settings.time_speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
+        self._drawn = game.scenario
         self._picture = terminal_picture(game, self._theme)
         self._family = FAMILIES[game.frame().family]
         self._groups = (self._family.title, "play", "view", "window")
@@ -109,7 +158,7 @@ class TerminalGame:
     @property
     def _bindings(self) -> Bindings:
         """The keys, with those of the level's own actions."""
-        return self._usual.of_level(self._family.title, self.game.scenario.own_actions)
+        return self._usual.of_level(self._family.title, self.game.commands)
 
     # ---- keys and time -------------------------------------------------------------------
 
@@ -139,16 +188,19 @@ class TerminalGame:
             act()
         except (GVEngineError, OSError) as error:
             self._note = reason(error)
+        if self._drawn is not self.game.scenario:
+            self._drawn = self.game.scenario
+            self._picture = terminal_picture(self.game, self._theme)
 
     def _type(self, key: str) -> None:
         typed = self._typed or ""
         self._typed = None
         if key in ("Return", "Keypad Enter") and typed:
-            self._try(lambda: self.game.reset(int(typed)))
+            self._try(lambda: self.game.reset(seed_of(typed)))
         elif key == "Backspace":
             self._typed = typed[:-1]
-        elif key.isdigit() and len(typed) < 18:
-            self._typed = typed + key
+        elif (key.isdigit() or key == "Minus") and len(typed) < 18:
+            self._typed = typed + key.replace("Minus", "-")
         elif key not in ("Escape", "Return", "Keypad Enter"):
             self._typed = typed
 
@@ -187,9 +239,7 @@ class TerminalGame:
         self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
 
     def _kin(self) -> None:
-        other = next_of_kin(self.game.scenario.name)
-        self.game = Game(load_playable(other), self.game.seed)
-        self._picture = terminal_picture(self.game, self._theme)
+        self.game.change(load_playable(next_of_kin(self.game.scenario.name)))
 
     def _menu(self) -> None:
         self._leaving = True
@@ -236,6 +286,7 @@ class TerminalGame:
             Text(self.game.title, f"bold {theme.accent}"),
             Text(f"seed {self.game.seed}, step {frame.steps}{of}{undone}"),
             Text(f"return {signed(frame.total)}"),
+            *map(Text, [f"you are {self.game.controlled}"] * (len(self.game.agents) > 1)),
             *map(Text, self._picture.facts(frame)),
         ]
         if self._runs:
@@ -295,7 +346,7 @@ class TerminalGame:
                 does = own or command.name in (*GAME_COMMANDS, *_COMMANDS)
                 bound = self._bindings.keys(group, command.name)
                 keys = [key_label(key) for key in bound if key not in PAD]
-                if does and keys:
+                if does and keys and self.game.knows(command.name):
                     says = "leave" if command.name == "menu" else command.says
                     found.setdefault(command.name, (keys, says))
         rows = max(1, height - 1)

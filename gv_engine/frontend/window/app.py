@@ -15,13 +15,14 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
-from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.bindings import Bindings, BindingsError
+from gv_engine.frontend.controls.rebinding import lost, rebind
 from gv_engine.frontend.controls.settings import Settings, forced_scale
 from gv_engine.frontend.controls.theme import THEMES, Theme
 from gv_engine.frontend.drawing.sprites import pygame
@@ -29,17 +30,22 @@ from gv_engine.frontend.drawing.widgets import Pen, Pixel, line_height
 from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.keyboard import Keyboard
 from gv_engine.frontend.window.question import Question
+from gv_engine.frontend.window.screens.acting import ActingScreen
 from gv_engine.frontend.window.screens.help import HelpScreen
 from gv_engine.frontend.window.screens.play import PlayScreen
-from gv_engine.frontend.window.screens.replay import ReplayScreen
+from gv_engine.frontend.window.screens.race import RaceScreen
+from gv_engine.frontend.window.screens.replay import ReplayScreen, RolloutScreen
 from gv_engine.frontend.window.screens.screen import NOTE_STAYS, Host, Screen
 from gv_engine.frontend.window.screens.settings import SettingsScreen
 from gv_engine.frontend.window.viewer import open_window
 from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
+from gv_engine.playing.acting import Actor
 from gv_engine.playing.catalogue import load_playable, look_at, says, source_of
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
+from gv_engine.playing.racing import Rival
 from gv_engine.playing.replay import Replay
+from gv_engine.playing.rollout_games import RolloutGames, is_rollout
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
 from gv_engine.reading.families import Command
 from gv_engine.reading.trust import Consent
@@ -152,8 +158,16 @@ class App(Host):
 
     # ---- what is opened --------------------------------------------------------------
 
-    def tell_keys(self, groups: tuple[str, ...]) -> None:
-        self.push(HelpScreen(self, groups, self.top.knows))
+    def tell_keys(self, groups: tuple[str, ...], knows: Callable[[str], bool]) -> None:
+        self.push(HelpScreen(self, groups, knows))
+
+    def rebind(self, group: str, name: str, keys: Sequence[str] | None) -> None:
+        try:
+            before, self._bindings = self._bindings, rebind(group, name, keys)
+        except BindingsError as error:
+            self.say(str(error), stays=15)
+        else:
+            self.say(lost(before, self._bindings, name))
 
     def choose_settings(self) -> None:
         self.push(SettingsScreen(self))
@@ -164,12 +178,23 @@ class App(Host):
     def begin(self, game: Game) -> None:
         """Play a game from where it is, and remember its scenario."""
         self.push(PlayScreen(self, game))
-        source = source_of(game.scenario)
-        self._opened[source] = game.scenario
+        self._is_played(game.scenario)
+
+    def choose(self, source: str) -> Playable:
+        scenario = load_playable(source, **self.consent)
+        self._is_played(scenario)
+        return scenario
+
+    def _is_played(self, scenario: Playable) -> None:
+        source = source_of(scenario)
+        self._opened[source] = scenario
         self.settings.played(source)
         self.remember()
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
+        if is_rollout(file):
+            self.push(RolloutScreen(self, RolloutGames(file, scenario, **self.consent)))
+            return
         replay = Replay.load(file)
         self.push(ReplayScreen(self, replay, self._played_again(replay, file, scenario)))
 
@@ -186,6 +211,16 @@ class App(Host):
         game.seek(replayed.position)
         self.begin(game)
 
+    def let_act(self, game: Game, actor: Actor) -> None:
+        """Let an agent play a game."""
+        self.push(ActingScreen(self, game, actor))
+        self._is_played(game.scenario)
+
+    def race(self, rival: Rival) -> None:
+        own = Game(rival.game.scenario, rival.game.seed)
+        self.push(RaceScreen(self, own, rival))
+        self._is_played(own.scenario)
+
     def played(self, game: Game) -> None:
         self.told.append(game)
 
@@ -194,9 +229,12 @@ class App(Host):
         return next(found, "")
 
     def _played_again(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Game:
+        return Game.of(replay, self.scenario_of(replay, file, scenario))
+
+    def scenario_of(self, replay: Replay, file: Path, scenario: Playable | None = None) -> Playable:
         given = () if scenario is None else (scenario,)
         known = chain(given, self._opened.values(), self._recent_scenarios(replay, file))
-        return Game.of(replay, replay.find(known))
+        return replay.find(known)
 
     def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
         """Those that the player has played before, as long as they are sound.
@@ -335,6 +373,10 @@ class App(Host):
                 self._press(key, repeated)
 
     def _press(self, key: str, repeated: bool) -> None:
+        if not repeated and self.top.takes(key):
+            self._keyboard.counts(key, repeated, False)
+            self.stale = True
+            return
         command = self.bindings.find(key, self.top.groups)
         if command and self._keyboard.counts(key, repeated, command.repeats):
             self._note, self.stale = "", True

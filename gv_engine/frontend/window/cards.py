@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from gv_engine.frontend.controls.theme import Theme
@@ -14,6 +15,7 @@ from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
 from gv_engine.playing.catalogue import Entry
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
+from gv_engine.playing.rollout_games import is_rollout
 from gv_engine.reading.text import signed
 
 
@@ -26,6 +28,9 @@ class Card:
         wrong: why it cannot be opened, empty if it can.
     """
 
+    file: Path | None = None
+    """What it opens, if that is a file and not said otherwise."""
+
     def __init__(self, title: str) -> None:
         self.title = title
         self.text = ""
@@ -33,12 +38,10 @@ class Card:
         self._thumbnail: pygame.Surface | None = None
         self._made_for: Theme | None = None
 
-    def rank(self, words: Sequence[str]) -> int | None:
-        """How well it fits the words of a search, the less the better; None if it does not."""
-        title = self.title.lower()
-        if all(word in title for word in words):
-            return 0 if title.startswith(words[0]) else 1
-        return 2 if all(word in f"{title} {self.text.lower()}" for word in words) else None
+    @property
+    def said(self) -> tuple[str, str]:
+        """Its name and a text about it, as it is searched for."""
+        return self.title, self.text
 
     def is_made(self, theme: Theme) -> bool:
         """Whether thumbnail and text are there."""
@@ -84,6 +87,11 @@ class Card:
         below = pygame.Rect(text.x, text.bottom, text.w, well.bottom - text.bottom)
         pen.lines(below, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
+    def _draw_beginning(self, game: Game, theme: Theme, side: int) -> None:
+        self._thumbnail = pygame.Surface((side, side), 0, 32)
+        self._thumbnail.fill(theme.well)
+        make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
+
     def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
         """Draw the thumbnail, or an empty place until it is made."""
         if self._thumbnail is None:
@@ -101,6 +109,7 @@ class ScenarioCard(Card):
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry.title)
         self.entry = entry
+        self.file = Path(entry.source)
 
     @classmethod
     def of(cls, source: str) -> ScenarioCard:
@@ -115,10 +124,7 @@ class ScenarioCard(Card):
             self.text = f"{about} Its own Python runs when you open it.".strip()
             return
         self.text = " ".join(scenario.description.split())
-        self._thumbnail = pygame.Surface((side, side), 0, 32)
-        self._thumbnail.fill(theme.well)
-        stage = make_stage(Game(scenario, seed=0), theme)
-        stage.draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
+        self._draw_beginning(Game(scenario, seed=0), theme, side)
 
     def open(self, app: Host) -> None:
         app.play(self.entry.source)
@@ -136,8 +142,9 @@ class MissingCard(Card):
         self.text = entries[0].missing
         self._names = " ".join(entry.title for entry in entries)
 
-    def rank(self, words: Sequence[str]) -> int | None:
-        return 2 if all(word in self._names for word in words) else None
+    @property
+    def said(self) -> tuple[str, str]:
+        return self.title, self._names
 
     def open(self, app: Host) -> None:
         raise GVEngineError(self.text)
@@ -146,6 +153,8 @@ class MissingCard(Card):
 class ReplayCard(Card):
     """Opens a replay."""
 
+    file: Path
+
     def __init__(self, file: Path) -> None:
         super().__init__(file.stem)
         self.file = file
@@ -153,6 +162,8 @@ class ReplayCard(Card):
     def read(self, app: Host, theme: Theme, side: int) -> None:
         replay = Replay.load(self.file)
         self.text = self.about(replay, app)
+        with suppress(GVEngineError, OSError):  # it may still be read about
+            self._draw_beginning(Game(app.scenario_of(replay, self.file), replay.seed), theme, side)
 
     def about(self, replay: Replay, app: Host) -> str:
         """A line about it."""
@@ -165,8 +176,12 @@ class ReplayCard(Card):
         app.watch(self.file)
 
     def draw_thumbnail(self, pen: Pen, well: pygame.Rect) -> None:
-        pen.card(well, "well")
+        super().draw_thumbnail(pen, well)
         sign = well.inflate(-well.w // 2, -well.h // 2)
+        if self._thumbnail is not None:  # in the corner of a picture
+            sign = pygame.Rect(0, 0, well.w // 4, well.h // 4)
+            sign.bottomright = well.right - pen.line // 4, well.bottom - pen.line // 4
+            pen.card(sign.inflate(sign.w // 2, sign.h // 2))
         points = (sign.topleft, sign.midright, sign.bottomleft)
         pygame.draw.polygon(pen.surface, pen.color("muted"), points)
 
@@ -189,13 +204,15 @@ class UnfinishedCard(ReplayCard):
 class FileCard(Card):
     """Opens a file or folder that was typed or dropped; nothing of it is read before."""
 
+    file: Path
+
     def __init__(self, file: Path) -> None:
         super().__init__(file.name)
-        self._file = file
+        self.file = file
         self.text = str(file)
 
     def open(self, app: Host) -> None:
-        if self._file.suffix == SUFFIX:
-            app.watch(self._file)
+        if self.file.suffix == SUFFIX or is_rollout(self.file):
+            app.watch(self.file)
         else:
-            app.play(str(self._file))
+            app.play(str(self.file))

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
+from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.drawing.onlooker import Onlooker
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
+from gv_engine.frontend.window.keyboard import Keyboard
 from gv_engine.playing.drawings import sprite_folders
 from gv_engine.playing.episode import Playable
+from gv_engine.reading.families import FAMILIES
 
+_NAP = 0.005  # s between two looks at what was pressed
+_TOLD = (
+    (("replay", "play"), "pause or go on"),
+    (("replay", "forward"), "a step on"),
+    (("replay", "faster"), "faster"),
+    (("replay", "slower"), "slower"),
+    (("view", "view"), "another view"),
+    (("replay", "leave"), "close"),
+)
+"""Groups and names of commands, and what they do to a program that is watched."""
 UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL takes them, without a word, where there is no screen
 
 
@@ -23,9 +38,12 @@ class NoDisplay(RuntimeError):
 class Viewer:
     """A window that shows frames while a program plays. Closing it does not stop the program.
 
+    It has the keys of those who watch replays, as far as they go where there is no way back.
+
     Args:
         title: of the window.
         sprite_folders: of the game's own sprites.
+        fps: frames a second at most, at the usual speed; as they come if 0.
 
     Attributes:
         closed: whether the window has been closed; `show` does nothing from then on.
@@ -40,14 +58,21 @@ class Viewer:
         self,
         title: str,
         sprite_folders: Iterable[Path] = (),
+        fps: float = 0,
     ) -> None:
         self.closed = False
-        self._title = title
-        self._onlooker = Onlooker(title, sprite_folders)
-        open_window(title)
+        self._title, self._fps = title, fps
+        self._keyboard, (self._bindings, _) = Keyboard(), Bindings.load()
+        told = [(key, says) for name, says in _TOLD if (key := self._bindings.label(*name))]
+        hints = [f"{key} {says}" for key, says in told]
+        self._onlooker = Onlooker(title, sprite_folders, hints=hints)
+        self._plays, self._once = True, False
+        self._full_screen = self._stale = False
+        self._steps, self._due = 0, 0.0
+        self._open()
 
     def show(self, frame: Any) -> None:
-        """Draw a frame and take note of what happened to the window since the last one.
+        """Draw a frame when its time has come, and heed what is pressed until then.
 
         Raises:
             NoDisplay: there is no screen.
@@ -55,28 +80,84 @@ class Viewer:
         if self.closed:
             return
         if not is_open():
-            open_window(self._title)
-        for event in pygame.event.get():
-            if event.type == pygame.QUIT:
-                self.close()
-                return
-        self._onlooker.draw(pygame.display.get_surface(), frame)
-        pygame.display.flip()
+            self._open()
+        self._take()
+        # one that is drawn twice does not take twice as long
+        new = frame.steps != self._steps
+        while new and not self._is_due():
+            time.sleep(_NAP)
+            self._take()
+            if self._stale and is_open():
+                self._draw(self._onlooker.frame())
+        if is_open():
+            self._draw(frame)
+            self._steps = frame.steps
+            self._due = time.monotonic() + (1 / self._fps if self._fps else 0)
 
     def close(self) -> None:
         """Close the window."""
         self.closed = True
+        self._keyboard.close()
         pygame.display.quit()
+
+    def _open(self) -> None:
+        open_window(self._title, full_screen=self._full_screen)
+        self._keyboard.open()
+        self._stale = True
+
+    def _is_due(self) -> bool:
+        once, self._once = self._once, False
+        return once or self.closed or (self._plays and time.monotonic() >= self._due)
+
+    def _draw(self, frame: Any) -> None:
+        self._stale = False
+        self._onlooker.draw(pygame.display.get_surface(), frame)
+        pygame.display.flip()
+
+    def _take(self) -> None:
+        self._keyboard.begin()
+        for event in pygame.event.get():
+            if event.type == pygame.QUIT:
+                self.close()
+                return
+            self._stale |= event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED)
+            for key, repeated in self._keyboard.keys(event):
+                command = self._bindings.find(key, ("replay", "view", "window"))
+                if command and self._keyboard.counts(key, repeated, command.repeats):
+                    self._do(command.name)
+                if self.closed:
+                    return
+
+    def _do(self, name: str) -> None:
+        self._stale = True
+        if name == "play":
+            self._plays = not self._plays
+        elif name == "forward":
+            self._plays, self._once = False, True
+        elif name in ("faster", "slower"):
+            self._fps *= 2 if name == "faster" else 0.5
+        elif name == "full_screen":
+            self._full_screen = not self._full_screen
+            self._open()
+        elif name == "leave":
+            self.close()
+        else:
+            self._onlooker.command(name)
 
 
 def follower(scenario: Playable) -> Viewer:
     """Render mode `human`: the window that follows an environment."""
-    return Viewer(scenario.name, sprite_folders(scenario))
+    fps = resolve_name(FAMILIES[scenario.family].env).metadata["render_fps"]
+    return Viewer(scenario.name, sprite_folders(scenario), fps)
 
 
 def is_open() -> bool:
     """Whether there is a window."""
     return pygame.display.get_init() and pygame.display.get_surface() is not None
+
+
+def _fills_the_screen() -> bool:
+    return bool(pygame.display.get_surface().get_flags() & pygame.FULLSCREEN)
 
 
 def open_window(
@@ -104,17 +185,16 @@ def open_window(
         pygame.display.init()
         if pygame.display.get_driver() in UNSEEN_DRIVERS and not chosen:
             raise pygame.error("there is no screen")
+        if is_open() and _fills_the_screen() != full_screen:
+            # a new window: without a window manager nobody puts the old one where it belongs
+            pygame.display.quit()
+            pygame.display.init()
         pygame.display.set_icon(SpriteSheet().get("agent", 0, 64))
         pygame.display.set_caption(title)
         desktop = pygame.display.get_desktop_sizes()[0]
         if full_screen:
             return pygame.display.set_mode(desktop, pygame.FULLSCREEN)
-        fitting = _fitting(size, desktop)
-        surface = pygame.display.set_mode(fitting, pygame.RESIZABLE)
-        if surface.get_size() == fitting:
-            return surface
-        # SDL left full screen, and takes the size only now
-        return pygame.display.set_mode(fitting, pygame.RESIZABLE)
+        return pygame.display.set_mode(_fitting(size, desktop), pygame.RESIZABLE)
     except pygame.error as error:
         pygame.display.quit()
         raise NoDisplay(

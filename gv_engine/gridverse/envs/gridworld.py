@@ -64,7 +64,9 @@ class GridWorld(InnerEnv):
 
         Raises:
             RuleError: the scenario lists an esper.Processor, or is a mixture.
+            SeveralAgentsError: it has several agents.
         """
+        scenario.of_one_agent("a state")
         if scenario.mixture:
             raise RuleError(
                 f"{scenario.name} is a mixture, and states do not say which of its scenarios they "
@@ -101,10 +103,13 @@ class GridWorld(InnerEnv):
             None,
         )
         return cls(
-            StateSpace(shape, scenario.objects, scenario.colors),
+            StateSpace(shape, scenario.objects, scenario.colors, scenario.types),
             ActionSpace(scenario.actions),
             ObservationSpace(
-                scenario.area.shape, scenario.observation_objects, scenario.observation_colors
+                scenario.area.shape,
+                scenario.observation_objects,
+                scenario.observation_colors,
+                scenario.types,
             ),
             reset,
             transition,

@@ -63,15 +63,15 @@ def soup(w: World, agent: int, shape: Any) -> None:
 def any_transitions(w: World, agent: int, order: Any) -> None:
     """The transitions of these numbers, one after the other."""
     for number in order:
-        if number == 0 and transition.can_move(w, agent, w.action):
+        if number == 0 and transition.can_move(w, agent, w.action[agent]):
             transition.move_agent(w, agent)
-        elif number == 1 and transition.can_turn(w, agent, w.action):
+        elif number == 1 and transition.can_turn(w, agent, w.action[agent]):
             transition.turn_agent(w, agent)
-        elif number == 2 and transition.can_open(w, agent, w.action):
+        elif number == 2 and transition.can_open(w, agent, w.action[agent]):
             transition.actuate_door(w, agent)
-        elif number == 3 and transition.can_unbox(w, agent, w.action):
+        elif number == 3 and transition.can_unbox(w, agent, w.action[agent]):
             transition.actuate_box(w, agent)
-        elif number == 4 and transition.can_pick_or_drop(w, agent, w.action):
+        elif number == 4 and transition.can_pick_or_drop(w, agent, w.action[agent]):
             transition.pickndrop(w, agent)
         elif number == 5:
             transition.move_obstacles(w)

@@ -75,8 +75,7 @@ def gust(w: World, agent: int, strength: float = 0.5) -> None:
         for side in sides:
             y, x = w.position.y[agent] + step_y(side), w.position.x[agent] + step_x(side)
             if w.inside(y, x) and not blocks_movement(w, w.at[y, x]):
-                w.position.y[agent] = y
-                w.position.x[agent] = x
+                w.stand(agent, y, x)
                 break
 
 

@@ -9,11 +9,14 @@ import pytest
 from gv_engine.commands import main
 from gv_engine.families.algebra.advice import Advice
 from gv_engine.families.algebra.cursor import TreeCursor
+from gv_engine.families.algebra.formulas import formulas
 from gv_engine.families.algebra.stage import TreeStage, text_width
 from gv_engine.families.algebra.tree_layout import LEAST, TreeLayout, fit, lay_out
+from gv_engine.families.algebra.writing import Writing
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import DARK, LIGHT
+from gv_engine.frontend.drawing.lettering import font
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.frontend.window.app import App
@@ -229,6 +232,18 @@ def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
         "commutative_swap 3",
         "distributive_factoring 3",
     ]
+
+
+def test_a_resting_mouse_does_not_cover_what_a_move_has_done():
+    game = problem("4x + 2x")
+    stage = stage_of(game)
+    assert stage._layout is not None
+    stage.hover(stage._layout.places[3].move(stage._corner).move(stage._room.topleft).center)
+    before = game.frame()
+    stage._cursor.choose(3, 3)
+    game.step(stage.command("apply"))
+    stage.begin(before, game.frame())
+    assert stage._said().startswith(game.frame().action)
 
 
 # ---- pictures ----------------------------------------------------------------------------
@@ -478,3 +493,46 @@ def test_the_terminal_lists_the_keys_of_rules_that_there_are():
     text = shown(screen, 120, 50)
     assert "apply rule 7" in text
     assert "apply rule 8" not in text
+
+
+def test_the_inspector_tells_what_each_rule_would_give_and_pay():
+    game = game_of()
+    stage = TreeStage(game, DARK)
+    panel = stage._inspector
+    before = game.state()
+    told = [text for _, text, _ in panel.rows(16, 2000)]
+    chosen = stage._cursor.chosen
+    assert told[0] == f"{chosen.kind} {chosen.text}"
+    for rule in chosen.rules:
+        found = panel.rewriting(rule, chosen.x)
+        name = game.frame().rules[rule]
+        assert told.index(f"{rule + 1} {name}") < told.index(found.text)
+        other = game_of()
+        other.step(stage._cursor.action(rule))
+        frame = other.frame()
+        assert (frame.text, frame.reward) == (found.text, pytest.approx(found.reward))
+    assert game.state() == before
+    surface = pygame.Surface((300, 200), 0, 32)
+    panel.draw(surface, surface.get_rect(), 16)
+    assert panel.command("scroll_down")
+    assert not panel.command("next_tab")
+    leaf = next(node.x for node in game.frame().nodes if not node.rules)
+    stage._cursor.choose(leaf)
+    assert panel.rows(16, 300)[-1][1] == "No rule applies here"
+
+
+def test_exponents_are_written_small_and_the_caret_is_not():
+    letters = formulas(24)
+    assert letters.size("4g^12")[0] < font(24).size("4g12")[0]
+    assert letters.size("g^")[0] == letters.size("g")[0]
+    assert letters.size("^")[0] == font(24).size("^")[0]  # the sign of a node
+    assert letters.size("x^(a + b)")[0] > letters.size("x(a + b)")[0]
+    picture = letters.render("g^4", "#ffffff")
+    ink = pygame.surfarray.array_alpha(picture)[letters.size("g")[0] :]
+    assert ink.any()
+    assert not ink[:, picture.get_height() * 7 // 10 :].any()  # above the line
+    writing = Writing("1g^4 + x", pygame.Rect(0, 0, 400, 60), 24, 0)
+    (exponent,) = writing.places((3, 4))
+    assert writing.at(exponent.center) == 3
+    assert [place.w for place in writing.places((2, 3))] == [0]
+    assert writing._seen((2, 3)) == (2, 4)

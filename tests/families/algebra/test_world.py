@@ -288,7 +288,8 @@ def test_a_loss_that_pays_is_no_success():
 
 
 def episode(name: str = "mathy-poly-simplify-normal", seed: int = 3) -> MathyEpisode:
-    made: MathyEpisode = load_scenario(name).episode()  # type: ignore[attr-defined]  # of its family
+    scenario: Any = load_scenario(name)
+    made = MathyEpisode(scenario)
     made.reset(seed)
     return made
 

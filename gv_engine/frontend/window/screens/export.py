@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Sequence
 
 from gv_engine.frontend.controls.folders import new_file, recording_folder
-from gv_engine.frontend.controls.settings import SPEEDS
+from gv_engine.frontend.controls.settings import CELLS, EXPORTS, SPEEDS
 from gv_engine.frontend.drawing.recording import Recorder, views_of
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
@@ -14,9 +14,7 @@ from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.language.errors import GVEngineError, reason
 from gv_engine.playing.game import Game
-from gv_engine.playing.picture_files import FORMATS
 
-CELLS = (16, 24, 32, 48, 64, 96)
 SECONDS_AT_ONCE = 0.03  # s of drawing between two looks at the keys
 SAYS = {".mp4": "MP4 video", ".gif": "GIF animation", ".png": "PNG of this step"}
 
@@ -34,10 +32,9 @@ class ExportScreen(Menu):
     def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app)
         self._game = game
-        self._suffix = ".mp4"
-        self._view = next(iter(views_of(game.scenario)))
-        self._cell = 32
-        self._speed = self.app.settings.speed
+        self._views = views_of(game.scenario)
+        if app.settings.export_view not in self._views:
+            app.settings.export_view = next(iter(self._views))
         self._writing: Generator[None] | None = None
         self._done = self._all = 0
 
@@ -46,14 +43,15 @@ class ExportScreen(Menu):
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[MenuRow]:
-        views = views_of(self._game.scenario)
-        suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in (".mp4", *FORMATS)}
+        settings = self.app.settings
+        suffixes = {suffix: SAYS.get(suffix, suffix) for suffix in EXPORTS}
+        speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
         return (
             MenuRow("Export", lambda _: self._begin()),
-            self.choice(self, "As", "_suffix", suffixes),
-            self.choice(self, "View", "_view", {view: view for view in views}),
-            self.choice(self, "Cells", "_cell", {cell: f"{cell} pixels" for cell in CELLS}),
-            self.choice(self, "Speed", "_speed", {s: f"{s} steps a second" for s in SPEEDS}),
+            self.choice(settings, "As", "export_as", suffixes),
+            self.choice(settings, "View", "export_view", {view: view for view in self._views}),
+            self.choice(settings, "Cells", "export_cell", {c: f"{c} pixels" for c in CELLS}),
+            self.choice(settings, "Speed", "export_speed", speeds),
             MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )
 
@@ -82,6 +80,7 @@ class ExportScreen(Menu):
 
     def closed(self) -> None:
         self._stop()
+        self.app.remember()
 
     def _begin(self) -> None:
         self._done = 0
@@ -94,14 +93,15 @@ class ExportScreen(Menu):
 
     def _write(self) -> Generator[None]:
         """Write the file, a picture between two yields; closed before its end it leaves none."""
-        shown = self._game
+        shown, settings = self._game, self.app.settings
         game = Game.of(shown.replay(), shown.scenario)  # where it is watched stays as it is
         steps = range(game.length + 1)
-        if self._suffix == ".png":
+        if settings.export_as == ".png":
             steps = range(shown.position, shown.position + 1)
         self._all = len(steps)
-        file = new_file(recording_folder(), game, self._suffix)
-        with Recorder(file, game.scenario, self._view, self._cell, self._speed) as recorder:
+        file = new_file(recording_folder(), game, settings.export_as)
+        drawn = settings.export_view, settings.export_cell, settings.export_speed
+        with Recorder(file, game.scenario, *drawn) as recorder:
             for step in steps:
                 game.seek(step)
                 recorder.add(game.frame())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from gv_engine.frontend.controls.bindings import GROUPS
+from gv_engine.frontend.controls.settings import SPEEDS
 from gv_engine.frontend.drawing.hud import ScreenParts, draw_panel, is_tight, place_parts
 from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
@@ -48,6 +49,7 @@ class GameScreen(Screen):
         self.family = FAMILIES[self.frame.family]
         self._theme = app.theme
         self.stage: Stage = make_stage(game, self._theme)
+        self._staged = game.scenario
         self.stage.begin(None, self.frame)
         self._choose_view(app.settings.view)
         self._glides_since = 0.0
@@ -63,6 +65,8 @@ class GameScreen(Screen):
     def show(self, glide: bool = True) -> None:
         """The game is elsewhere now: take its frame, gliding if a step leads there."""
         previous, self.frame = self.frame, self.game.frame()
+        if self._staged is not self.game.scenario:
+            self._restage()
         moves = self.stage.begin(previous if glide else None, self.frame)
         self._glides = moves and glide and self.app.settings.animation
         self._glides_since = time.monotonic()
@@ -119,17 +123,16 @@ class GameScreen(Screen):
         if self._theme != self.app.theme:
             self._restage()
         tight = is_tight(pen.area, pen.line)
-        hints = self._fitting_hints(pen, 2)
+        room = len(self._fitting_hints(pen, 2))
+        hints = self._fitting_hints(pen, room, self.hints_now())
         controls = self.tight_controls if tight else self.controls
         panel = self.stage.side_panel
-        at = place_parts(pen.area, pen.line, panel is not None, controls, len(hints))
+        at = place_parts(pen.area, pen.line, panel is not None, controls, room)
         self._at = at
         self.stage.line = pen.line
-        room = at.stage.copy()
-        room.h -= self.reserved(pen, room)
         progress = (now - self._glides_since) / self.stage.glide if self._glides else 1.0
         try:
-            self.stage.draw(pen.surface, room, max(0.0, min(1.0, progress)))
+            self.draw_stage(pen, at.stage, max(0.0, min(1.0, progress)))
         except ValueError as error:  # a drawing of the author's that cannot be read
             pen.lines(at.stage, str(error), "loss")
         self._draw_header(pen, at.header)
@@ -139,23 +142,24 @@ class GameScreen(Screen):
         self.draw_controls(pen, at.controls)
         said = self.trouble or ("" if told else self.frame.message)
         if said:
-            hints = [said, *self._fitting_hints(pen, 1)] if len(hints) > 1 else [said]
+            hints = [said, *self._fitting_hints(pen, 1, self.hints_now())] if room > 1 else [said]
         for number, hint in enumerate(hints):
             slot = pygame.Rect(at.hints.x, at.hints.y + number * pen.line, at.hints.w, pen.line)
             ink = "muted" if hint != said else "loss" if self.trouble else "accent"
             pen.text(slot, hint, ink, "center", 0.9)
 
-    def reserved(self, pen: Pen, room: pygame.Rect) -> int:
-        """Pixels at the lower end of the stage's room that the screen wants for itself."""
-        return 0
+    def draw_stage(self, pen: Pen, rect: pygame.Rect, progress: float) -> None:
+        """Draw the world, and whatever shares the room with it."""
+        self.stage.draw(pen.surface, rect, progress)
 
-    def _fitting_hints(self, pen: Pen, most: int) -> list[str]:
-        """The hints in so many lines; the last one, which leads to all keys, is among them."""
-        parts = [hint for hint in self.hints() if hint]
+    def _fitting_hints(self, pen: Pen, most: int, hints: Sequence[str] | None = None) -> list[str]:
+        """Hints, the usual ones if None, in so many lines; the last, which leads to all keys, is
+        among them."""
+        parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
         small = pen.line * 9 // 10
-        while len(hints := wrapped(parts, small, pen.area.w - pen.line)) > most and len(parts) > 1:
+        while len(rows := wrapped(parts, small, pen.area.w - pen.line)) > most and len(parts) > 1:
             del parts[-2]
-        return hints[:most]
+        return rows[:most]
 
     def facts(self) -> Sequence[str]:
         """Short texts for the panel."""
@@ -164,6 +168,10 @@ class GameScreen(Screen):
     def hints(self) -> Sequence[str]:
         """What stands at the bottom, a key and what it does each."""
         raise NotImplementedError
+
+    def hints_now(self) -> Sequence[str]:
+        """The hints of this moment, in as much room as the usual ones take."""
+        return self.hints()
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Label, group and command of the buttons at the top, those that matter most first."""
@@ -188,6 +196,13 @@ class GameScreen(Screen):
         if position != self.game.position:
             self.game.seek(position)
             self.show(glide=False)
+
+    def change_speed(self, step: int) -> None:
+        """Another speed of what goes by itself."""
+        settings = self.app.settings
+        number = SPEEDS.index(settings.speed) + step
+        settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
+        self.app.stale = True
 
     def hint(self, group: str, name: str, says: str) -> str:
         """A key and what it does, empty if the command has none."""
@@ -219,9 +234,9 @@ class GameScreen(Screen):
             self.app.stale = True
 
     def _restage(self) -> None:
-        """Another theme: the stage is built anew."""
+        """Another theme or scenario: the stage is built anew."""
         before, self._theme = self.stage, self.app.theme
-        self.stage = make_stage(self.game, self._theme)
+        self.stage, self._staged = make_stage(self.game, self._theme), self.game.scenario
         self.stage.begin(None, self.frame)
         if before.side_panel is not None:
             number = before.side_panels.index(before.side_panel)

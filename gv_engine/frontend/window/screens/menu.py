@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.widgets import Pen, wrap
+from gv_engine.frontend.drawing.widgets import Pen, Pixel, wrap
 from gv_engine.frontend.window.screens.screen import Host, Screen
+
+UNSEEN = (-1, -1)
+"""Where the mouse is before anybody has looked."""
 
 
 class MenuRow(NamedTuple):
@@ -31,6 +34,7 @@ class Menu(Screen):
         self.chosen = 0
         self._first = 0
         self._page = 1
+        self._mouse: Pixel | None = UNSEEN
 
     @property
     def title(self) -> str:
@@ -111,13 +115,25 @@ class Menu(Screen):
         pen.lines(text, self.words, "muted")
         self.chosen = min(self.chosen, len(rows) - 1)
         self._first = max(self.chosen - self._page + 1, min(self._first, self.chosen))
-        for place in range(self._page):
-            number = self._first + place
-            slot = pygame.Rect(inner.x, card.y + above + place * high, inner.w, high - line // 4)
+        top = card.y + above
+        slots = {
+            self._first + place: pygame.Rect(inner.x, top + place * high, inner.w, high - line // 4)
+            for place in range(self._page)
+        }
+        self._follow(pen.mouse, slots)
+        for number, slot in slots.items():
             self._draw_row(pen, slot, rows[number], number)
         groove = pygame.Rect(card.right - line * 3 // 4, card.y + above, line // 4, 0)
         groove.h = self._page * high
         pen.scrolled(groove, self._first, self._page, len(rows))
+
+    def _follow(self, mouse: Pixel | None, slots: Mapping[int, pygame.Rect]) -> None:
+        """Choose the row that the mouse has come to; one that rests leaves the keys alone."""
+        came = self._mouse not in (UNSEEN, mouse)
+        self._mouse = mouse
+        if came and mouse is not None:
+            over = [number for number, slot in slots.items() if slot.collidepoint(mouse)]
+            self.chosen = over[0] if over else self.chosen
 
     def _draw_row(self, pen: Pen, slot: pygame.Rect, row: MenuRow, number: int) -> None:
         def press(step: int = 1) -> None:
@@ -126,7 +142,7 @@ class Menu(Screen):
 
         chosen = number == self.chosen
         if row.value is None:
-            pen.button(slot, row.label, press, row.key, chosen)
+            pen.button(slot, row.label, press, row.key, chosen, marked=False)
             return
         pen.hot(slot, lambda at: press(-1 if at[0] < slot.centerx else 1))
         pen.card(slot, "accent" if chosen else "well")

@@ -6,8 +6,9 @@ import math
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.controls.folders import (
@@ -22,15 +23,19 @@ from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.game_screen import GameScreen
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 from gv_engine.frontend.window.screens.prompt import Prompt
+from gv_engine.frontend.window.screens.rules import RulesScreen
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.frontend.window.sounds import sound_of
 from gv_engine.language.errors import reason
+from gv_engine.language.objects import OBJECT_TYPES
+from gv_engine.playing.acting import SOLVER
 from gv_engine.playing.catalogue import next_of_kin
-from gv_engine.playing.game import GAME_COMMANDS, Game
+from gv_engine.playing.game import GAME_COMMANDS, Game, seed_of
+from gv_engine.playing.racing import Rival
 from gv_engine.playing.replay import SUFFIX, ReplayError
-from gv_engine.reading.families import Command
+from gv_engine.reading.families import Command, hooks_of
+from gv_engine.reading.sentences import sections
 
-END_HEIGHT = 7  # lines that the end is told in
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 
 
@@ -41,6 +46,8 @@ class PlayScreen(GameScreen):
         super().__init__(app, game)
         self.own_groups = (self.family.title, "play")
         self._recorder: Recorder | None = None
+        self._saved: Path | None = None
+        self._saved_at = ""
         self._runs = False
         self._beat = 0.0
         self._look = 0.0
@@ -56,24 +63,26 @@ class PlayScreen(GameScreen):
         due = min(self._look - now, due or math.inf)
         if self._runs and not self.frame.outcome:
             if now >= self._beat:
-                self._beat = now + 1 / self.app.settings.speed
+                self._beat = now + 1 / self.app.settings.time_speed
                 self.take(self.game.wait)
             due = min(due, self._beat - now)
         return due
 
     @property
     def level(self) -> tuple[str, tuple[Command, ...]]:  # type: ignore[override]  # it is the game's
-        return self.family.title, self.game.scenario.own_actions
+        return self.family.title, self.game.commands
 
     def knows(self, name: str) -> bool:
-        return self.stage.knows(name)
+        if name == "watch":
+            return self._saved is not None
+        return self.game.knows(name) and self.stage.knows(name)
 
     def command(self, name: str) -> None:
-        if any(command.name == name for command in self.app.bindings.commands(self.family.title)):
-            self.take(self.stage.command(name))
-        elif name in GAME_COMMANDS:
+        if name in GAME_COMMANDS:
             GAME_COMMANDS[name](self.game)
             self.show(glide=False)
+        elif any(each.name == name for each in self.app.bindings.commands(self.family.title)):
+            self.take(self.stage.command(name))
         elif action := _COMMANDS.get(name):
             action(self)
         else:
@@ -85,15 +94,18 @@ class PlayScreen(GameScreen):
         Raises:
             RuleError: a rule failed; the game is as it was before.
         """
-        if not action or self.frame.outcome:
-            return
+        if action and not self.frame.outcome:
+            self.step(lambda: self.game.step(action))
+
+    def step(self, steps: Callable[[], None]) -> None:
+        """Show a step that the game takes."""
         before = self.game.position
-        self.game.step(action)
+        steps()
         stepped = self.game.position == before + 1
         self.show(glide=stepped)
         if stepped:
             self.app.sound(sound_of(self.frame))
-        self._beat = time.monotonic() + 1 / self.app.settings.speed
+        self._beat = time.monotonic() + 1 / self.app.settings.time_speed
 
     def closed(self) -> None:
         self._end_recording()
@@ -120,22 +132,21 @@ class PlayScreen(GameScreen):
             self.app.say("Time cannot run in this level: it has no action that waits")
             return
         self._runs = not self._runs
-        self._beat = time.monotonic() + 1 / self.app.settings.speed
+        self._beat = time.monotonic() + 1 / self.app.settings.time_speed
         self.app.stale = True
 
     def _kin(self) -> None:
         """Play the same in another size or difficulty, with the same seed."""
-        other = next_of_kin(self.game.scenario.name)
-        self.app.pop()
-        self.app.play(other, self.game.seed)
+        self.game.change(self.app.choose(next_of_kin(self.game.scenario.name)))
+        self.show(glide=False)
 
     def _enter_seed(self) -> None:
         def accept(text: str) -> None:
-            self.game.reset(int(text))
+            self.game.reset(seed_of(text))
             self.show(glide=False)
 
         words, seed = "Equal seeds are equal levels.", str(self.game.seed)
-        self.app.push(Prompt(self.app, "Which seed?", words, seed, accept, "0123456789"))
+        self.app.push(Prompt(self.app, "Which seed?", words, seed, accept, "0123456789-"))
 
     def save_replay(self) -> None:
         """Keep the episode so far as a file."""
@@ -145,9 +156,18 @@ class PlayScreen(GameScreen):
         except (OSError, ReplayError) as error:
             self.app.say(f"The replay is not saved: {reason(error)}")
         else:
-            self.app.say(f"Saved {file}")
+            self._saved, self._saved_at = file, self.game.state()
+            key = self.app.bindings.label("play", "watch")
+            self.app.say(f"Saved {file}" + f" · {key} watches it" * bool(key))
+
+    def _watch(self) -> None:
+        """Watch what was saved last."""
+        if self._saved is not None:
+            self.app.watch(self._saved, self.game.scenario)
 
     def show(self, glide: bool = True) -> None:
+        if self._staged is not self.game.scenario:
+            self._end_recording()
         super().show(glide)
         if self._recorder is not None:
             try:
@@ -156,6 +176,17 @@ class PlayScreen(GameScreen):
                 self._recorder.discard()
                 self._recorder = None
                 self.app.say(f"The recording is lost: {reason(error)}", stays=15)
+
+    def _rules(self) -> None:
+        """Tell what happens in this level, what pays and what ends it."""
+        scenario = self.game.scenario
+        types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
+        told = sections(hooks_of(scenario).schedules(scenario), types)
+        self.app.push(RulesScreen(self.app, self.game.title, scenario.description, told))
+
+    def _race(self) -> None:
+        """Play the level against what was saved of it last, or else whoever knows the way."""
+        self.app.race(Rival.named(str(self._saved or SOLVER), self.game))
 
     def _record(self) -> None:
         """Begin a recording of what is shown from now on, or end it."""
@@ -192,7 +223,7 @@ class PlayScreen(GameScreen):
 
     def _recorder_of(self, suffix: str) -> Recorder:
         file = new_file(recording_folder(), self.game, suffix)
-        return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.speed)
+        return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
 
     def _menu(self) -> None:
         self.app.push(PauseMenu(self))
@@ -203,71 +234,80 @@ class PlayScreen(GameScreen):
         return (("Menu", "play", "menu"), *super().buttons())
 
     def facts(self) -> Sequence[str]:
-        runs = f"Time runs: {self.app.settings.speed} steps a second"
+        runs = f"Time runs: {self.app.settings.time_speed} steps a second"
         records = "" if self._recorder is None else f"Recording: {self._recorder.path.suffix[1:]}"
-        return (*super().facts(), *([runs] if self._runs else []), *([records] if records else []))
+        several = len(self.game.agents) > 1
+        acts = f"You are {self.game.controlled}"
+        return (
+            *super().facts(),
+            *([acts] * several),
+            *([runs] if self._runs else []),
+            *([records] if records else []),
+        )
 
     def hints(self) -> Sequence[str]:
         commands = self.app.bindings.commands(self.family.title)
         says = {command.name: command.says for command in commands}
         moves = [self.hint(self.family.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
-        return (*moves[:5], undo, *moves[5:], self.hint("view", "help", "all keys"))
+        several = self.knows("next_agent")
+        other = self.hint(self.family.title, "next_agent", "another agent") if several else ""
+        return (*moves[:5], undo, other, *moves[5:], self.hint("view", "help", "all keys"))
 
-    def reserved(self, pen: Pen, room: pygame.Rect) -> int:
-        told = self.frame.outcome and room.h >= 14 * pen.line
-        return END_HEIGHT * pen.line if told else 0
+    def hints_now(self) -> Sequence[str]:
+        if not self.frame.outcome:
+            return self.hints()
+        told = [self.hint("play", name, label.lower()) for label, name in self._choices()]
+        return (*told, self.hint("view", "help", "all keys"))
 
     def draw(self, pen: Pen, now: float) -> None:
         super().draw(pen, now)
         if self.frame.outcome and self._at:
-            at = self._at
-            # below the stage's picture; where there is no room for it, over the panel too
-            small = not self.reserved(pen, at.stage) and at.panel.y > at.stage.bottom
-            self._draw_end(pen, at.stage.union(at.panel) if small else at.stage)
+            self._draw_end(pen, self._at.panel)
+
+    def _choices(self) -> Sequence[tuple[str, str]]:
+        """What there is to do when the level is over: labels and commands of the group `play`."""
+        is_saved = self._saved_at == self.game.state()
+        kept = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
+        return (("Next level", "go_on"), ("Same level again", "again"), ("Undo", "undo"), kept)
 
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
-        """Say how it ended and what to press now."""
-        line = pen.line
-        title = self.frame.ending
-        choices = (
-            ("Next level", "play", "go_on"),
-            ("Same level again", "play", "again"),
-            ("Undo", "play", "undo"),
-            ("Save replay", "play", "save_replay"),
+        """Say over the panel how it ended and what to press now; what is below tells keys too."""
+        line, choices = pen.line, self._choices()
+        keys = [self.app.bindings.label("play", name) for _, name in choices]
+        widest = 7 * line // 2 + max(
+            pen.width(label + key) for (label, _), key in zip(choices, keys, strict=True)
         )
-        keys = [self.app.bindings.label(group, name) for _, group, name in choices]
-        widths = [
-            pen.width(label + key) + 3 * line
-            for (label, _, _), key in zip(choices, keys, strict=True)
-        ]
-        columns = 2 if sum(widths) + 3 * line > room.w else 4
-        if 2 * max(widths) + 2 * line > room.w:
-            columns = 1
+        columns = next((n for n in (4, 2) if n * widest + line <= room.w), 1)
+        title, total = (
+            self.frame.ending,
+            f"Return {self.frame.total:+.6g} in {self.frame.steps} steps",
+        )
+        in_one = pen.width(title, 1.4) + pen.width(total) + 4 * line <= room.w
+        head = (3 if in_one else 4) * line
         rows = -(-len(choices) // columns)
-        card = pygame.Rect(
-            0, 0, columns * (max(widths) + line // 2) + line, 3 * line + rows * 2 * line
-        )
-        card.w = min(card.w, room.w)
-        if card.h > room.h:  # the keys are in the menu too
-            rows, card.h = 0, 3 * line
-        card.midbottom = room.centerx, room.bottom
+        if head + rows * 2 * line > room.h:  # then the hints tell what to press
+            rows, in_one, head = 0, True, room.h
+        card = pygame.Rect(0, 0, room.w, head + rows * 2 * line)
+        card.midbottom = room.midbottom
         pen.card(card)
         pen.frame(card, "accent")
-        top = pygame.Rect(card.x + line, card.y + line // 2, card.w - 2 * line, 2 * line)
-        total = f"Return {self.frame.total:+.6g} in {self.frame.steps} steps"
+        top = pygame.Rect(card.x, card.y + line // 2, card.w, 2 * line) if rows else card.copy()
+        top.inflate_ip(-2 * line, 0)
         taken = pen.text(top, title, "accent", size=1.4)
-        top.x += taken + line
-        top.w -= taken + line
-        pen.text(top, total, "text", "right")
+        if in_one:
+            rest = pygame.Rect(top.x + taken + line, top.y, top.w - taken - line, top.h)
+            pen.text(rest, total, align="right")
+        else:
+            pen.text(pygame.Rect(top.x, top.bottom, top.w, line), total)
         across = (card.w - line) // columns
-        for number, ((label, _, name), key) in enumerate(zip(choices, keys, strict=True)):
+        for number, ((label, name), key) in enumerate(zip(choices, keys, strict=True)):
             row, column = divmod(number, columns)
             if row < rows:
                 slot = pygame.Rect(0, 0, across - line // 2, line * 7 // 4)
                 slot.topleft = (
                     card.x + line * 3 // 4 + column * across,
-                    card.y + line * 5 // 2 + row * 2 * line,
+                    card.y + head - line // 4 + row * 2 * line,
                 )
                 pen.button(slot, label, partial(self._press, name), key, number == 0)
 
@@ -277,14 +317,17 @@ _COMMANDS = {
     "kin": PlayScreen._kin,
     "enter_seed": PlayScreen._enter_seed,
     "save_replay": PlayScreen.save_replay,
+    "watch": PlayScreen._watch,
+    "rules": PlayScreen._rules,
+    "race": PlayScreen._race,
     "record": PlayScreen._record,
     "picture": PlayScreen._picture,
     "menu": PlayScreen._menu,
 }
 
 IN_MENU = (
-    *("again", "next_level", "kin", "enter_seed"),
-    *("save_replay", "record", "picture", "real_time"),
+    *("again", "rules", "next_level", "previous_level", "kin", "enter_seed"),
+    *("save_replay", "watch", "race", "record", "picture", "real_time"),
 )
 
 
@@ -292,6 +335,7 @@ class PauseMenu(Menu):
     """The menu in the middle of a game."""
 
     title = "Pause"
+    groups = ("menu", "play", "window")
 
     def __init__(self, screen: PlayScreen) -> None:
         super().__init__(screen.app)
@@ -308,9 +352,9 @@ class PauseMenu(Menu):
             MenuRow("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
             *(
                 MenuRow(says[name], partial(self._do, name), key=label("play", name))
-                for name in IN_MENU
+                for name in self._names()
             ),
-            MenuRow("Keys", lambda _: self._screen.command("help"), key=label("window", "help")),
+            MenuRow("Keys", lambda _: self.command("help"), key=label("window", "help")),
             MenuRow(
                 "Settings", lambda _: self.command("settings"), key=label("window", "settings")
             ),
@@ -318,7 +362,20 @@ class PauseMenu(Menu):
             MenuRow("Quit", lambda _: self.app.quit()),
         )
 
-    def _do(self, name: str, step: int) -> None:
+    def command(self, name: str) -> None:
+        if name == "help":
+            self._screen.command(name)
+        elif name == "menu":
+            self.app.pop()
+        elif name in self._names():
+            self._do(name)
+        else:
+            super().command(name)
+
+    def _names(self) -> Sequence[str]:
+        return [name for name in IN_MENU if self._screen.knows(name)]
+
+    def _do(self, name: str, step: int = 1) -> None:
         self.app.pop()
         self._screen.command(name)
 

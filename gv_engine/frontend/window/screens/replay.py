@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from gv_engine.frontend.controls.settings import SPEEDS
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.export import ExportScreen
@@ -13,6 +12,9 @@ from gv_engine.frontend.window.screens.game_screen import GameScreen
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
+from gv_engine.playing.rollout_games import RolloutGames
+
+EPISODES = ("next_episode", "previous_episode")
 
 
 class ReplayScreen(GameScreen):
@@ -60,7 +62,8 @@ class ReplayScreen(GameScreen):
         elif name in ("first", "last"):
             self.seek(0 if name == "first" else self.game.length)
         elif name in ("faster", "slower"):
-            self._change_speed(1 if name == "faster" else -1)
+            self.change_speed(1 if name == "faster" else -1)
+            self._due = 0.0
         elif name == "export":
             self._plays = False
             self.app.push(ExportScreen(self.app, self.game))
@@ -71,6 +74,9 @@ class ReplayScreen(GameScreen):
             self.app.pop()
         else:
             super().command(name)
+
+    def knows(self, name: str) -> bool:
+        return name not in EPISODES
 
     def uncovered(self) -> None:
         self.show(glide=False)
@@ -87,13 +93,6 @@ class ReplayScreen(GameScreen):
         if to != self.game.position:
             self.game.seek(to)
             self.show(glide=steps == 1)
-
-    def _change_speed(self, step: int) -> None:
-        settings = self.app.settings
-        number = SPEEDS.index(settings.speed) + step
-        settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
-        self._due = 0.0
-        self.app.stale = True
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         return (
@@ -150,3 +149,47 @@ class ReplayScreen(GameScreen):
         else:
             says = f"Step {game.position} of {game.length}, as recorded"
             pen.text(below, says, "muted", "center")
+
+
+class RolloutScreen(ReplayScreen):
+    """Watch the episodes of a rollout, one after the other.
+
+    Args:
+        app: that it belongs to.
+        games: the episodes.
+    """
+
+    def __init__(self, app: Host, games: RolloutGames) -> None:
+        self._games, self._number = games, 0
+        game = games.game(0)
+        super().__init__(app, game.replay(), game)
+        self._plays = True
+
+    def knows(self, name: str) -> bool:
+        return True
+
+    def command(self, name: str) -> None:
+        if name in EPISODES:
+            self._open(self._number + (1 if name == "next_episode" else -1))
+        else:
+            super().command(name)
+
+    def _open(self, number: int) -> None:
+        if not 0 <= number < len(self._games):
+            self.app.say(f"{self._games.path} has {len(self._games)} episodes")
+            return
+        self._number, self.game = number, self._games.game(number)
+        self.replay = self.game.replay()
+        self._due = 0.0
+        self.frame = self.game.frame()
+        self._restage()
+        self.show(glide=False)
+        if self.game.difference is not None:
+            self.app.say(self.game.difference.message, stays=15)
+
+    def facts(self) -> Sequence[str]:
+        return (*super().facts(), f"Episode {self._number + 1} of {len(self._games)}")
+
+    def hints(self) -> Sequence[str]:
+        first, *rest = super().hints()
+        return (first, self.hint("replay", "next_episode", "next episode"), *rest)

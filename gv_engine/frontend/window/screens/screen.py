@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -12,6 +13,7 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
+from gv_engine.playing.racing import Rival
 from gv_engine.playing.replay import Replay
 from gv_engine.reading.families import Command
 
@@ -58,11 +60,21 @@ class Host(Protocol):
     def toggle_full_screen(self) -> None:
         """Fill the screen, or no longer."""
 
-    def tell_keys(self, groups: tuple[str, ...]) -> None:
-        """Open the help on these groups of bindings."""
+    def tell_keys(self, groups: tuple[str, ...], knows: Callable[[str], bool]) -> None:
+        """Open the help on these groups of bindings, and on which of their commands there are."""
+
+    def rebind(self, group: str, name: str, keys: Sequence[str] | None) -> None:
+        """Give a command other keys, the usual ones if None; say why where that does not go."""
 
     def choose_settings(self) -> None:
         """Open the settings."""
+
+    def choose(self, source: str) -> Playable:
+        """The scenario of a name or file, remembered as one that was played.
+
+        Raises:
+            GVEngineError: it cannot be played; the message says why.
+        """
 
     def play(self, source: str, seed: int | None = None) -> None:
         """Play a scenario.
@@ -79,7 +91,7 @@ class Host(Protocol):
         """Watch a replay.
 
         Args:
-            file: of the replay.
+            file: of the replay, or the folder of a rollout.
             scenario: that it may have been played in, besides the built-in and recent ones.
 
         Raises:
@@ -100,8 +112,19 @@ class Host(Protocol):
             GVEngineError: it cannot be played; the message says why.
         """
 
+    def race(self, rival: Rival) -> None:
+        """Play the level that somebody else plays, beside them."""
+
     def played(self, game: Game) -> None:
         """Keep in mind how a game went."""
+
+    def scenario_of(self, replay: Replay, file: Path) -> Playable:
+        """The scenario that a replay in a file was played in, as far as it runs no Python that
+        nobody has named.
+
+        Raises:
+            GVEngineError: it is not known here.
+        """
 
     def recent_file(self, replay: Replay) -> str:
         """The file, among those that were played, that says what a replay was of; maybe empty."""
@@ -141,9 +164,13 @@ class Screen:
         if name == "leave":
             self.app.pop()
         elif name == "help":
-            self.app.tell_keys(self.groups)
+            self.app.tell_keys(self.groups, self.knows)
         elif name == "settings":
             self.app.choose_settings()
+
+    def takes(self, key: str) -> bool:
+        """A key was pressed, by its name in bindings; True if it is to be no command."""
+        return False
 
     def knows(self, name: str) -> bool:
         """Whether a command of its groups means something here, to be told in the help."""

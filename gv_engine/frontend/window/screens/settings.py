@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.settings import SCALES, SPEEDS, forced_scale
 from gv_engine.frontend.controls.theme import THEMES
+from gv_engine.frontend.window.screens.keys import KeysScreen
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 
 SWITCH = {False: "off", True: "on"}
@@ -30,9 +32,11 @@ class SettingsScreen(Menu):
             self.choice(settings, "Colours", "palette", {name: name for name in PALETTES}),
             size,
             self.choice(settings, "Movement", "animation", SWITCH),
-            self.choice(settings, "Speed of time and replays", "speed", speeds),
+            self.choice(settings, "Speed of time", "time_speed", speeds),
+            self.choice(settings, "Speed of replays", "speed", speeds),
             self.choice(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
             self.choice(settings, "Sound", "sound", SWITCH),
+            MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app, tuple(GROUPS)))),
             MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full),
             MenuRow("Back", lambda _: self.app.pop(), key=self.app.bindings.label("menu", "leave")),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,9 @@ from gv_engine.frontend.window.clipboard import pasted
 from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.catalogue import built_in_entries, in_folder, with_levels
 from gv_engine.playing.replay import SUFFIX
+from gv_engine.playing.rollout_games import is_rollout
+from gv_engine.playing.searching import search
+from gv_engine.reading.library import IN_FOLDER
 
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
@@ -63,7 +67,8 @@ class StartScreen(Screen):
             card.entry.source: card for card in (*self._here, *self._scenarios)
         }
         self._recent: list[Card] = []
-        self._replays: list[Card] = []
+        self._replays: list[ReplayCard] = []
+        self._watched: dict[tuple[Path, float], ReplayCard] = {}  # by file and time of its change
         self.uncovered()
 
     def uncovered(self) -> None:
@@ -71,12 +76,15 @@ class StartScreen(Screen):
         recent = [self._card(source) for source in self.app.settings.recent]
         self._recent = [card for card in recent if card is not None][:SHOWN_RECENT]
         try:
-            files = sorted(
-                replay_folder().glob(f"*{SUFFIX}"), key=lambda file: -file.stat().st_mtime
-            )
+            times = {file: file.stat().st_mtime for file in replay_folder().glob(f"*{SUFFIX}")}
         except OSError:
-            files = []
-        self._replays = [ReplayCard(file) for file in files[:SHOWN_REPLAYS]]
+            times = {}
+        before = self._watched
+        self._watched = {
+            (file, time): before.get((file, time)) or ReplayCard(file)
+            for file, time in sorted(times.items(), key=lambda known: -known[1])
+        }
+        self._replays = list(self._watched.values())
         if unfinished_file().is_file():
             self._recent.insert(0, UnfinishedCard(unfinished_file()))
         self._query = ""
@@ -121,6 +129,8 @@ class StartScreen(Screen):
             self._open()
         elif name == "erase":
             self._search(self._query[:-1])
+        elif name == "complete":
+            self._search(completed(self._query))
         elif name == "paste":
             self._search(self._query + pasted())
         elif name == "leave" and self._query:
@@ -175,16 +185,12 @@ class StartScreen(Screen):
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
         """The cards under their headings."""
-        words = self._query.lower().split()
         known = (*self._recent, *self._here, *self._scenarios, *self._missing, *self._replays)
         everything = dict.fromkeys(known)
-        if words:
-            found = [(card.rank(words), card) for card in everything]
-            fitting = [pair for pair in found if pair[0] is not None]
-            fitting.sort(key=lambda pair: pair[0] or 0)
-            file = Path(self._query.strip()).expanduser()
-            files: list[Card] = [FileCard(file)] if _leads_somewhere(file) else []
-            yield "Found", [*files, *(card for _, card in fitting)]
+        if self._query.strip():
+            fitting = search(self._query, everything, lambda card: card.said)
+            named = self._named(everything)
+            yield "Found", [*named, *(card for card in fitting if card not in named)]
             return
         yield "Recent", self._recent
         yield "In this folder", self._here
@@ -192,7 +198,15 @@ class StartScreen(Screen):
         for group in groups:
             yield group, [card for card in self._scenarios if card.entry.group == group]
         yield "Not installed", self._missing
-        yield "Replays", self._replays
+        yield "Replays", self._replays[:SHOWN_REPLAYS]
+
+    def _named(self, known: Iterable[Card]) -> list[Card]:
+        """The card of the file whose path was typed, if it is one."""
+        file = typed_path(self._query)
+        if not _leads_somewhere(file):
+            return []
+        inner = (file / IN_FOLDER if (file / IN_FOLDER).is_file() else file).absolute()
+        return [next((card for card in known if card.file == inner), FileCard(file))]
 
     def draw(self, pen: Pen, now: float) -> None:
         line = pen.line
@@ -295,8 +309,34 @@ class StartScreen(Screen):
         self._open()
 
 
+def typed_path(text: str) -> Path:
+    """The path that somebody has typed."""
+    return Path(text.strip()).expanduser()
+
+
+def completed(text: str) -> str:
+    """A path that was begun, as far as it can mean but one file or folder.
+
+    Returns:
+        The text with what follows in any case; the text itself if that is nothing.
+    """
+    begun = typed_path(text)
+    folder, start = (begun, "") if text.endswith(("/", "\\")) else (begun.parent, begun.name)
+    try:
+        found = sorted(file.name for file in folder.iterdir() if file.name.startswith(start))
+    except (OSError, ValueError):  # ValueError: no name of a file
+        return text
+    if not start:
+        found = [name for name in found if not name.startswith(".")]
+    shared = takewhile(lambda letters: len(set(letters)) == 1, zip(*found, strict=False))
+    rest = "".join(letters[0] for letters in shared)[len(start) :]
+    whole = len(found) == 1 and (folder / found[0]).is_dir()
+    return text + rest + "/" * whole
+
+
 def _leads_somewhere(file: Path) -> bool:
     try:
-        return len(file.parts) > 0 and (file.is_file() or (file / "scenario.yaml").is_file())
+        holds = (file / IN_FOLDER).is_file() or is_rollout(file)
+        return len(file.parts) > 0 and (file.is_file() or holds)
     except OSError:
         return False

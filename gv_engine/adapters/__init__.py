@@ -1,0 +1,2 @@
+"""Vector environments, and rollouts, as other libraries want them; none is imported before it is
+asked for."""

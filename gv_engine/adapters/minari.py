@@ -1,0 +1,179 @@
+"""Rollouts on disk as datasets of Minari, and datasets as rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import minari
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.spaces import Box, Dict, Discrete
+from minari.data_collector import EpisodeBuffer
+
+from gv_engine import __version__
+from gv_engine.reading.families import AnyScenario, hooks_of
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.episode_folder import EpisodeFolder
+from gv_engine.rollouts.rollout import rows_of_steps
+
+_ENTRIES = "gv_engine.envs.any_family:make_env", "gv_engine.envs.any_family:make_vector_env"
+_BEFORE = ("action_mask",)
+"""Arrays that say something of the moment before an action, and are no observation."""
+
+
+def to_dataset(folder: Path, name: str, **more: Any) -> minari.MinariDataset:
+    """Make a dataset of a rollout.
+
+    An episode has its observations, one more than actions, and its seed. `infos` have
+    `reward_terms`, `success`, `member` and, if it was kept, `action_mask`, 0 where there is none.
+
+    Args:
+        folder: that `gv-engine rollout --out` has made.
+        name: of the dataset, such as `keydoor/valid-v0`.
+        more: what `minari.create_dataset_from_buffers` takes besides, such as `author`.
+
+    Raises:
+        RolloutError: the folder holds no rollout, or a damaged one.
+        ValueError: there is such a dataset.
+    """
+    arrays, about = episode_folder.read(folder)
+    scenario = about["scenario"]
+    given = {"scenario": scenario["source"], **scenario["settings"]}
+    limit = scenario["changes"].get("max_steps")
+    spec = EnvSpec(
+        "GV-Scenario-v0",
+        entry_point=_ENTRIES[0],
+        vector_entry_point=_ENTRIES[1],
+        kwargs=given | ({"max_steps": limit} if limit else {}),
+    )
+    usual: dict[str, Any] = {
+        "algorithm_name": about.get("policy"),
+        "code_permalink": "https://pypi.org/project/gv-engine",
+        "requirements": [f"gv-engine=={__version__}"],
+        "description": f"{about['episodes']} episodes of {scenario['name']}, seed {about['seed']}, "
+        f"policy {about.get('policy')}, digest {scenario['digest']}; actions: "
+        f"{', '.join(about['action_names'])}; reward terms: {', '.join(about['reward_names'])}",
+    }
+    return minari.create_dataset_from_buffers(
+        name,
+        list(_episodes(arrays)),
+        env=spec,
+        eval_env=spec,
+        observation_space=_shown(arrays),
+        action_space=Discrete(len(about["action_names"])),
+        **(usual | more),
+    )
+
+
+def _shown(arrays: dict[str, Any]) -> Dict:
+    """The space of observations, as far as the data tell it."""
+    names = [name.removeprefix("last_") for name in arrays if name.startswith("last_")]
+    boxes: dict[str, Any] = {}
+    for name in names:
+        kind: Any = arrays[name].dtype
+        bounds: Any = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
+        shape = arrays[f"last_{name}"].shape[1:]
+        boxes[name] = Box(bounds.min, bounds.max, shape, kind.type)
+    return Dict(boxes)
+
+
+def _episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
+    """The episodes of a folder, one after the other."""
+    starts = arrays["episode_start"]
+    names = [name.removeprefix("last_") for name in arrays if name.startswith("last_")]
+    ends = [*starts[1:], len(arrays["action"])]
+    for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        seen = {
+            name: np.concatenate([arrays[name][start:end], arrays[f"last_{name}"][k : k + 1]])
+            for name in names
+        }
+        yield EpisodeBuffer(
+            id=k,
+            seed=int(arrays["episode_seed"][k]),
+            observations=seen,
+            actions=arrays["action"][start:end].astype(np.int64),
+            rewards=arrays["reward"][start:end].tolist(),
+            terminations=arrays["terminated"][start:end].tolist(),
+            truncations=arrays["truncated"][start:end].tolist(),
+            infos=_infos(arrays, k, start, end),
+        )
+
+
+def _infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
+    """What infos say: of a reset and of each step, one more than actions."""
+    none = np.zeros_like(arrays["reward_terms"][:1])
+    found: dict[str, Any] = {
+        "reward_terms": np.concatenate([none, arrays["reward_terms"][start:end]]),
+        "member": np.full(end - start + 1, arrays["episode_member"][k]),
+    }
+    if "episode_success" in arrays:
+        success = np.zeros(end - start + 1, np.bool_)
+        success[-1] = arrays["episode_success"][k]
+        found["success"] = success
+    for name in _BEFORE:
+        if name in arrays:
+            told = arrays[name][start:end]
+            found[name] = np.concatenate([told, np.zeros_like(told[:1])])
+    return found
+
+
+def to_folder(name: str, scenario: AnyScenario, folder: Path) -> None:
+    """Make a rollout of a dataset of `to_dataset`, the same arrays as those it was made of.
+
+    Args:
+        name: of the dataset, which is on this machine.
+        scenario: that was played; a dataset only refers to it, so that nothing of it runs.
+        folder: a new one.
+
+    Raises:
+        OSError: the folder cannot be written.
+        ValueError: the dataset is of another kind of worlds.
+    """
+    dataset = minari.load_dataset(name)
+    whole = [dataset[k] for k in dataset.episode_indices]
+    told = dataset.storage.get_episode_metadata(dataset.episode_indices)
+    masks = "action_mask" in whole[0].infos
+    env = hooks_of(scenario).make_vector_env(scenario, 1, autoreset_mode="Disabled")
+    try:
+        rows = _rows(env, whole, [int(about.get("seed", -1)) for about in told])
+        kinds = rows_of_steps(env, masks)
+        if wrong := [n for n, (_, shape) in kinds.items() if rows[n].shape[1:] != shape]:
+            raise ValueError(
+                f"{name} is not of {scenario.name}: its {wrong[0]} has shape "
+                f"{rows[wrong[0]].shape[1:]}, and not {kinds[wrong[0]][1]}"
+            )
+        written = EpisodeFolder(folder, env, {"dataset": name}, masks=masks)
+        written.extend(rows)
+        written.close(complete=True)
+    finally:
+        env.close()
+
+
+def _rows(env: Any, whole: list[Any], seeds: list[int]) -> dict[str, Any]:
+    """The arrays of a folder, from episodes of a dataset."""
+    lengths = np.array([len(each) for each in whole])
+
+    def steps(get: Any, first: int = 0) -> Any:
+        parts = zip(map(get, whole), lengths.tolist(), strict=True)
+        return np.concatenate([part[first : first + length] for part, length in parts])
+
+    infos = whole[0].infos
+    return {
+        **{name: steps(lambda e, n=name: e.observations[n]) for name in env.recorded},
+        **{name: steps(lambda e, n=name: e.infos[n]) for name in _BEFORE if name in infos},
+        "action": steps(lambda e: e.actions),
+        "reward": steps(lambda e: e.rewards),
+        "reward_terms": steps(lambda e: e.infos["reward_terms"], 1),
+        "terminated": steps(lambda e: e.terminations),
+        "truncated": steps(lambda e: e.truncations),
+        "episode_start": np.cumsum(lengths) - lengths,
+        "episode_seed": np.array(seeds),
+        "episode_member": np.array([each.infos["member"][-1] for each in whole]),
+        "episode_success": np.array([each.infos.get("success", [False])[-1] for each in whole]),
+        **{
+            f"last_{name}": np.stack([each.observations[name][-1] for each in whole])
+            for name in env.recorded
+        },
+    }

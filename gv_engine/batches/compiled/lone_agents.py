@@ -1,0 +1,91 @@
+"""Methods of worlds with one agent that compile at once, without what several agents need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+from llvmlite import ir
+from numba import extending, types
+from numba.core import cgutils, typing
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
+
+from gv_engine.batches.compiled.bounds import refuse_beyond
+from gv_engine.batches.compiled.intrinsics import agents_of, place_in
+from gv_engine.batches.compiled.records import WorldRecord
+
+# what numba says of their types leads nowhere
+_extending, _cgutils, _types, _typing = cast(Any, (extending, cgutils, types, typing))
+
+_AGENT = ir.IntType(64)(1)
+_METHODS: dict[str, Any] = {}
+
+
+@_extending.infer_getattr
+class _OfLoneAgents(AttributeTemplate):
+    key = WorldRecord
+
+    def generic_resolve(self, w: Any, name: str) -> Any:  # type: ignore[override]  # a constant
+        if name not in _METHODS or agents_of(w) > 1:
+            return None
+        return _types.BoundFunction(_METHODS[name], w)
+
+
+def _teach(name: str, returns: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Teach numba a method: the function emits it, `(context, builder, w, kinds, arguments)`."""
+
+    class Method(AbstractTemplate):
+        key = f"{__name__}.{name}"
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            given = (*args, *kws.values())
+            return _typing.signature(returns, *given, recvr=cast(Any, self).this)
+
+    def teach(emit: Callable[..., Any]) -> Callable[..., Any]:
+        def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+            return emit(context, builder, sig.args[0], sig.args[1:], arguments)
+
+        _METHODS[name] = Method
+        _extending.lower_builtin(Method.key, WorldRecord, _types.VarArg(_types.Any))(lower)
+        return emit
+
+    return teach
+
+
+def _places(context: Any, builder: Any, w: Any, world: Any, e: Any) -> Iterator[tuple[Any, Any]]:
+    """For y and x of an entity, the type of its column and its place."""
+    columns = w.fields["position"]
+    for name in ("y", "x"):
+        field = columns.type.fields[name]
+        first = place_in(context, builder, world, columns.offset + field.offset, field.type.dtype)
+        yield field.type.dtype, builder.gep(first, [e])
+
+
+@_teach("stand", types.none)
+def _stand(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
+    world, agent, *cell = arguments
+    agent = context.cast(builder, agent, kinds[0], types.intp)
+    if context.enable_boundscheck:
+        refuse_beyond(context, builder, agent, ir.IntType(64)(w.fields["alive"].type.shape[0]))
+    for (kind, place), own, value in zip(
+        _places(context, builder, w, world, agent), kinds[1:], cell
+    ):
+        builder.store(context.cast(builder, value, own, kind), place)
+    return context.get_dummy_value()
+
+
+@_teach("agent_at", types.intp)
+def _agent_at(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
+    world, *cell = arguments
+    is_there = _cgutils.true_bit
+    for (kind, place), own, value in zip(_places(context, builder, w, world, _AGENT), kinds, cell):
+        stands = context.cast(builder, builder.load(place), kind, types.intp)
+        asked = context.cast(builder, value, own, types.intp)
+        is_there = builder.and_(is_there, builder.icmp_signed("==", stands, asked))
+    return builder.zext(is_there, ir.IntType(64))
+
+
+@_teach("is_taken", types.boolean)
+def _is_taken(context: Any, builder: Any, w: Any, kinds: Any, arguments: Any) -> Any:
+    # a constant, so that nothing is left of the question
+    return _cgutils.false_bit

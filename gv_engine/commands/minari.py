@@ -1,0 +1,64 @@
+"""`gv-engine minari`: rollouts as datasets of Minari, and back."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gv_engine.commands.arguments import (
+    Commands,
+    UsageError,
+    add_command,
+    add_consent,
+    say,
+    scenario_options,
+)
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import MINARI
+from gv_engine.reading.families import hooks_of
+from gv_engine.reading.loading import load_scenario
+
+_EXAMPLES = """\
+gv-engine minari keydoor/valid-v0 --from keydoor-episodes --author "A. Name" --email a@name.org
+gv-engine minari keydoor/valid-v0 --to episodes --scenario keydoor-5x5"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands, run, "minari", "Make a dataset of a rollout, or a rollout of one", _EXAMPLES
+    )
+    parser.add_argument("name", metavar="NAME", help="of the dataset, as keydoor/valid-v0")
+    way = parser.add_mutually_exclusive_group(required=True)
+    way.add_argument(
+        "--from", dest="source", metavar="FOLDER", type=Path, help="of `gv-engine rollout --out`"
+    )
+    way.add_argument("--to", dest="out", metavar="FOLDER", type=Path, help="a new folder")
+    parser.add_argument("--scenario", metavar="SCENARIO", help="with --to: what was played")
+    parser.add_argument("--max-steps", metavar="T", type=int, help="with --to: its limit of steps")
+    parser.add_argument("--author", metavar="NAME", help="with --from: of the data")
+    parser.add_argument("--email", metavar="ADDRESS", help="with --from: the author's")
+    add_consent(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make one of the other."""
+    if MINARI.missing:
+        raise MissingExtraError(MINARI.missing)
+    # here, as Minari takes its time
+    from gv_engine.adapters.minari import to_dataset, to_folder
+
+    try:
+        if options.source:
+            made = to_dataset(
+                options.source, options.name, author=options.author, author_email=options.email
+            )
+            say(f"{options.name}: {made.total_episodes:,} episodes, {made.total_steps:,} steps")
+            return 0
+        if options.scenario is None:
+            raise UsageError("--to needs --scenario: what was played")
+        loaded = load_scenario(options.scenario, **scenario_options(options))
+        to_folder(options.name, hooks_of(loaded).limited(loaded, options.max_steps), options.out)
+    except (FileNotFoundError, ValueError) as error:
+        raise UsageError(str(error)) from None
+    return 0

@@ -1,0 +1,144 @@
+"""Many worlds of a scenario with several agents: line by line, or in arrays by world and agent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gv_engine.envs.scenario_vector_env import VectorStep, masked
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.reading.scenario import Scenario
+
+
+class EachAgentVectorEnv(GridVectorEnv):
+    """N worlds of A agents as a Gymnasium vector environment of N * A lines, for trainers that
+    know one agent; those of one world follow each other.
+
+    World i of `reset(seed=s)` has the seed `s + i`; `reset_mask`, snapshots and pictures are those
+    of worlds. An agent that is done has a reward of 0 and stays `terminated` until its world begins
+    anew: `info["live"]`, (N * A,) bool, says whose next action counts. Episodes, their statistics
+    and `final_obs` end with their worlds.
+
+    Args:
+        scenario, options: as for `GridVectorEnv`.
+        num_envs: N.
+    """
+
+    several = True
+
+    def _settle_ends(self) -> None:
+        over = self._by_world(self._ended).all(axis=1)
+        self._ended[:] = over.repeat(len(self.scenario.sharing.names))
+
+    def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
+        """(N, A, …) an array of all lines."""
+        agents = len(self.scenario.sharing.names)
+        return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
+
+    def _info(self, given: Any = None) -> dict[str, Any]:
+        out = self._batch.outputs
+        over = self._by_world(out.terminated | out.truncated)
+        live = ~over | over.all(axis=1, keepdims=True)
+        return super()._info(given) | masked({"live": live.ravel()}, self._all)
+
+
+class AgentsVectorEnv:
+    """N worlds of A agents, stepped together by compiled code, in arrays (N, A, …).
+
+    Observations, rewards, `terminated`, `truncated` and what is in `info` are those of
+    `GridVectorEnv`, with an axis of agents behind that of worlds; `info["live"]` is (N, A) bool,
+    whose next action counts.
+
+    Args:
+        scenario, num_envs, options: as for `GridVectorEnv`; N worlds.
+
+    Attributes:
+        flat: the same worlds, each agent in a line of its own, as a Gymnasium vector environment.
+        agents: the names of the agents.
+        seats: (A,), the axis that arrays have behind that of worlds.
+        single_observation_space, single_action_space, num_actions, recorded: of one agent.
+    """
+
+    def __init__(
+        self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
+    ) -> None:
+        self.flat = EachAgentVectorEnv(scenario, num_envs, **options)
+        self.scenario = self.flat.scenario
+        self.num_envs = num_envs
+        self.agents = tuple(self.scenario.sharing.names)
+        self.single_observation_space = self.flat.single_observation_space
+        self.single_action_space = self.flat.single_action_space
+        self.seats = (len(self.agents),)
+        self.num_actions, self.recorded = self.flat.num_actions, self.flat.recorded
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """What numbers in the data of rollouts stand for, and the names of the agents."""
+        return {**self.flat.labels, "agents": list(self.agents)}
+
+    @property
+    def world(self) -> str:
+        """The backend that steps now."""
+        return self.flat.world
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Draw new levels, as `GridVectorEnv.reset` does."""
+        observation, info = self.flat.reset(seed=seed, options=options)
+        return self._by_world(observation), self._by_world(info)
+
+    def step(self, actions: ArrayLike) -> VectorStep:
+        """Let every agent act.
+
+        Args:
+            actions: (N, A) integers of the action space; those of agents that are done are not
+                looked at, but have to be there.
+
+        Raises:
+            ValueError: they have another shape, one is none of the action space, or nothing was
+                reset yet.
+            RuleError: a rule is not defined on one of the worlds.
+        """
+        given, expected = np.asarray(actions), (self.num_envs, len(self.agents))
+        if given.shape != expected:
+            raise ValueError(f"actions have shape {given.shape}: expected {expected} integers")
+        observation, *results, info = self.flat.step(given.ravel())
+        rewards, terminated, truncated = map(self._by_world, results)
+        return self._by_world(observation), rewards, terminated, truncated, self._by_world(info)
+
+    def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
+        """Worlds as rows, as `GridVectorEnv.snapshot` has them."""
+        return self.flat.snapshot(worlds)
+
+    def restore(
+        self, rows: NDArray[Any], worlds: ArrayLike | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Make worlds those of rows, as `GridVectorEnv.restore` does."""
+        observation, info = self.flat.restore(rows, worlds)
+        return self._by_world(observation), self._by_world(info)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """One picture per world, as the render mode says."""
+        return self.flat.render()
+
+    def close(self) -> None:
+        """Let go of what pictures were drawn with."""
+        self.flat.close()
+
+    def _by_world(self, lines: Any) -> Any:
+        """(N, A, …) arrays of all lines, in mappings too."""
+        if isinstance(lines, dict):
+            return {name: self._by_world(value) for name, value in lines.items()}
+        return lines.reshape(self.num_envs, len(self.agents), *lines.shape[1:])
+
+    def __repr__(self) -> str:
+        worlds = f"{self.num_envs:,} worlds of {len(self.agents)} agents"
+        return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"

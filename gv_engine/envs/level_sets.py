@@ -1,0 +1,266 @@
+"""Sets of levels: finite, without a level twice, and those for tests apart from those for training.
+
+Seeds 0, 1, 2 … are gone through, and a level counts when it is met for the first time: levels are
+the same if all that is in them is, whatever their seeds. Every fifth belongs to `test`, the others
+to `train`, so that no level is in both, on any machine. `larger` has levels of the same scenario
+whose parameter `size` is almost twice what it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import count, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.batches.planning import at_once
+from gv_engine.batches.seeding import seeded
+from gv_engine.batches.worlds import Worlds, make_batch
+from gv_engine.language.component import column_name, fields_of
+from gv_engine.language.errors import (
+    BuiltInDoesNotCompileError,
+    DoesNotCompileError,
+    GVEngineError,
+    nearest,
+    shortened,
+)
+from gv_engine.reading.document import read_file
+from gv_engine.reading.files import read_bytes, replacing
+from gv_engine.reading.layout import Layout
+from gv_engine.reading.reference import checked, reference_to
+from gv_engine.reading.scenario import Scenario
+
+Levels = str | Path | range
+"""The name of a set; or seeds, `range(100)` or `"0:100"`; or a file of `gv-engine levels`."""
+
+ENDING = ".json"
+"""The end of the name of a file."""
+
+_MOST = 5000
+"""Levels of `train` and `test` together, and of any other set."""
+_FIFTH = 5
+_IDLE = 2000
+"""Seeds without a new level, after which there is none."""
+_FORMAT = 1
+_LARGEST = 2**22
+"""Bytes of a file."""
+
+
+class LevelsError(GVEngineError):
+    """There are no such levels."""
+
+
+class LevelSet(NamedTuple):
+    """Some levels of a scenario, each of them once.
+
+    Attributes:
+        scenario: whose levels they are; a larger one for `larger`.
+        seeds: for each the first seed that has it.
+    """
+
+    scenario: Scenario
+    seeds: tuple[int, ...]
+
+    def save(self, path: Path) -> None:
+        """Write them to a file, which may be named in place of a set.
+
+        Raises:
+            OSError: it cannot be written.
+            LevelsError: its name has another end.
+        """
+        if path.suffix != ENDING:
+            raise LevelsError(f"{path}: the name of a file of levels must end with {ENDING}")
+        about = {"format": _FORMAT, "scenario": reference_to(self.scenario), "seeds": self.seeds}
+        with replacing(path) as draft:
+            draft.write_text(json.dumps(about) + "\n", "utf-8")
+
+
+def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto") -> LevelSet:
+    """The levels of a set.
+
+    Args:
+        scenario: whose levels they are.
+        levels: which, or what this function has returned.
+        world: what draws them, as for environments; all draw the same.
+
+    Raises:
+        LevelsError: there is no such set, nothing in it, or the file is none of this scenario.
+    """
+    if isinstance(levels, LevelSet):
+        return levels
+    if isinstance(levels, range):
+        return _of_seeds(scenario, levels, world)
+    if levels in SETS:
+        return SETS[str(levels)](scenario, world)
+    if (seeds := _seeds(str(levels))) is not None:
+        return _of_seeds(scenario, seeds, world)
+    return _in_file(scenario, Path(levels))
+
+
+def limited_to(
+    scenario: Scenario, levels: Levels | LevelSet | None, world: str
+) -> tuple[Scenario, NDArray[Any] | None]:
+    """What is played by an environment with this option, and the generators that draw its levels;
+    None for all levels that there are."""
+    if levels is None:
+        return scenario, None
+    found = level_set(scenario, levels, world)
+    return found.scenario, seeded(found.seeds)
+
+
+def _train(scenario: Scenario, world: str) -> LevelSet:
+    return _part(scenario, world, test=False)
+
+
+def _test(scenario: Scenario, world: str) -> LevelSet:
+    return _part(scenario, world, test=True)
+
+
+def _part(scenario: Scenario, world: str, test: bool) -> LevelSet:
+    found = tuple(islice(_different(scenario, count(), world), _MOST))
+    own = found[_FIFTH - 1 :: _FIFTH]
+    if not own:
+        raise LevelsError(
+            f"{scenario.name} has {len(found)} different levels, too few for a set of those to test"
+        )
+    return LevelSet(scenario, own if test else tuple(sorted({*found}.difference(own))))
+
+
+def _larger(scenario: Scenario, world: str) -> LevelSet:
+    return _of_seeds(larger(scenario), range(_MOST // _FIFTH), world)
+
+
+SETS = {"train": _train, "test": _test, "larger": _larger}
+"""What finds the levels of each set that has a name."""
+
+
+def larger(scenario: Scenario) -> Scenario:
+    """The same scenario with a `size` that is almost twice its own: 9 for 5, 17 for 9.
+
+    Raises:
+        LevelsError: it has no such parameter, or is as large as it may be.
+    """
+    known = scenario.document.parameters
+    sizes = [each for each in known if (each.name, each.kind) == ("size", "int")]
+    if not sizes:
+        raise LevelsError(
+            f"{scenario.name} has no parameter `size`, so that it has no larger levels: name the "
+            f"scenario that has them"
+        )
+    size = min(2 * sizes[0].value - 1, sizes[0].most)
+    if size <= sizes[0].value:
+        raise LevelsError(f"{scenario.name} has the largest size that it may have, {size:g}")
+    return _otherwise(scenario, {**scenario.document.settings, "size": int(size)})
+
+
+def _otherwise(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
+    """The same scenario with other values of its parameters."""
+    document = scenario.document
+    if document.level is None:
+        raise LevelsError(f"{scenario.name} is of no file, in which its parameters could be set")
+    found = Scenario.read(read_file(document.level, document.trust, settings))
+    return found.with_(**scenario.changes) if scenario.changes else found
+
+
+def _seeds(text: str) -> range | None:
+    """The seeds of `0:100`."""
+    ends = text.split(":")
+    return range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
+
+
+def _of_seeds(scenario: Scenario, seeds: range, world: str) -> LevelSet:
+    if not seeds or min(seeds) < 0 or len(seeds) > _MOST:
+        raise LevelsError(
+            f"levels={seeds}: expected 1 to {_MOST:,} seeds from 0 on, as range(100) has them"
+        )
+    return LevelSet(scenario, tuple(_different(scenario, seeds, world)))
+
+
+def _in_file(scenario: Scenario, path: Path) -> LevelSet:
+    if path.suffix != ENDING:
+        allowed = (*SETS, "0:100", f"a file {ENDING} of `gv-engine levels --out`")
+        raise LevelsError(f"no levels {str(path)!r}: {nearest(str(path), allowed)}")
+    try:
+        about = json.loads(read_bytes(path, _LARGEST, "sets of levels"))
+        if about["format"] != _FORMAT:
+            raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
+        known, seeds = checked(about["scenario"]), tuple(about["seeds"])
+        if not seeds or not all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds):
+            raise ValueError("its seeds are no whole numbers from 0 on")
+    except OSError as error:
+        raise LevelsError(f"{path} cannot be read: {error}") from None
+    except Exception as error:  # whatever comes of values that may be anything
+        why = shortened(f"{type(error).__name__}: {error}", 200)
+        raise LevelsError(f"{path} is no set of levels, or a damaged one: {why}") from None
+    if known["source"] != reference_to(scenario)["source"]:
+        raise LevelsError(f"{path} has levels of {known['name']}, and not of {scenario.name}")
+    if known["settings"] != scenario.document.settings:
+        scenario = _otherwise(scenario, known["settings"])
+    return LevelSet(scenario, seeds)
+
+
+def _different(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
+    """The seed of each level that none of the seeds before it has."""
+    worlds = _worlds(scenario, world)
+    known: set[int] = set()
+    idle, following = 0, iter(seeds)
+    while idle < _IDLE and (some := [*islice(following, len(worlds))]):
+        chosen = np.arange(len(worlds)) < len(some)
+        worlds.restart(chosen, dict(enumerate(some)))
+        rows = worlds.snapshot(np.flatnonzero(chosen))
+        keys = content_keys(rows, scenario.layout).tolist()
+        for seed, key in zip(some, keys, strict=True):
+            idle += 1
+            if key not in known:
+                known.add(key)
+                idle = 0
+                yield seed
+
+
+def content_keys(rows: NDArray[Any], layout: Layout) -> NDArray[np.uint64]:
+    """(n,) numbers that are equal for worlds with the same things in the same places, in whatever
+    order these came there, else as good as never; within one process."""
+    plain = np.zeros((len(rows), layout.capacity), np.uint64)
+    other = np.zeros_like(plain)
+    salts = iter(np.random.default_rng(0).integers(2**64, size=2**10, dtype=np.uint64))
+    for cls in layout.components:
+        columns = rows[column_name(cls)]
+        for field in fields_of(cls):
+            found, into = _words(columns[field.name]), plain
+            if field.is_entity:  # which one it is says nothing, but what is there
+                found, into = np.take_along_axis(plain, found.astype(np.int64), 1), other
+            into += np.where(columns["has"], _mixed(found ^ next(salts)), 0).astype(np.uint64)
+        plain += columns["has"] * next(salts)
+    keys: NDArray[np.uint64] = (_mixed(plain + other) * rows["alive"]).sum(1, dtype=np.uint64)
+    for name in ("member", "height", "width", *(("drawn",) if layout.drawn else ())):
+        for values in _words(rows[name]).reshape(len(rows), -1).T:
+            keys += _mixed(values ^ next(salts))
+    return keys
+
+
+def _words(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Numbers of any kind as 64 bits each."""
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64).view(np.uint64)
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Words whose bits all depend on each other."""
+    for _ in range(2):
+        words = (words ^ words >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
+    return words ^ words >> np.uint64(32)
+
+
+def _worlds(scenario: Scenario, world: str) -> Worlds:
+    """Those that levels are drawn in: no objects while others compile, which take longer."""
+    if world == "object":
+        return make_batch(scenario, 1, world)
+    try:
+        return make_batch(scenario, at_once(scenario), "compiled")
+    except BuiltInDoesNotCompileError:
+        raise
+    except DoesNotCompileError:
+        return make_batch(scenario, 1, "object")

@@ -1,0 +1,623 @@
+"""Proximal policy optimisation (Schulman et al., 2017), from observations to updates, in one file.
+
+Read it from below: `Learner.update` collects some steps of all worlds, which the environment writes
+straight into `StepBuffers`, and learns from them; `Net` says what to do and what to expect.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gv_engine.envs.form import MISSION, compiled
+from gv_engine.envs.representations import Arrays, Representation
+from gv_engine.envs.vector_environment import GridVectorEnv
+
+_LAST = 500
+"""Episodes that figures are means of."""
+_FEW = 256
+"""Numbers of a mission that have embeddings of their own; greater ones share them."""
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """What a learner is made with; it suits all grids that come with the engine.
+
+    Attributes:
+        seed: of the worlds, the weights, and all that is drawn.
+        memory: whether the agent remembers (a GRU), told where episodes begin.
+        masks: whether it keeps to the actions that would do something.
+        num_envs, length: worlds, and steps of each between two updates.
+        epochs, batches: how often an update goes through its steps, and in how many parts.
+        rate: of Adam.
+        gamma, lam: discount, and that of advantages (generalised advantage estimation).
+        clip: of the ratio of chances, new to old.
+        entropy, value: weights of their losses.
+        longest: length of a gradient, beyond which it is cut.
+        embedding, hidden: numbers for a code, and of each layer.
+        threads: of torch.
+        env_threads: that share the worlds.
+    """
+
+    seed: int = 0
+    memory: bool = False
+    masks: bool = True
+    num_envs: int = 128
+    length: int = 32
+    epochs: int = 3
+    batches: int = 4
+    rate: float = 2e-3
+    gamma: float = 0.99
+    lam: float = 0.95
+    clip: float = 0.2
+    entropy: float = 0.01
+    value: float = 0.5
+    longest: float = 0.5
+    embedding: int = 16
+    hidden: int = 128
+    threads: int = 1
+    env_threads: int = 1
+
+
+REMEMBERS = {"memory": True, "num_envs": 256, "batches": 2, "entropy": 0.03}
+"""Settings of a learner that remembers, where they are not the usual ones: more chance, so that it
+goes and looks before it knows what for; and larger parts, as a GRU takes them step by step."""
+
+
+class Shape(NamedTuple):
+    """What a net has to know of a scenario.
+
+    Attributes:
+        cells: of a view.
+        codes: numbers that stand for a cell or what is held.
+        mission: for each number of the mission how many values it has; () without one.
+        actions: how many.
+    """
+
+    cells: int
+    codes: int
+    mission: tuple[int, ...]
+    actions: int
+
+    @classmethod
+    def of(cls, env: GridVectorEnv) -> Shape:
+        """The shape of an environment whose observations are `cells`."""
+        space: Any = env.single_observation_space
+        asked = (space[MISSION].high.astype(int) - space[MISSION].low + 1) if _asks(env) else []
+        return cls(
+            cells=int(np.prod(space["grid"].shape)),
+            codes=int(max(space["grid"].high.max(), space["item"].high.max())) + 1,
+            mission=tuple(min(int(values), _FEW) for values in asked),
+            actions=env.num_actions,
+        )
+
+    def places(self, seen: Arrays, out: NDArray[np.int32]) -> None:
+        """Fill (N, places) with the rows of `Net.table` that what N agents see stands for."""
+        cells = self.cells
+        number = len(out)
+        out[:, :cells] = seen["grid"].reshape(number, cells)
+        out[:, cells] = seen["item"].reshape(number)
+        if self.mission:
+            out[:, cells + 1 :] = seen[MISSION] % self.mission
+        out += self.firsts
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """For each place how many codes there may be: cells, what is held, the mission."""
+        return (*(self.codes,) * (self.cells + 1), *self.mission)
+
+    @property
+    def firsts(self) -> NDArray[np.int32]:
+        """(places,) the row of each place's first code."""
+        return np.cumsum((0, *self.sizes[:-1])).astype(np.int32)
+
+
+def _asks(env: GridVectorEnv) -> bool:
+    return env.scenario.missions is not None
+
+
+class Net(nn.Module):
+    """What to do, and what to expect: an embedding for each code, two layers, and maybe a memory.
+
+    The first layer reads the embeddings of all places side by side. As codes are few, its products
+    are made ahead, one for each code at each place (`table`), and what an agent sees sums some.
+    """
+
+    def __init__(self, shape: Shape, settings: Hyperparameters) -> None:
+        super().__init__()
+        places, (width, hidden) = len(shape.sizes), (settings.embedding, settings.hidden)
+        self.shape, self.hidden = shape, hidden
+        self.embedding = nn.Parameter(torch.randn(shape.codes + sum(shape.mission), width))
+        scale = math.sqrt(2 / (places * width))
+        self.first = nn.Parameter(torch.randn(places, width, hidden) * scale)
+        self.first_bias = nn.Parameter(torch.zeros(hidden))
+        self.second = _layer(hidden, hidden, math.sqrt(2))
+        self.memory = nn.GRUCell(hidden, hidden) if settings.memory else None
+        self.actor = _layer(hidden, shape.actions, 0.01)
+        self.critic = _layer(hidden, 1, 1.0)
+
+    def table(self) -> Tensor:
+        """(codes of all places, hidden) what each adds to the first layer."""
+        shape, seen = self.shape, self.shape.cells + 1
+        cells, *mission = self.embedding.split([shape.codes, *shape.mission])
+        parts = [torch.matmul(cells, self.first[:seen]).flatten(0, 1)]
+        parts += [codes @ self.first[seen + k] for k, codes in enumerate(mission)]
+        return torch.cat(parts)
+
+    def features(self, table: Tensor, rows: Tensor) -> Tensor:
+        """(M, hidden) of (M, places) rows of the table."""
+        first = Sums.apply(table, rows) + self.first_bias
+        return functional.relu(self.second(functional.relu(first)))
+
+    def remember(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """(N, hidden) what to decide by, and the memory then."""
+        if self.memory is None:
+            return features, memory
+        memory = self.memory(features, memory)
+        return features + memory, memory
+
+    def decide(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """(M, actions) logarithms of chances, and (M,) what to expect."""
+        scores = self.actor(features)
+        shut = (masks == 0) & (masks != 0).any(1, keepdim=True)  # where none is open all are
+        scores = scores.masked_fill(shut, -1e9)
+        return functional.log_softmax(scores, 1), self.critic(features)[:, 0]
+
+
+class Sums(torch.autograd.Function):
+    """(M, hidden) sums of the rows of a table that (M, places) int32 name.
+
+    The way back is compiled here: that of `embedding_bag` sorts, and takes five times as long.
+    """
+
+    @staticmethod
+    def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
+        context.save_for_backward(rows)
+        context.size = table.shape
+        return functional.embedding_bag(rows, table, mode="sum")
+
+    @staticmethod
+    def backward(context: Any, slopes: Tensor) -> tuple[Tensor, None]:
+        (rows,) = context.saved_tensors
+        found = slopes.new_zeros(context.size)
+        arrays = rows.numpy(), slopes.contiguous().numpy(), found.numpy()
+        compiled(add_to_rows)(*arrays)
+        return found, None
+
+
+def add_to_rows(rows: NDArray[np.int32], slopes: NDArray[Any], out: NDArray[Any]) -> None:
+    """Add (M, hidden) to each of the rows of a table that (M, places) name; compiled."""
+    for i in range(len(rows)):
+        for row in rows[i]:
+            for k in range(out.shape[1]):
+                out[row, k] += slopes[i, k]
+
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) over all weights as one vector, with gradients cut in length.
+
+    torch's own takes two seconds to import.
+
+    Attributes:
+        state: (2, weights) running means of the slopes and of their squares, and (1,) how many
+            steps were taken.
+    """
+
+    def __init__(self, net: nn.Module, settings: Hyperparameters) -> None:
+        self._rate, self._longest = settings.rate, settings.longest
+        parts = list(net.parameters())
+        self._weights = torch.cat([part.detach().flatten() for part in parts])
+        self._slopes = torch.zeros_like(self._weights)
+        self.state = torch.zeros(2, len(self._weights)), torch.zeros(1)
+        sizes = [part.numel() for part in parts]
+        for part, own, slopes in zip(
+            parts, self._weights.split(sizes), self._slopes.split(sizes), strict=True
+        ):
+            part.data, part.grad = own.view_as(part), slopes.view_as(part)
+
+    def descend(self, loss: Tensor) -> None:
+        """Take a step down."""
+        (means, squares), number = self.state
+        self._slopes.zero_()
+        loss.backward()
+        self._slopes.mul_(torch.clamp(self._longest / (self._slopes.norm() + 1e-6), max=1.0))
+        number += 1
+        means.lerp_(self._slopes, 0.1)
+        squares.lerp_(self._slopes.square(), 0.001)
+        spread = (squares / (1 - 0.999**number)).sqrt_().add_(1e-5)
+        self._weights.sub_((means / spread).mul_(self._rate / (1 - 0.9**number)))
+
+    def restore(self, state: tuple[Tensor, Tensor]) -> None:
+        """Go on from a state."""
+        for own, kept in zip(self.state, state, strict=True):
+            own.copy_(kept)
+
+
+def _layer(inputs: int, outputs: int, scale: float) -> nn.Linear:
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, scale)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class StepBuffers:
+    """T steps of N worlds, and what is seen after the last: memory that the environment fills.
+
+    Attributes:
+        arrays: (T + 1, N, …) what is seen and which actions are open; (T, N) what came of steps.
+        rows: (T + 1, N, places) int32, see `Shape.places`.
+        out: for each step the memory that `GridVectorEnv.step` writes to.
+    """
+
+    def __init__(self, env: GridVectorEnv, shape: Shape, length: int) -> None:
+        space: Any = env.single_observation_space
+        seen = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
+        seen["action_mask"] = np.dtype(np.int8), (shape.actions,)
+        came = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
+        n = env.num_envs
+        self._seen = tuple(seen)
+        self.arrays = {
+            name: np.zeros((length + 1, n, *size), kind) for name, (kind, size) in seen.items()
+        }
+        self.arrays |= {name: np.zeros((length, n), kind) for name, kind in came.items()}
+        self.rows = np.zeros((length + 1, n, len(shape.sizes)), np.int32)
+        self.out = [
+            {name: array[t + (name in seen)] for name, array in self.arrays.items()}
+            for t in range(length)
+        ]
+        self.first = {name: self.arrays[name][0] for name in seen}
+
+    def go_on(self) -> None:
+        """What was seen last is what is seen first."""
+        for name in self._seen:
+            self.arrays[name][0] = self.arrays[name][-1]
+
+    def tensor(self, name: str) -> Tensor:
+        """An array, as torch sees the same memory."""
+        return torch.from_numpy(self.arrays[name])
+
+
+class Collected(NamedTuple):
+    """What is learned from: T steps of N worlds, or some of both.
+
+    Attributes:
+        rows, masks: (T, N, …) what was seen, see `Shape.places`, and which actions were open.
+        actions, chances: (T, N) what was done, and the logarithm of how likely that was.
+        gains, returns: (T, N) advantages, and the returns that they lead to.
+        begins: (T, N) whether an episode began with the step.
+        memory: (N, hidden) before the first step.
+    """
+
+    rows: Tensor
+    masks: Tensor
+    actions: Tensor
+    chances: Tensor
+    gains: Tensor
+    returns: Tensor
+    begins: Tensor
+    memory: Tensor
+
+
+class Deviation:
+    """The running deviation of the discounted return, by which rewards are divided."""
+
+    def __init__(self, num_envs: int, gamma: float) -> None:
+        self._gamma, self._returns = gamma, np.zeros(num_envs)
+        self._count, self._mean, self._squares = 1e-4, 0.0, 1e-4
+
+    def scaled(self, rewards: NDArray[np.float32], ends: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """(T, N) rewards, after they have been counted."""
+        seen = np.empty(rewards.shape)
+        for t, (gained, over) in enumerate(zip(rewards, ends, strict=True)):
+            self._returns = self._returns * self._gamma + gained
+            seen[t] = self._returns
+            self._returns[over] = 0
+        gap, total = seen.mean() - self._mean, self._count + seen.size
+        self._squares += seen.var() * seen.size + gap**2 * self._count * seen.size / total
+        self._mean += gap * seen.size / total
+        self._count = total
+        scale = math.sqrt(self._squares / self._count) + 1e-8
+        return (rewards / scale).astype(np.float32)
+
+    def state(self) -> dict[str, Any]:
+        """All that it goes on from."""
+        return {
+            "returns": torch.from_numpy(self._returns.copy()),
+            "sums": [self._count, float(self._mean), float(self._squares)],
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from there."""
+        self._returns = state["returns"].numpy().copy()
+        self._count, self._mean, self._squares = state["sums"]
+
+
+class Ended(NamedTuple):
+    """An episode that has ended."""
+
+    total: float
+    length: int
+    success: bool
+
+
+class Figures(NamedTuple):
+    """What came of the steps so far.
+
+    Attributes:
+        steps, episodes: so many there were.
+        total, length, success: means of the last episodes; NaN before the first, and where the
+            scenario does not say what a success is.
+        entropy, divergence, error: of the last update: of the choice; from what it was before; of
+            what was expected.
+    """
+
+    steps: int
+    episodes: int
+    total: float
+    length: float
+    success: float
+    entropy: float
+    divergence: float
+    error: float
+
+
+class Learner:
+    """Learns to act in the worlds of an environment.
+
+    Args:
+        env: whose observations are `cells`, with autoreset mode SAME_STEP, episode statistics and
+            float32 rewards; see `make_worlds`.
+        settings: how.
+
+    Attributes:
+        net: what it has learned.
+        figures: of the last update.
+        spent: seconds by what they went to.
+        listed: (codes, 3) uint8 type, state and colour that each code of a cell stands for.
+        on_step: is called after each step of all worlds.
+    """
+
+    on_step: Callable[[], None] = staticmethod(lambda: None)
+
+    def __init__(self, env: GridVectorEnv, settings: Hyperparameters) -> None:
+        torch.set_num_threads(settings.threads)
+        self.env, self.settings, self.shape = env, settings, Shape.of(env)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(settings.seed)
+            self.net = Net(self.shape, settings)
+        self._chance = torch.Generator().manual_seed(settings.seed)
+        self._adam = Adam(self.net, settings)
+        self._steps = StepBuffers(env, self.shape, settings.length)
+        self._deviation = Deviation(env.num_envs, settings.gamma)
+        self._memory = torch.zeros(env.num_envs, settings.hidden)
+        self._begins = torch.ones(env.num_envs, dtype=torch.bool)
+        self._last: deque[Ended] = deque(maxlen=_LAST)
+        self._number = self._episodes = 0
+        self._measured = (math.nan,) * 3
+        self.spent = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
+        self.listed = Representation.of_observation(env.scenario, "cells").listed
+        env.reset(seed=settings.seed, out=self._steps.first)
+
+    @contextmanager
+    def _spends(self, what: str) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self.spent[what] += time.perf_counter() - began
+
+    def update(self) -> Figures:
+        """Collect some steps, and learn from them."""
+        collected = self._collect()
+        with self._spends("learning"):
+            self._learn(collected)
+        with self._spends("copies"):
+            self._steps.go_on()
+        return self.figures
+
+    @property
+    def figures(self) -> Figures:
+        """What came of the steps so far."""
+        last: Any = np.array(self._last or [(math.nan,) * 3], float).mean(0).tolist()
+        if not self.env.scenario.tells_success:
+            last[2] = math.nan
+        return Figures._make((self._number, self._episodes, *last, *self._measured))
+
+    # ---- acting ----------------------------------------------------------------------------
+
+    def _collect(self) -> Collected:
+        """Play some steps of all worlds."""
+        steps, settings, net = self._steps, self.settings, self.net
+        size = settings.length, self.env.num_envs
+        actions = torch.zeros(size, dtype=torch.int64)
+        begins = torch.zeros(size, dtype=torch.bool)
+        chances, expected, missed = torch.zeros(size), torch.zeros(size), torch.zeros(size)
+        memory_before = self._memory.clone()
+        with torch.no_grad():
+            table = net.table()
+            for t in range(settings.length):
+                with self._spends("copies"):
+                    self.shape.places({k: v[t] for k, v in steps.arrays.items()}, steps.rows[t])
+                with self._spends("acting"):
+                    begins[t] = self._begins
+                    likely, expected[t] = self._look(table, steps.rows[t], self._masks(t))
+                    draws = torch.rand(likely.shape, generator=self._chance)
+                    actions[t] = (likely - torch.log(-torch.log(draws))).argmax(1)
+                    chances[t] = likely.gather(1, actions[t][:, None])[:, 0]
+                with self._spends("environment"):
+                    told = self.env.step(actions[t].numpy(), out=steps.out[t])
+                self.on_step()
+                with self._spends("acting"):
+                    self._note(told, table, missed[t])
+            with self._spends("copies"):
+                last = {name: array[-1] for name, array in steps.arrays.items()}
+                self.shape.places(last, steps.rows[-1])
+            with self._spends("acting"):
+                kept = self._memory
+                after = self._look(table, steps.rows[-1], self._masks(-1))[1]
+                self._memory = kept
+        self._number += size[0] * size[1]
+        gains = self._gains(expected, after, missed)
+        return Collected(
+            rows=torch.from_numpy(steps.rows[:-1]),
+            masks=self._masks(slice(0, -1)),
+            actions=actions,
+            chances=chances,
+            gains=gains,
+            returns=gains + expected,
+            begins=begins,
+            memory=memory_before,
+        )
+
+    def _masks(self, which: Any) -> Tensor:
+        masks = self._steps.tensor("action_mask")[which]
+        return masks if self.settings.masks else torch.ones_like(masks)
+
+    def _look(self, table: Tensor, rows: NDArray[np.int32], masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Logarithms of chances and expectations in all worlds, whose agents remember."""
+        features = self.net.features(table, torch.from_numpy(rows))
+        before = self._memory * ~self._begins[:, None]
+        features, self._memory = self.net.remember(features, before)
+        return self.net.decide(features, masks)
+
+    def _note(self, told: Any, table: Tensor, missed: Tensor) -> None:
+        """Note which episodes have ended, and what was still to be expected of those cut short."""
+        _, _, terminated, truncated, info = told
+        over = terminated | truncated
+        self._begins = torch.from_numpy(over)
+        if "episode" not in info:
+            return
+        episode, ended = info["episode"], np.flatnonzero(over)
+        success = episode.get("s", over)
+        for i in ended.tolist():
+            self._last.append(Ended(float(episode["r"][i]), int(episode["l"][i]), bool(success[i])))
+        self._episodes += len(ended)
+        cut = np.flatnonzero(truncated & ~terminated)
+        if len(cut):
+            final = info["final_obs"][cut]
+            seen = {name: np.stack([each[name] for each in final]) for name in final[0]}
+            rows = np.zeros((len(cut), len(self.shape.sizes)), np.int32)
+            self.shape.places(seen, rows)
+            features = self.net.features(table, torch.from_numpy(rows))
+            features, _ = self.net.remember(features, self._memory[cut])
+            missed[cut] = self.net.critic(features)[:, 0]
+
+    def _gains(self, expected: Tensor, after: Tensor, missed: Tensor) -> Tensor:
+        """(T, N) advantages."""
+        arrays, gamma, lam = self._steps.arrays, self.settings.gamma, self.settings.lam
+        ends = arrays["terminated"] | arrays["truncated"]
+        rewards = torch.from_numpy(self._deviation.scaled(arrays["reward"], ends))
+        goes_on = gamma * torch.from_numpy(~ends).float()
+        rewards = rewards + gamma * missed
+        gains, ahead = torch.zeros_like(rewards), torch.zeros_like(after)
+        for t in reversed(range(len(rewards))):
+            surprise = rewards[t] + goes_on[t] * after - expected[t]
+            ahead = gains[t] = surprise + goes_on[t] * lam * ahead
+            after = expected[t]
+        return gains
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def _learn(self, collected: Collected) -> None:
+        settings, measured = self.settings, []
+        *of_steps, memory = collected
+        if not settings.memory:  # every step is a sequence by itself
+            of_steps = [each.flatten(0, 1)[None] for each in of_steps]
+            memory = torch.zeros(of_steps[0].shape[1], 1)
+        for _ in range(settings.epochs):
+            order = torch.randperm(len(memory), generator=self._chance)
+            for some in order.chunk(settings.batches):
+                batch = Collected._make((*(each[:, some] for each in of_steps), memory[some]))
+                measured.append(self._descend(batch))
+        self._measured = tuple(torch.stack(measured).mean(0).tolist())
+
+    def _descend(self, batch: Collected) -> Tensor:
+        """Take one step of Adam; (3,) entropy, divergence and error before it."""
+        settings, net = self.settings, self.net
+        *of_steps, begins, memory = batch
+        rows, masks, actions, chances_then, gains, returns = (
+            each.flatten(0, 1) for each in of_steps
+        )
+        features = net.features(net.table(), rows).unflatten(0, begins.shape)
+        features = self._through_time(features, begins, memory)
+        likely, expected = net.decide(features, masks)
+        chances = likely.gather(1, actions[:, None])[:, 0]
+        gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+        change = chances - chances_then
+        ratio = change.exp()
+        held = ratio.clamp(1 - settings.clip, 1 + settings.clip)
+        push = -torch.minimum(gains * ratio, gains * held).mean()
+        error = (expected - returns).square().mean()
+        entropy = -(likely.exp() * likely).sum(1).mean()
+        loss = push + settings.value * error - settings.entropy * entropy
+        self._adam.descend(loss)
+        return torch.stack([entropy, (ratio - 1 - change).mean(), error]).detach()
+
+    def _through_time(self, features: Tensor, begins: Tensor, memory: Tensor) -> Tensor:
+        """(T * M, hidden) what to decide by, of (T, M, hidden), with memories that end with
+        episodes."""
+        found = []
+        for seen, new in zip(features, begins, strict=True):
+            decided, memory = self.net.remember(seen, memory * ~new[:, None])
+            found.append(decided)
+        return torch.cat(found)
+
+    # ---- state -----------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All that the next update depends on, as tensors and plain values."""
+        worlds = np.ascontiguousarray(self.env.snapshot())
+        return {
+            "net": self.net.state_dict(),
+            "adam": self._adam.state,
+            "chance": self._chance.get_state(),
+            "deviation": self._deviation.state(),
+            "memory": self._memory,
+            "begins": self._begins.clone(),
+            "worlds": torch.from_numpy(worlds.view(np.uint8).reshape(len(worlds), -1).copy()),
+            "last": [tuple(each) for each in self._last],
+            "counts": [self._number, self._episodes],
+            "measured": self._measured,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from such a state, of a learner with the same settings.
+
+        Raises:
+            Exception: whatever comes of a state that is damaged, or of another learner's.
+        """
+        self.net.load_state_dict(state["net"])
+        self._adam.restore(state["adam"])
+        self._chance.set_state(state["chance"])
+        self._deviation.restore(state["deviation"])
+        self._memory, self._begins = state["memory"], state["begins"]
+        rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
+        seen, info = self.env.restore(rows)
+        for name, place in self._steps.first.items():
+            np.copyto(place, info[name] if name in info else seen[name])
+        self._last = deque((Ended(*each) for each in state["last"]), _LAST)
+        self._number, self._episodes = state["counts"]
+        self._measured = tuple(state["measured"])
+
+
+def make_worlds(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:
+    """The environment that a learner learns in, which may take more options."""
+    return GridVectorEnv(
+        scenario,
+        settings.num_envs,
+        observation_representation="cells",
+        autoreset_mode="SameStep",
+        episode_statistics=True,
+        num_threads=settings.env_threads,
+        reward_dtype="float32",
+        **options,
+    )

@@ -1,0 +1,251 @@
+"""Runs on disk: a folder with what was learned, and all that it takes to go on exactly.
+
+- `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, and the
+  name of the `levels` that it learns on.
+- `checkpoint.pt`: the state of the learner, and the weights that were the best so far; a file of
+  torch that holds tensors and plain values alone, so that reading it runs nothing.
+- `progress.csv`: a line for each update.
+- `events.*`: the same for TensorBoard, if that is installed.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import pickle
+from collections.abc import Callable
+from dataclasses import asdict, fields, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gv_engine.language.errors import GVEngineError, shortened
+from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
+from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
+from gv_engine.reading.reference import checked, reference_to
+from gv_engine.reading.scenario import Scenario
+
+ABOUT = "run.json"
+_CHECKPOINT = "checkpoint.pt"
+_PROGRESS = "progress.csv"
+_FORMAT = 1
+_MOST = 2**22
+"""Bytes of `run.json`."""
+_LARGEST = 2**30
+"""Bytes of `checkpoint.pt`."""
+_ENOUGH = 100
+"""Episodes that it takes to compare two policies."""
+
+
+class RunError(GVEngineError):
+    """A folder holds no run, or a damaged one."""
+
+
+class Run:
+    """A folder that a learner's progress is written to.
+
+    Args:
+        path: of a folder that `begin` has made.
+
+    Attributes:
+        settings: of the learner.
+        scenario: what refers to its scenario, see `gv_engine.reading.reference`.
+        levels: the set of levels that it learns on; None for all that there are.
+
+    Raises:
+        RunError: there is no run, or it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        about = _read(path / ABOUT, _about)
+        self.settings: Hyperparameters = about["settings"]
+        self.scenario: dict[str, Any] = about["scenario"]
+        self.levels: str | None = about["levels"]
+        self._best: dict[str, Any] = {}
+        self._columns = ("seconds", *Figures._fields)
+        self._events: Any = None
+
+    @classmethod
+    def begin(
+        cls,
+        path: Path,
+        scenario: Scenario,
+        settings: Hyperparameters,
+        levels: str | None = None,
+    ) -> Run:
+        """The run of a new folder.
+
+        Args:
+            levels: the set of levels that it learns on, if not on all.
+
+        Raises:
+            FileExistsError: there is something already.
+            OSError: it cannot be written.
+        """
+        sweep(path)
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            known = (path / ABOUT).exists()
+            goes_on = f", or go on with it: gv-engine train --resume {path}" if known else ""
+            raise FileExistsError(
+                f"{path} is there already: give the name of a new folder by --out{goes_on}"
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        about = {
+            "format": _FORMAT,
+            "scenario": reference_to(scenario),
+            "settings": asdict(settings),
+            "levels": levels,
+        }
+        with replacing(path / ABOUT) as draft:
+            draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+        return cls(path)
+
+    def checkpoint(self) -> dict[str, Any]:
+        """What `keep` has written last.
+
+        Raises:
+            RunError: it is damaged, or nothing was kept.
+        """
+        return _read(self.path / _CHECKPOINT, _tensors)
+
+    def go_on(self, learner: Learner) -> float:
+        """Put a learner where the last one was kept; seconds that were spent until then.
+
+        Raises:
+            RunError: what was kept is damaged.
+        """
+        kept = self.checkpoint()
+        try:
+            learner.restore(kept["learner"])
+            self._best = kept["best"]
+            seconds = float(kept["seconds"])
+        except Exception as error:  # whatever comes of values that may be anything
+            raise _damaged(self.path / _CHECKPOINT, error) from None
+        self._cut(learner.figures.steps)
+        return seconds
+
+    def _cut(self, steps: int) -> None:
+        """Forget the lines of updates that are to be made again."""
+        with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
+            lines = [each for each in csv.DictReader(file) if int(each["steps"]) <= steps]
+        with replacing(self.path / _PROGRESS) as draft, draft.open("w", newline="") as file:
+            writer = csv.DictWriter(file, self._columns)
+            writer.writeheader()
+            writer.writerows(lines)
+
+    def note(self, learner: Learner, seconds: float) -> None:
+        """Write a line about the last update, and remember the best.
+
+        Args:
+            learner: that has made it.
+            seconds: that the whole run has taken.
+        """
+        figures = learner.figures
+        file = self.path / _PROGRESS
+        new = not file.exists()
+        with file.open("a", newline="", encoding="utf-8") as opened:
+            writer = csv.writer(opened)
+            if new:
+                writer.writerow(self._columns)
+            writer.writerow([f"{seconds:.3f}", *figures])
+        self._show(figures)
+        score = [0.0 if math.isnan(each) else each for each in (figures.success, figures.total)]
+        if figures.episodes >= _ENOUGH and score > self._best.get("score", [-math.inf]):
+            weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
+            self._best = {"score": score, "steps": figures.steps, "net": weights}
+
+    def _show(self, figures: Figures) -> None:
+        """Tell TensorBoard, if it is installed."""
+        if not find_spec("tensorboard"):
+            return
+        if self._events is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self._events = SummaryWriter(str(self.path), purge_step=figures.steps)
+        for name, value in figures._asdict().items():
+            if name != "steps" and not math.isnan(value):
+                self._events.add_scalar(name, value, figures.steps)
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """`score`, success and return; `steps`, after which that was; `net`, its weights. Empty if
+        too few episodes have ended."""
+        return self._best
+
+    def keep(self, learner: Learner, seconds: float) -> None:
+        """Write all that it takes to go on, and to act.
+
+        Raises:
+            OSError: it cannot be written; what was kept before is still there.
+        """
+        best = self._best or {"net": learner.net.state_dict()}
+        whole = {
+            "learner": learner.state(),
+            "best": self._best,
+            "seconds": seconds,
+            "policy": {
+                "net": best["net"],
+                "shape": tuple(learner.shape),
+                "settings": asdict(self.settings),
+                "listed": torch.from_numpy(learner.listed),
+                "view": tuple(learner.env.scenario.area.shape),
+            },
+        }
+        with replacing(self.path / _CHECKPOINT) as draft:
+            torch.save(whole, draft)
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        if self._events is not None:
+            self._events.close()
+
+
+def _about(path: Path) -> dict[str, Any]:
+    about = json.loads(read_bytes(path, _MOST, "descriptions of runs"))
+    if about["format"] != _FORMAT:
+        raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
+    levels = about.get("levels")
+    if not isinstance(levels, str | None):
+        raise ValueError(f"its levels are {shortened(repr(levels), 40)}")
+    known = {"scenario": checked(about["scenario"]), "levels": levels}
+    return {**known, "settings": _settings(about["settings"])}
+
+
+def _settings(given: dict[str, Any]) -> Hyperparameters:
+    usual = Hyperparameters()
+    for field in fields(Hyperparameters):
+        kind = type(getattr(usual, field.name))
+        value = given[field.name]
+        if type(value) is not kind or not 0 <= value < 2**62:
+            raise ValueError(f"{field.name} is {shortened(repr(value), 40)}")
+    return replace(usual, **given)
+
+
+def _tensors(path: Path) -> dict[str, Any]:
+    size_of(path, _LARGEST, "checkpoints")
+    kept = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(kept, dict):
+        raise ValueError("it holds no mapping")
+    return kept
+
+
+def _read(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return read(path)
+    except FileNotFoundError:
+        raise RunError(f"{path.parent} holds no run: there is no {path.name}") from None
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error}") from None
+    except pickle.UnpicklingError:
+        raise RunError(f"{path} is damaged: it holds more than tensors and plain values") from None
+    except Exception as error:  # whatever comes of values that may be anything
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> RunError:
+    why = shortened(f"{type(error).__name__}: {error}", 200)
+    return RunError(f"{path} is damaged, or of another version: {why}")

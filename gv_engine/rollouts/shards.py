@@ -1,0 +1,89 @@
+"""Shards: parts of a rollout, each played wherever there is room, that together are the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.reading.families import AnyScenario, hooks_of
+from gv_engine.rollouts.episode_folder import rows_of
+from gv_engine.rollouts.policy import Policy, load_policies
+from gv_engine.rollouts.rollout import FinishedEpisode, rollout, rows_of_steps
+
+
+@dataclass(frozen=True)
+class Job:
+    """A rollout that is to be played, as it goes to other processes.
+
+    Attributes:
+        scenario: what is played.
+        policy: the name of what acts, see `gv_engine.rollouts.policy`.
+        seed: of the rollout.
+        num_envs, workers: worlds at once, and what shares them.
+        keep: whether the rows of a folder are wanted.
+        masks: whether these have action masks.
+        options: that the vector environment takes besides.
+    """
+
+    scenario: AnyScenario
+    policy: str
+    seed: int
+    num_envs: int
+    workers: int = 1
+    keep: bool = False
+    masks: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def environment(self, num_envs: int) -> Any:
+        """What it is played in.
+
+        Raises:
+            ValueError: an option has no such value, or there is nothing that a folder could keep.
+        """
+        how = {"workers": self.workers, "autoreset_mode": "Disabled", **self.options}
+        env = hooks_of(self.scenario).make_worlds(self.scenario, num_envs, **how)
+        rows_of_steps(env, self.masks)
+        return env
+
+    def actor(self, env: Any) -> Policy:
+        """What acts in it."""
+        compiled = env.world == "compiled"
+        sharing = self.scenario.sharing
+        return load_policies(self.policy, sharing, env.num_envs, env.num_actions, compiled=compiled)
+
+    def episodes(
+        self, env: Any, actor: Policy, first: int, episodes: int
+    ) -> Iterator[FinishedEpisode]:
+        """Play some of it."""
+        return rollout(env, actor, episodes, self.seed, self.keep, first, self.masks)
+
+
+class Shard(NamedTuple):
+    """A part of a rollout.
+
+    Attributes:
+        episodes: that were played, in order, without their steps.
+        rows: the arrays of a folder of them, if they are kept.
+    """
+
+    episodes: list[FinishedEpisode]
+    rows: dict[str, Any]
+
+
+def play_shard(job: Job, first: int, episodes: int) -> Shard:
+    """Play episodes, from the one with this number on."""
+    try:  # nobody waits for a worker's first steps, so that objects need not bridge them
+        hooks_of(job.scenario).compile(job.scenario)
+    except BuiltInDoesNotCompileError:
+        raise
+    except DoesNotCompileError:
+        pass
+    env = job.environment(min(job.num_envs, episodes))
+    try:
+        found = list(job.episodes(env, job.actor(env), first, episodes))
+    finally:
+        env.close()
+    rows = rows_of(found) if job.keep else {}
+    return Shard([replace(episode, last={}, steps=None) for episode in found], rows)

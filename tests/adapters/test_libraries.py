@@ -1,0 +1,182 @@
+"""Other libraries, each as it is installed; needs them, see `make adapters`."""
+
+import importlib
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import GridEnv, GridVectorEnv
+from gv_engine.commands import main
+from tests import ROOT
+from tests.comparing import same
+
+pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+
+LEVEL = "keydoor-5x5"
+LIBRARIES = {
+    "Stable-Baselines3": "sb3_contrib",
+    "PufferLib": "pufferlib",
+    "TorchRL": "torchrl",
+    "RLlib": "ray.rllib",
+    "Minari": "minari",
+}
+EXAMPLES = dict(
+    re.findall(
+        r"^## ([^\n]+)\n(?:(?!^## ).)*?^```python\n(.*?)^```",
+        (ROOT / "docs/libraries.md").read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+)
+COMMANDS = dict(
+    re.findall(
+        r"^## ([^\n]+)\n(?:(?!^## ).)*?^```sh\n(.*?)^```",
+        (ROOT / "docs/libraries.md").read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+)
+
+
+def actions(num_envs: int, steps: int = 60) -> Any:
+    return np.random.default_rng(0).integers(8, size=(steps, num_envs))
+
+
+@pytest.mark.parametrize("title", EXAMPLES)
+@pytest.mark.filterwarnings("default")
+def test_the_example_runs(title, capsys, tmp_path, monkeypatch):
+    pytest.importorskip(LIBRARIES[title])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    for line in COMMANDS.get(title, "").splitlines():
+        assert main(shlex.split(line)[1:]) == 0
+    code = EXAMPLES[title]
+    assert len([line for line in code.splitlines() if line]) <= 15
+    exec(compile(code, title, "exec"), {})
+    if ray := sys.modules.get("ray"):
+        ray.shutdown()  # or other tests would find it at work
+    assert capsys.readouterr().out
+
+
+def test_all_examples_are_found():
+    assert EXAMPLES.keys() == LIBRARIES.keys()
+
+
+def test_stable_baselines_sees_the_episodes_of_single_environments():
+    pytest.importorskip("stable_baselines3")
+    module = importlib.import_module("gv_engine.adapters.stable_baselines3")
+    envs = module.SB3VecEnv(LEVEL, 3, max_steps=9, world="compiled")
+    alone = GridEnv(LEVEL, max_steps=9, world="compiled")
+    envs.seed(5)
+    seen, (shown, _), ends = envs.reset(), alone.reset(seed=6), 0
+    for chosen in actions(3):
+        assert same({name: array[1] for name, array in seen.items()}, shown)
+        kept = {name: array.copy() for name, array in seen.items()}
+        before = seen
+        seen, rewards, ended, infos = envs.step(chosen)
+        assert same(before, kept)  # what was handed out is left alone
+        shown, reward, terminated, truncated, info = alone.step(chosen[1])
+        assert (rewards.dtype, rewards[1], ended[1]) == (
+            np.float32,
+            np.float32(reward),
+            terminated or truncated,
+        )
+        if ended[1]:
+            ends += 1
+            assert same(infos[1]["terminal_observation"], shown)
+            assert infos[1]["TimeLimit.truncated"] == truncated
+            assert infos[1]["episode"]["l"] <= 9
+            shown, info = alone.reset()
+        assert envs.env_method("action_masks", indices=[1])[0].tolist() == (
+            info["action_mask"].astype(bool).tolist()
+        )
+    assert ends > 3
+    assert envs.has_attr("action_masks")
+    with pytest.raises(AttributeError, match="no method 'step' of single worlds"):
+        envs.env_method("step")
+
+
+@pytest.mark.parametrize("backend", ["own", "given"])
+def test_pufferlib_sees_the_episodes_of_a_vector_environment(backend):
+    pytest.importorskip("pufferlib")
+    module = importlib.import_module("gv_engine.adapters.pufferlib")
+    vector = importlib.import_module("pufferlib.vector")
+    options: Any = {"max_steps": 9, "levels": "0:5", "world": "compiled"}
+    if backend == "own":
+        envs = module.GridPufferEnv(LEVEL, 4, **options)
+    else:
+        envs = vector.make(
+            module.GridPufferEnv, env_args=[LEVEL, 4], env_kwargs=options, backend=vector.Serial
+        )
+    same_worlds = GridVectorEnv(
+        LEVEL, 4, autoreset_mode="SameStep", observation_representation="flat", **options
+    )
+    seen, _ = envs.reset(seed=3)
+    assert same(np.array(seen), same_worlds.reset(seed=3)[0])
+    told = []
+    for chosen in actions(4, 300):
+        results = envs.step(chosen)
+        expected = same_worlds.step(chosen)
+        told += results[4]
+        assert np.array_equal(results[0], expected[0])
+        assert np.allclose(results[1], expected[1])
+        assert np.array_equal(results[2], expected[2])
+        assert np.array_equal(results[3], expected[3])
+    assert len(told) == 2
+    assert told[0]["episode_length"] <= 9
+    assert told[0].keys() == {"episode_return", "episode_length", "success"}
+    with pytest.raises(ValueError, match="allowed are 0 to 7"):
+        module.GridPufferEnv(LEVEL, 2, **options).step(np.array([0, -1]))
+
+
+def test_torchrl_finds_its_specs_kept_and_begins_worlds_one_by_one():
+    pytest.importorskip("torchrl")
+    torch = importlib.import_module("torch")
+    envs = importlib.import_module("torchrl.envs")
+    module = importlib.import_module("gv_engine.adapters.torchrl")
+    worlds = module.TorchRLEnv(LEVEL, 3, max_steps=9, world="compiled")
+    envs.check_env_specs(worlds)
+    masked = envs.TransformedEnv(worlds, envs.ActionMask())
+    masked.set_seed(5)
+    steps = masked.rollout(40, break_when_any_done=False)
+    chosen = steps["action_mask"].gather(-1, steps["action"].unsqueeze(-1))
+    assert chosen.all()
+    assert steps["next", "done"].sum() > 3
+    alone = GridEnv(LEVEL, max_steps=9, world="compiled")
+    shown, _ = alone.reset(seed=6)
+    for k in range(40):
+        assert torch.equal(steps["grid"][1, k], torch.from_numpy(shown["grid"]))
+        shown, reward, terminated, truncated, _ = alone.step(int(steps["action"][1, k]))
+        assert steps["next", "reward"][1, k].item() == pytest.approx(reward)
+        assert torch.equal(steps["next", "grid"][1, k], torch.from_numpy(shown["grid"]))
+        if terminated or truncated:
+            shown, _ = alone.reset()
+
+
+@pytest.mark.filterwarnings("default")
+def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys):
+    pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    words = ["--episodes", "6", "--max-steps", "30", "--seed", "3", "--masks", "--out", "demos"]
+    assert main(["rollout", "keydoor-sizes", "--policy", "valid", *words]) == 0
+    assert main(["minari", "doors/valid-v0", "--from", "demos", "--author", "a"]) == 0
+    back = ["minari", "doors/valid-v0", "--to", "again", "--scenario", "keydoor-sizes"]
+    assert main([*back, "--max-steps", "30"]) == 0
+    names = {file.name for file in Path("demos").glob("*.npy")}
+    assert names == {file.name for file in Path("again").glob("*.npy")}
+    for name in names:
+        assert Path("demos", name).read_bytes() == Path("again", name).read_bytes(), name
+    dataset = importlib.import_module("minari").load_dataset("doors/valid-v0")
+    assert dataset.recover_environment().unwrapped.scenario.max_steps == 30
+    assert dataset[2].infos["success"].sum() <= 1
+    seeds = [about["seed"] for about in dataset.storage.get_episode_metadata(range(6))]
+    assert seeds == list(range(3, 9))
+    capsys.readouterr()
+    other = ["minari", "doors/valid-v0", "--scenario", "dynamic-obstacles-7x7", "--to", "other"]
+    assert main(other) == 2
+    assert "is not of dynamic-obstacles-7x7" in capsys.readouterr().err
+    assert not Path("other").exists()

@@ -1,0 +1,235 @@
+"""Environments of several agents: PettingZoo's, and arrays by world and agent."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gv_engine
+from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
+from gv_engine.gridverse import GridWorld
+from gv_engine.language.turns import DONE, ENDS, TURNS
+from gv_engine.reading.library import levels_of_several
+from tests.worlds.test_worlds import assert_same_rows
+
+pettingzoo_test = pytest.importorskip("pettingzoo.test")
+THOROUGH = pytest.mark.thorough
+
+LEVEL: dict[str, Any] = {
+    "max_steps": 30,
+    "agents": {"names": ["ann", "bob", "cat"], "turns": "shuffled", "blocks": []},
+    "reset_function": {"name": "empty", "shape": [4, 5]},
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": ["living_reward", "reach_exit"],
+    "observation_function": {"name": "partially_occluded", "area": [[-3, 0], [-2, 2]]},
+    "terminating_function": "reach_exit",
+    "success_function": "reach_exit",
+}
+
+
+def level(**agents: Any) -> dict[str, Any]:
+    return {**LEVEL, "agents": {**LEVEL["agents"], **agents}}
+
+
+@pytest.fixture(params=["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+def world(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # dictionaries, and names like "ann"
+@pytest.mark.parametrize("done", DONE)
+def test_pettingzoos_own_tests(world: str, done: str):
+    from pettingzoo.utils import parallel_to_aec
+
+    def made() -> Any:
+        return gv_engine.parallel_env(level(done=done), world=world)
+
+    pettingzoo_test.parallel_api_test(made(), num_cycles=200)
+    pettingzoo_test.parallel_seed_test(made, num_cycles=60)
+    pettingzoo_test.api_test(parallel_to_aec(made()), num_cycles=200)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # as above
+@pytest.mark.parametrize("name", levels_of_several())
+@pytest.mark.parametrize(
+    ("world", "cycles"),
+    [("object", 40), pytest.param("compiled", 500, marks=[pytest.mark.compiled, THOROUGH])],
+)
+def test_pettingzoos_tests_of_built_in_scenarios(name: str, world: str, cycles: int):
+    from pettingzoo.utils import parallel_to_aec
+
+    def made(**options: Any) -> Any:
+        return gv_engine.parallel_env(name, world=world, **options)
+
+    pettingzoo_test.parallel_api_test(made(), num_cycles=cycles)
+    pettingzoo_test.parallel_seed_test(made, num_cycles=cycles)
+    pettingzoo_test.api_test(parallel_to_aec(made()), num_cycles=cycles)
+    drawn = made(render_mode="rgb_array")
+    drawn.reset(seed=0)
+    assert drawn.render().shape[2] == 3
+
+
+@st.composite
+def levels(draw: st.DrawFn, agents: int) -> dict[str, Any]:
+    """A level of agents that may be anywhere; all of one number are played by one program."""
+    cells = draw(st.lists(st.sampled_from("...#KdDE"), min_size=36, max_size=36))
+    cells[: agents + 2] = ">" + "." * (agents + 1)
+    rows = ["".join(cells[y : y + 6]) for y in range(0, 36, 6)]
+    crew = {"turns": TURNS, "done": DONE, "ends": ENDS}
+    shared = {key: draw(st.sampled_from(values)) for key, values in crew.items()}
+    names = [f"a{k}" for k in range(agents)]
+    return {
+        "map": "\n".join(rows),
+        "max_steps": draw(st.integers(1, 25)),
+        "capacity": 60,
+        "agents": {"names": names, **shared} if agents > 1 else 1,
+        "transition_functions": ["move_agent", "turn_agent", "pickndrop", "actuate_door"],
+        "reward_functions": ["living_reward", "reach_exit", "bump_into_wall"],
+        "observation_function": {"name": "partially_occluded", "area": [[-3, 0], [-2, 2]]},
+        "terminating_function": "reach_exit",
+        "success_function": "reach_exit",
+    }
+
+
+@pytest.mark.compiled
+@THOROUGH
+@pytest.mark.parametrize("agents", range(1, 9))
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_random_levels_of_any_number_of_agents(agents: int, data: st.DataObject, seed: int):
+    """Worlds of a vector are parallel environments of objects, and so are their rows."""
+    played = gv_engine.Scenario.load(data.draw(levels(agents)))
+    many = AgentsVectorEnv(played, 2, world="compiled", autoreset_mode="Disabled", copy=True)
+    alone = [gv_engine.parallel_env(played, world="object") for _ in range(2)]
+    many.reset(seed=seed)
+    for i, env in enumerate(alone):
+        env.reset(seed=seed + i)
+    chance = np.random.default_rng(seed)
+    while any(env.agents for env in alone):
+        actions = chance.integers(len(played.actions), size=(2, agents))
+        live = [[name in env.agents for name in env.possible_agents] for env in alone]
+        actions[~np.array(live)] = 0  # as a parallel environment has it, which is not told of them
+        seen, rewards, terminated, truncated, info = many.step(actions)
+        for i, env in enumerate(alone):
+            acting = [(k, name) for k, name in enumerate(env.possible_agents) if name in env.agents]
+            if not acting:
+                continue
+            shown, paid, ended, cut, infos = env.step({name: actions[i, k] for k, name in acting})
+            for k, name in acting:
+                assert (seen["grid"][i, k] == shown[name]["grid"]).all()
+                assert (info["action_mask"][i, k] == infos[name]["action_mask"]).all()
+                told = rewards[i, k], terminated[i, k], truncated[i, k], info["success"][i, k]
+                assert told == (paid[name], ended[name], cut[name], infos[name]["success"])
+            assert_same_rows(many.snapshot(i), env.snapshot())
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("done", DONE)
+@pytest.mark.parametrize("ends", ENDS)
+def test_worlds_of_a_vector_are_parallel_environments(done: str, ends: str):
+    played = level(done=done, ends=ends)
+    many = AgentsVectorEnv(played, 3, world="compiled", autoreset_mode="Disabled", copy=True)
+    alone = [gv_engine.parallel_env(played, world="object") for _ in range(3)]
+    seen, _ = many.reset(seed=5)
+    starts = [env.reset(seed=5 + i)[0] for i, env in enumerate(alone)]
+    for i, start in enumerate(starts):
+        for k, name in enumerate(many.agents):
+            assert (seen["grid"][i, k] == start[name]["grid"]).all()
+    chance = np.random.default_rng(0)
+    while any(env.agents for env in alone):
+        actions = chance.integers(4, size=(3, 3))
+        seen, rewards, terminated, truncated, info = many.step(actions)
+        for i, env in enumerate(alone):
+            if not env.agents:
+                continue
+            given = {name: actions[i, env.possible_agents.index(name)] for name in env.agents}
+            shown, paid, ended, cut, infos = env.step(given)
+            for name in given:
+                k = env.possible_agents.index(name)
+                assert (seen["grid"][i, k] == shown[name]["grid"]).all()
+                assert (info["action_mask"][i, k] == infos[name]["action_mask"]).all()
+                assert (rewards[i, k], terminated[i, k]) == (paid[name], ended[name])
+                assert (truncated[i, k], info["success"][i, k]) == (
+                    cut[name],
+                    infos[name]["success"],
+                )
+                assert info["live"][i, k] == (name in env.agents or not env.agents)
+
+
+@pytest.mark.compiled
+def test_each_agent_is_a_line():
+    envs = EachAgentVectorEnv(level(), 2, autoreset_mode="SameStep", episode_statistics=True)
+    many = AgentsVectorEnv(level(), 2, autoreset_mode="SameStep")
+    first, _ = envs.reset(seed=1)
+    assert (first["grid"] == many.reset(seed=1)[0]["grid"].reshape(first["grid"].shape)).all()
+    assert envs.num_envs == 6
+    chance, returns, told = np.random.default_rng(0), np.zeros(6), 0
+    for _ in range(100):
+        actions = chance.integers(4, size=6)
+        live = ~(envs._batch.outputs.terminated | envs._batch.outputs.truncated)
+        _, rewards, terminated, truncated, info = envs.step(actions)
+        shown = many.step(actions.reshape(2, 3))
+        assert (shown[1].ravel() == rewards).all()
+        returns += rewards
+        if "episode" in info:
+            over = info["_episode"].reshape(2, 3)
+            assert (over.all(axis=1) == over.any(axis=1)).all()
+            assert np.allclose(info["episode"]["r"], np.where(over.ravel(), returns, 0))
+            assert (terminated | truncated)[over.ravel()].all()
+            assert info["final_obs"][over.ravel()][0]["grid"].shape == (4, 5, 3)
+            returns[over.ravel()] = 0
+            told += 1
+        assert live.shape == (6,)
+    assert told > 2
+
+
+def test_a_copy_has_the_same_future(world: str):
+    env = gv_engine.parallel_env(level(), world=world)
+    env.reset(seed=0)
+    env.step(dict.fromkeys(env.agents, 0))
+    others = [env.fork(), copy.deepcopy(env), gv_engine.parallel_env(level(), world="object")]
+    others[-1].restore(env.snapshot())
+    for _ in range(10):
+        expected = env.step(dict.fromkeys(env.agents, 3))
+        for other in others:
+            found = other.step(dict.fromkeys(other.agents, 3))
+            assert found[1:4] == expected[1:4]
+            assert_same_rows(other.snapshot(), env.snapshot())
+
+
+def test_pictures(world: str):
+    env = gv_engine.parallel_env(level(), world=world, render_mode="ansi")
+    env.reset(seed=0)
+    assert "####" in env.render()
+
+
+@pytest.mark.parametrize(
+    ("actions", "says"),
+    [
+        ({"ann": 0, "bob": 0}, "no action of cat, whose episode goes on"),
+        ({"ann": 0, "bob": 0, "cat": 0, "dan": 0}, "no agent 'dan'"),
+        ({"ann": 0, "bob": 0, "cat": 99}, "action 99 of cat: allowed are 0 to 7, for MOVE_FORWARD"),
+    ],
+)
+def test_actions_that_are_none(actions: dict[str, int], says: str):
+    env = gv_engine.parallel_env(level(), world="object")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=says):
+        env.step(actions)
+
+
+def test_what_is_refused():
+    envs = AgentsVectorEnv(level(), 2, world="object")
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=r"actions have shape \(2,\): expected \(2, 3\) integers"):
+        envs.step([0, 0])
+    for alone in (GridEnv, GridVectorEnv):
+        with pytest.raises(ValueError, match=r"has 3 agents, and this environment one"):
+            alone(level(), world="object")
+    with pytest.raises(ValueError, match=r"has 3 agents, and a state one"):
+        GridWorld.from_scenario(gv_engine.Scenario.load(level()))

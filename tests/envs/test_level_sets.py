@@ -1,0 +1,158 @@
+"""Sets of levels: none twice, none in two, and worlds that begin as these alone."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine.batches.planning import state_keys
+from gv_engine.envs import level_sets
+from gv_engine.envs.level_sets import LevelsError, content_keys, larger, level_set
+from tests.comparing import same
+
+LEVEL = "keydoor-5x5"
+
+
+def begun(levels: Any, level: str = LEVEL, world: str = "object", **options: Any) -> GridVectorEnv:
+    """A world for each level of a set, at its beginning."""
+    found = level_set(Scenario.load(level), levels, world)
+    env = GridVectorEnv(level, len(found.seeds), levels=found, world=world, **options)
+    env.reset(seed=0)
+    return env
+
+
+def contents(env: GridVectorEnv) -> list[int]:
+    return [*map(int, content_keys(env.snapshot(), env.scenario.layout))]
+
+
+@pytest.mark.compiled
+def test_no_level_is_in_two_sets_or_twice_in_one():
+    train, test, every = (
+        contents(begun(levels, world="compiled")) for levels in ("train", "test", range(2000))
+    )
+    assert (len(train), len(test), len(every)) == (87, 21, 108)
+    assert sorted({*train, *test}) == sorted(every)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_all_worlds_play_the_same_episodes(mode):
+    options: Any = {"levels": "3:9", "max_steps": 7, "autoreset_mode": mode}
+    many = [GridVectorEnv(LEVEL, 3, world=world, **options) for world in ("object", "compiled")]
+    alone = GridEnv(LEVEL, world="object", max_steps=7, levels=range(3, 9))
+    assert same(*(env.reset(seed=5) for env in many))
+    shown, _ = alone.reset(seed=6)
+    actions, over = np.random.default_rng(0).integers(8, size=(40, 3)), False
+    for chosen in actions:
+        one, other = (env.step(chosen) for env in many)
+        assert same(one, other)
+        if mode == "NextStep":
+            shown, *_ = alone.reset() if over else (told := alone.step(chosen[1]))
+            over = not over and (told[2] or told[3])
+            assert same(shown["grid"], one[0]["grid"][1])
+    assert same(*(env.snapshot() for env in many))
+
+
+def test_a_seed_begins_as_the_level_of_its_number():
+    env, alone = begun("0:6"), GridEnv(LEVEL, world="object")
+    observation, _ = env.reset(seed=8)
+    for k, shown in enumerate(observation["grid"]):
+        assert np.array_equal(shown, alone.reset(seed=(8 + k) % 6)[0]["grid"])
+    own = env.snapshot()["rng"]["state_low"]  # not that of the level
+    assert own.tolist() == [
+        np.random.default_rng(8 + k).bit_generator.state["state"]["state"] % 2**64 for k in range(6)
+    ]
+
+
+@pytest.mark.parametrize("level", [LEVEL, "keydoor-sizes"])
+def test_every_episode_begins_as_one_of_the_levels_and_all_are_drawn(level):
+    env = begun("0:5", level)
+    known, drawn = {*contents(env)}, set()
+    for _ in range(20):
+        env.reset()
+        drawn.update(contents(env))
+    assert drawn == known
+    assert len(known) == 5
+
+
+@pytest.mark.compiled
+def test_a_mixture_begins_as_objects_do():
+    one, other = (
+        GridVectorEnv("keydoor-sizes", 6, levels="0:20", world=world, max_steps=3)
+        for world in ("object", "compiled")
+    )
+    assert same(one.reset(seed=0), other.reset(seed=0))
+    for _ in range(9):
+        assert same(one.step(np.zeros(6, int)), other.step(np.zeros(6, int)))
+
+
+def test_what_comes_out_of_a_pickle_has_the_same_future():
+    env = GridVectorEnv(LEVEL, 2, levels="0:9", world="object", max_steps=2)
+    env.reset(seed=0)
+    other = pickle.loads(pickle.dumps(env))
+    for _ in range(9):
+        assert same(env.step(np.zeros(2, int)), other.step(np.zeros(2, int)))
+
+
+def test_things_that_came_in_another_order_are_the_same_level():
+    env = GridVectorEnv("dynamic-obstacles-7x7", 60, world="object")
+    env.reset(seed=0)
+    rows = env.snapshot()
+    found = {*content_keys(rows, env.scenario.layout).tolist()}
+    assert len(found) < len({*state_keys(rows, False, True, False).tolist()})
+    places = rows["position"]["y"] * 16 + rows["position"]["x"]
+    moving = np.where(rows["moving_obstacle"]["has"], places, -1)
+    agent = rows["position"]["y"][:, 1] * 16 + rows["position"]["x"][:, 1]
+    seen = {(*sorted(line), here) for line, here in zip(moving.tolist(), agent.tolist())}
+    assert len(found) == len(seen)
+
+
+def test_levels_in_a_file_are_those_that_were_kept(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(level_sets, "_MOST", 20)
+    scenario = Scenario.load(LEVEL)
+    for levels in ("2:7", "larger"):
+        kept = level_set(scenario, levels, "object")
+        kept.save(tmp_path / "some.json")
+        found = level_set(scenario, tmp_path / "some.json")
+        assert found.seeds == kept.seeds
+        assert found.scenario.identity.digest == kept.scenario.identity.digest
+
+
+def test_larger_levels_are_twice_as_large(monkeypatch):
+    monkeypatch.setattr(level_sets, "_MOST", 20)
+    assert larger(Scenario.load(LEVEL).with_(max_steps=50)).max_steps == 50
+    env = GridVectorEnv(LEVEL, 1, levels="larger", world="object")
+    env.reset(seed=0)
+    assert env.snapshot()["height"].tolist() == [9]
+
+
+@pytest.mark.parametrize(
+    ("levels", "told"),
+    [
+        ("tset", "no levels 'tset': did you mean 'test'?"),
+        (range(0), "expected 1 to 5,000 seeds from 0 on"),
+        ("0:5001", "expected 1 to 5,000 seeds"),
+        ("none.json", "none.json cannot be read"),
+        ("damaged.json", "is no set of levels, or a damaged one: JSONDecodeError"),
+        ("text.json", "its seeds are no whole numbers"),
+        ("other.json", "has levels of empty-4x4, and not of keydoor-5x5"),
+    ],
+)
+def test_what_is_no_set_is_told(levels, told, tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    level_set(Scenario.load("empty-4x4"), "0:1", "object").save(Path("other.json"))
+    about = json.loads(Path("other.json").read_text())
+    Path("text.json").write_text(json.dumps({**about, "seeds": ["1"]}))
+    Path("damaged.json").write_text("{")
+    with pytest.raises(LevelsError, match=told.replace("?", r"\?")):
+        GridVectorEnv(LEVEL, 1, levels=levels, world="object")
+
+
+def test_a_scenario_of_one_level_has_none_to_test(monkeypatch):
+    monkeypatch.setattr(level_sets, "_IDLE", 20)
+    with pytest.raises(LevelsError, match="has 1 different levels, too few"):
+        level_set(Scenario.load("sokoban#3"), "test", "object")

@@ -1,0 +1,265 @@
+"""`gv-engine train`, and what it has learned as a policy; needs the extra rl, see `make learn`."""
+
+import csv
+import json
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import GridVectorEnv, load_scenario
+from gv_engine.commands import main, parser
+from gv_engine.commands.play import begin
+from gv_engine.reading.library import built_in_grids
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.policy import load_policy
+
+torch: Any = pytest.importorskip("torch")
+
+from gv_engine.learning import ppo  # noqa: E402
+from gv_engine.learning.run_folder import Run, RunError  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+
+UPDATE = 16 * ppo.Hyperparameters.length
+"""Steps of an update of 16 worlds."""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def trained(out: str, *words: str, updates: int = 4, code: int = 0) -> Path:
+    """A run of an easy level, whose episodes are short enough for some to be cut."""
+    steps = str(UPDATE * updates)
+    given = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16"]
+    assert main([*given, "--steps", steps, "--out", out, *words]) == code
+    return Path(out)
+
+
+def curve(run: Path) -> list[dict[str, str]]:
+    """The lines of a run, without what the clock says."""
+    with (run / "progress.csv").open() as file:
+        return [{**line, "seconds": ""} for line in csv.DictReader(file)]
+
+
+def weights(run: Path) -> Any:
+    return Run(run).checkpoint()["learner"]["net"]
+
+
+def assert_same(one: Path, other: Path) -> None:
+    assert curve(one) == curve(other)
+    assert len(curve(one)) == 4
+    for name, tensor in weights(one).items():
+        assert torch.equal(tensor, weights(other)[name]), name
+
+
+@pytest.mark.parametrize("words", [(), ("--memory",), ("--threads", "2")], ids=" ".join)
+def test_a_seed_repeats_a_run_and_another_does_not(words):
+    one, same = trained("one", *words), trained("same", *words)
+    assert_same(one, same)
+    assert curve(trained("other", *words, "--seed", "1")) != curve(one)
+
+
+@pytest.mark.parametrize("words", [(), ("--memory",)], ids=" ".join)
+def test_a_run_that_is_resumed_goes_on_exactly(words):
+    whole, part = trained("whole", *words), trained("part", *words, updates=2)
+    assert len(curve(part)) == 2
+    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert_same(whole, part)
+
+
+def test_what_was_learned_after_the_last_checkpoint_is_learned_again():
+    whole, part = trained("whole"), trained("part", updates=2)
+    shutil.copytree(part, "killed")
+    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 3)]) == 0
+    shutil.copy(part / "progress.csv", "killed")  # written before the checkpoint
+    assert main(["train", "--resume", "killed", "--steps", str(UPDATE * 4)]) == 0
+    assert_same(whole, Path("killed"))
+
+
+def test_ctrl_c_waits_for_the_update_and_keeps_it(monkeypatch):
+    whole = trained("whole")
+    update = ppo.Learner.update
+
+    def interrupted(learner: ppo.Learner) -> ppo.Figures:
+        if learner.figures.steps == UPDATE:
+            signal.raise_signal(signal.SIGINT)
+        return update(learner)
+
+    monkeypatch.setattr(ppo.Learner, "update", interrupted)
+    part = trained("part", code=130)
+    assert len(curve(part)) == 2
+    monkeypatch.setattr(ppo.Learner, "update", update)
+    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert_same(whole, part)
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_what_was_likely_then_is_as_likely_when_it_is_learned(memory):
+    """Masks, codes, and where memories end are the same in acting and in learning."""
+    settings = ppo.Hyperparameters(num_envs=16, memory=memory, rate=0.0)
+    learner = ppo.Learner(ppo.make_worlds("keydoor-5x5", settings), settings)
+    learner.net.actor.weight.data *= 100  # chances that differ
+    for _ in range(20):
+        figures = learner.update()
+        assert abs(figures.divergence) < 1e-5
+    assert figures.episodes > 5  # some of them have ended within an update
+
+
+def test_advantages_are_those_of_their_definition():
+    settings = ppo.Hyperparameters(num_envs=3, length=6)
+    learner = ppo.Learner(ppo.make_worlds("keydoor-5x5", settings), settings)
+    rng = np.random.default_rng(0)
+    arrays = learner._steps.arrays
+    arrays["reward"][:] = rng.random((6, 3))
+    arrays["terminated"][:] = [[t == 2, False, False] for t in range(6)]
+    arrays["truncated"][:] = [[False, t == 3, False] for t in range(6)]
+    learner._deviation.scaled = lambda rewards, ends: rewards  # type: ignore[method-assign]
+    expected = torch.rand(6, 3, dtype=torch.float32)
+    after, missed = torch.rand(3), torch.zeros(6, 3)
+    missed[3, 1] = 0.7
+    gains = learner._gains(expected, after, missed)
+    following = torch.cat([expected[1:], after[None]]).clone()
+    following[2, 0], following[3, 1] = 0, 0.7
+    surprise = torch.from_numpy(arrays["reward"]) + settings.gamma * following - expected
+    for world, ends in enumerate([[2, 5], [3, 5], [5]]):
+        for t in range(6):
+            end = next(each for each in ends if each >= t)
+            powers = [(settings.gamma * settings.lam) ** k for k in range(end - t + 1)]
+            total = sum(p * float(surprise[t + k, world]) for k, p in enumerate(powers))
+            assert float(gains[t, world]) == pytest.approx(total, abs=1e-5)
+
+
+def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
+    """Deterministic on one machine, and with a margin on others."""
+    assert main(["train", "keydoor-5x5", "--steps", "120000", "--until", "0.99"]) == 0
+    for number in ("7", "100"):
+        words = "rollout", "keydoor-5x5", "--episodes", "100", "--num-envs", number
+        assert main([*words, "--policy", "keydoor-5x5-run", "--out", number]) == 0
+    (one, about), (other, _) = map(episode_folder.read, ("7", "100"))
+    assert one["episode_success"].mean() >= 0.95
+    assert about["policy"] == "keydoor-5x5-run"
+    for name, array in one.items():
+        assert np.array_equal(array, other[name]), name
+    level, *acting = "keydoor-5x5", "--policy", "keydoor-5x5-run", "--seed", "0"
+    game = begin(parser()[0].parse_args(["play", level, *acting]))
+    length = int(one["episode_start"][1])
+    assert (game.position, game.length) == (0, length)
+    capsys.readouterr()
+    assert main(["record", level, "a.png", *acting, "--steps", "500"]) == 0
+    assert f"{length} steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [(), ("--memory",)], ids=" ".join)
+def test_episodes_do_not_depend_on_the_number_of_worlds(words):
+    trained("a", *words)
+    for policy in ("a", "a:greedy"):
+        found = []
+        for number in ("1", "5", "30"):
+            out = f"{policy}-{number}"
+            given = ["--episodes", "30", "--num-envs", number, "--max-steps", "20", "--out", out]
+            assert main(["rollout", "keydoor-5x5", "--policy", policy, *given]) == 0
+            found.append(episode_folder.read(out)[0])
+        for other in found[1:]:
+            assert all(np.array_equal(array, other[name]) for name, array in found[0].items())
+
+
+def test_a_policy_remembers_nothing_of_the_episode_before():
+    trained("a", "--memory")
+    env = GridVectorEnv("keydoor-5x5", 2, world="object", autoreset_mode="Disabled")
+    seen, info = env.reset(seed=0)
+    policy = load_policy("a:greedy", 2, env.num_actions)
+    policy.begin([0, 1], 0, [0, 1])
+    memories = []
+    for _ in range(3):
+        policy.act(seen, info)
+        memories.append(policy._memory.clone())  # type: ignore[attr-defined]
+    policy.begin([1], 0, [2])
+    policy.act(seen, info)
+    assert torch.equal(policy._memory[1], memories[0][1])  # type: ignore[attr-defined]
+    assert not torch.equal(policy._memory[0], memories[0][0])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", [*built_in_grids()])
+def test_every_level_can_be_learned(name):
+    settings = ppo.Hyperparameters(num_envs=2, length=4)
+    env = ppo.make_worlds(load_scenario(name), settings, world="object")
+    figures = ppo.Learner(env, settings).update()
+    assert figures.steps == 8
+    assert np.isfinite(figures.entropy)
+    assert np.isfinite(figures.error)
+
+
+def test_missions_are_seen():
+    settings = ppo.Hyperparameters(num_envs=8)
+    env = ppo.make_worlds("doors", settings)
+    learner = ppo.Learner(env, settings)
+    rows = learner._collect().rows
+    mission = env.scenario.missions
+    assert mission
+    assert rows.shape[2] == 7 * 7 + 1 + len(mission.names)
+    firsts = torch.from_numpy(learner.shape.firsts)
+    asked = (rows - firsts)[:, :, -len(mission.names) :].numpy()
+    assert np.array_equal(asked, learner._steps.arrays["mission"][:-1])
+    assert int(rows.max()) < sum(learner.shape.sizes)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "no SCENARIO"),
+        (("keydoor-5x5", "--out", "full"), "gv-engine train --resume full"),
+        (("keydoor-5x5", "--resume", "full"), "SCENARIO is that of the run"),
+        (("--resume", "full", "--seed", "3"), "--seed is that of the run"),
+        (("--resume", "nowhere"), "nowhere holds no run: there is no run.json"),
+        (("mathy-poly-simplify-easy",), "train learns grids"),
+    ],
+)
+def test_bad_input_is_told(words, says, capsys):
+    if "full" in words:
+        trained("full", updates=1)
+    assert main(["train", *words]) in (1, 2)
+    assert says in capsys.readouterr().err
+
+
+def test_damaged_runs_are_told():
+    run = trained("a", updates=1)
+    whole = (run / "checkpoint.pt").read_bytes()
+    about = (run / "run.json").read_text()
+    for damaged in (b"", whole[: len(whole) // 2], b"cos\nsystem\n(S'true'\ntR."):
+        (run / "checkpoint.pt").write_bytes(damaged)
+        with pytest.raises(RunError, match=r"checkpoint\.pt is damaged"):
+            load_policy("a", 1, 8)
+    (run / "checkpoint.pt").write_bytes(whole)
+    for other in ("{", "[]", json.dumps({**json.loads(about), "settings": {"seed": "x"}})):
+        (run / "run.json").write_text(other)
+        with pytest.raises(RunError, match=r"run\.json is damaged, or of another version"):
+            load_policy("a", 1, 8)
+
+
+def test_other_worlds_are_told():
+    trained("a", updates=1)
+    with pytest.raises(RunError, match="among 8 actions, and here are 6"):
+        load_policy("a", 1, 6)
+    policy = load_policy("a", 1, 8)
+    others = {"doors": "such a mission", "fog": "a view of 3×3 cells", "kick": "the thing"}
+    for name, what in others.items():
+        env = GridVectorEnv(name, 1, world="object", autoreset_mode="Disabled")
+        with pytest.raises(RunError, match=f"trained on keydoor-5x5 and has never seen {what}"):
+            policy.act(*env.reset(seed=0))
+
+
+def test_a_run_learns_on_its_levels_and_remembers_them():
+    run = Run(trained("one", "--levels", "0:3"))
+    assert run.levels == "0:3"
+    assert_same(run.path, trained("same", "--levels", "0:3"))
+    assert curve(trained("all")) != curve(run.path)
+    part = trained("part", "--levels", "0:3", updates=2)
+    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert_same(run.path, part)

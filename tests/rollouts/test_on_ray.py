@@ -1,0 +1,129 @@
+"""Rollouts on a cluster of Ray with several nodes; needs the extra ray, see `make ray`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gv_engine.commands import main
+from gv_engine.commands import rollout as command
+from gv_engine.rollouts import episode_folder
+
+ray: Any = pytest.importorskip("ray")
+
+from gv_engine.rollouts import on_ray  # noqa: E402
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.compiled,
+    pytest.mark.filterwarnings("default"),  # Ray's own
+]
+
+WORDS = ("rollout", "keydoor-5x5", "--max-steps", "30", "--episodes", "200", "--seed", "7")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head that plays nothing, and two machines of one core."""
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    made.nodes_to_play = [made.add_node(num_cpus=1) for _ in range(2)]
+    ray.init(made.address, log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(on_ray, "_SHARD", 9)
+    return tmp_path
+
+
+def whole(*words: str) -> Path:
+    """The rollout, as one process plays it."""
+    assert main([*WORDS, *words, "--out", "one"]) == 0
+    return Path("one")
+
+
+def assert_same_bytes(one: Path, other: Path) -> None:
+    assert episode_folder.read(other)[1]["complete"]
+    names = sorted(file.name for file in one.iterdir())
+    assert names == sorted(file.name for file in other.iterdir())
+    for name in names:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--policy", "valid"), ("--levels", "test"), ("--policy", "./own.py:first", "--first", "5")],
+    ids=" ".join,
+)
+def test_the_bytes_are_those_of_one_process(cluster, here, words):
+    (here / "own.py").write_text(
+        "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
+    )
+    one = whole(*words)
+    assert main([*WORDS, *words, "--out", "many", "--ray", cluster.address]) == 0
+    assert_same_bytes(one, Path("many"))
+
+
+def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
+    one = whole()
+    extend, number = episode_folder.EpisodeFolder.extend, 0
+
+    def watched(folder: Any, rows: Any) -> None:
+        nonlocal number
+        extend(folder, rows)
+        number += 1
+        if number == 5:
+            cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
+            cluster.nodes_to_play.append(cluster.add_node(num_cpus=1))
+
+    monkeypatch.setattr(episode_folder.EpisodeFolder, "extend", watched)
+    assert main([*WORDS, "--out", "many", "--ray", cluster.address]) == 0
+    assert number == 23
+    assert_same_bytes(one, Path("many"))
+
+
+def test_what_was_interrupted_goes_on(cluster, monkeypatch, capsys):
+    one = whole()
+    shards = command._shards
+
+    def interrupted(*given: Any) -> Iterator[Any]:
+        for number, shard in enumerate(shards(*given)):
+            if number == 4:
+                raise KeyboardInterrupt
+            yield shard
+
+    monkeypatch.setattr(command, "_shards", interrupted)
+    again = [*WORDS, "--out", "many", "--ray", cluster.address]
+    assert main(again) == 130
+    assert "interrupted after 36 of 200 episodes, 36 of them in many" in capsys.readouterr().err
+    monkeypatch.setattr(command, "_shards", shards)
+    assert main([*again, "--resume"]) == 0
+    assert_same_bytes(one, Path("many"))
+
+
+def test_an_error_on_another_machine_is_told_as_here(cluster, here, capsys):
+    (here / "own.py").write_text(
+        "def wrong(observation, info, rngs):\n    return [99] * len(rngs)\n"
+    )
+    words = [*WORDS, "--policy", "./own.py:wrong", "--ray", cluster.address]
+    assert main(words) == 2
+    assert "returned the action 99: allowed are 0 to 7" in capsys.readouterr().err
+
+
+def test_episodes_are_counted_without_a_folder(cluster, capsys):
+    assert main([*WORDS]) == 0
+    one = capsys.readouterr().out
+    assert main([*WORDS, "--ray", cluster.address]) == 0
+    many = capsys.readouterr().out
+    assert [line for line in one.splitlines() if "second" not in line] == [
+        line for line in many.splitlines() if "second" not in line
+    ]
