@@ -161,7 +161,7 @@ class _Examiner:
             entities = (
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )
-            if not any(is_asked_for(w, agent, e) for w, e in entities for agent in w.everyone):
+            if not any(is_asked_for(w, agent, e) for w, e in entities for agent in w.agents()):
                 yield (
                     self._top["mission"],
                     "no level has what it asks for; put one into the level, or ask for another",
@@ -198,7 +198,7 @@ class _Examiner:
         for world in self._played(tried):
             for number, (_, _, when) in enumerate(asked):
                 counts[number] += [
-                    any(when(world, agent, action) for agent in world.everyone) for action in tried
+                    any(when(world, agent, action) for agent in world.agents()) for action in tried
                 ]
         for (node, call, _), count in zip(asked, counts, strict=True):
             answered = {action for action, times in zip(tried, count, strict=True) if times}
@@ -313,7 +313,7 @@ def _open_to_agents(world: ObjectWorld) -> NDArray[np.bool_]:
     """(H, W) the cells that some agent may come to, if only walls stand in its way."""
     open_cells = ~_cells_of(world, {WALL})
     reached = np.zeros_like(open_cells)
-    for agent in world.everyone:
+    for agent in world.agents():
         reached[world.position.y[agent], world.position.x[agent]] = True
     while True:
         grown = reached.copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     Attributes:
         scenario: what is played.
-        possible_agents: the names of all agents, in their order.
+        possible_agents: the names of all agents, in their order; of a mixture, those of the member
+            with the most. In a world that plays another one, `agents` begins with fewer.
         agents: of those whose episode goes on.
     """
 
@@ -93,7 +95,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
             self._batch.set_generator(0, seeding.np_random(seed)[0])
         self._started = True
         self._batch.step(np.full(len(self._seats), RESTART), DISABLED)
-        self.agents = list(self.possible_agents)
+        self.agents = self._present()
         return self._observations(self.agents), self._infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -180,9 +182,14 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         self._started = True
         self._batch.restore(0, row)
         over = row["terminated"] or row["truncated"]
-        names = enumerate(self.possible_agents, 1)
+        names, present = enumerate(self.possible_agents, 1), self._present()
         self.agents = [name for number, name in names if not (over or row["done"][number])]
-        return self._observations(self.possible_agents), self._infos(self.possible_agents)
+        return self._observations(present), self._infos(present)
+
+    def _present(self) -> list[str]:
+        """The agents of the member of a mixture that is played; elsewhere all."""
+        present = self.scenario.present(int(self._batch.outputs.member[0])).tolist()
+        return list(compress(self.possible_agents, present))
 
     def fork(self) -> ParallelGridEnv:
         """An independent environment with the same world, and the same future."""

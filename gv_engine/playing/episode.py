@@ -122,9 +122,13 @@ class Told:
     """Figures of an episode, as its world has them."""
 
     world: Any
-    agents: Sequence[str] = ("agent",)
     controlled = 0
     partners: dict[str, Policy]
+
+    @property
+    def agents(self) -> Sequence[str]:
+        """The only one."""
+        return ("agent",)
 
     @property
     def commands(self) -> tuple[Command, ...]:

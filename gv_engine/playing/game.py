@@ -163,7 +163,7 @@ class Game:
 
     def action_of(self, numbers: Any) -> str:
         """The action of a number of `actions`, () or of one for each agent, (A,)."""
-        each = [self.actions[number] for number in np.ravel(numbers)]
+        each = [self.actions[number] for number in np.ravel(numbers)[: len(self.agents)]]
         named = (f"{name} {does}" for name, does in zip(self.agents, each, strict=True))
         return each[0] if len(each) == 1 else AND.join(named)
 

@@ -7,7 +7,7 @@ Episode k of seed s is the same however many worlds there are: its world is that
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from gv_engine.envs.agents_vector_environment import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.language.turns import ANY
+from gv_engine.reading.families import AnyScenario
 from gv_engine.rollouts.policy import Policy
 
 RowKind = tuple[Any, tuple[int, ...]]
@@ -86,7 +87,7 @@ def rollout(
     """
     kinds = rows_of_steps(env, masks)  # or an error, before anything is played
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.seats)
-    ended = np.any if several and env.scenario.sharing.ends == ANY else np.all
+    ends = [_way_to_end(member) for member in getattr(env.scenario, "members", (env.scenario,))]
     number = np.arange(first, first + n)  # of the episode in each world
     following, behind = first + n, first + episodes
     idle = number >= behind  # no episode is left: plays its last one again, unheard
@@ -129,16 +130,18 @@ def rollout(
         if not over.any():
             continue
         for i in np.flatnonzero(over & ~idle).tolist():
+            member = int(np.max(info["member"][i])) if "member" in info else 0
+            ended = ends[member]
             waiting[int(number[i])] = FinishedEpisode(
                 number=int(number[i]),
                 seed=seed + int(number[i]),
-                member=int(np.max(info["member"][i])) if "member" in info else 0,
+                member=member,
                 length=int(length[i]),
                 total=float(total[i]),
                 terms=terms[:, i].copy(),
-                terminated=bool(ended(terminated[i])),
+                terminated=ended(terminated[i]),
                 truncated=not ended(terminated[i]),
-                success=bool(ended(info["success"][i])) if "success" in info else None,
+                success=ended(info["success"][i]) if "success" in info else None,
                 last={name: array[i].copy() for name, array in observation.items()},
                 steps=history.of(i, int(length[i])) if history else None,
             )
@@ -150,6 +153,12 @@ def rollout(
         while expected in waiting:
             yield waiting.pop(expected)
             expected += 1
+
+
+def _way_to_end(scenario: AnyScenario) -> Callable[[NDArray[np.bool_]], bool]:
+    """What of flags, () or (A,) of the agents of a world, is true of its episode."""
+    suffices = np.any if scenario.sharing.ends == ANY else np.all
+    return lambda flags: bool(suffices(flags.ravel()[: len(scenario.sharing.names)]))
 
 
 class _Block:

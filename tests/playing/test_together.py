@@ -195,3 +195,19 @@ def test_a_snapshot_holds_all_of_them(tmp_path: Path, plates: Scenario):
     assert other.state() == game.state()
     with pytest.raises(SnapshotError, match="cannot go on with"):
         snapshots.load(tmp_path / "two.npz", Scenario.load("hunt"))
+
+
+def test_a_game_of_a_mixture_has_those_who_are_there():
+    pair = {"extends": "race", "map": "#####\n#>.E#\n#>..#\n#####", "agents": 2}
+    alone = {"extends": "race", "map": "#####\n#>.E#\n#####", "agents": 1}
+    game = Game(Scenario.load({"mixture": [{"scenario": pair}, {"scenario": alone}]}), 0)
+    seen: dict[int, set[str]] = {1: set(), 2: set()}
+    for seed in range(8):
+        game.reset(seed)
+        game.next_agent()
+        seen[len(game.agents)].add(game.controlled)
+        game.step("MOVE_FORWARD")
+        game.step(f"{game.controlled} MOVE_FORWARD")
+        told = game._episode.refusal("agent_2 MOVE_FORWARD")
+        assert told == "" if len(game.agents) == 2 else told.startswith("no agent 'agent_2'")
+    assert seen == {1: {"agent_1"}, 2: {"agent_1", "agent_2"}}

@@ -58,7 +58,7 @@ class GridEpisode(Told):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.agents = tuple(scenario.sharing.names)
+        self._names = tuple(scenario.sharing.names)
         self.controlled = 0
         self.partners: dict[str, Policy] = {}
         self.actions = scenario.action_names
@@ -66,8 +66,13 @@ class GridEpisode(Told):
         self._simulation = Simulation(scenario)
         self.world = self._simulation.world
         # what each was shown
-        self._grid = np.zeros((len(self.agents), *scenario.area.shape, 3), np.uint8)
-        self._item = np.zeros((len(self.agents), 3), np.uint8)
+        self._grid = np.zeros((len(self._names), *scenario.area.shape, 3), np.uint8)
+        self._item = np.zeros((len(self._names), 3), np.uint8)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of those that are there, in their order."""
+        return self._names[: self.world.present]
 
     @property
     def reward(self) -> float:
@@ -110,7 +115,7 @@ class GridEpisode(Told):
         """Begin the episode that an environment gives for a seed."""
         self._simulation.reset(np.random.default_rng(seed))
         for name, policy in self.partners.items():
-            policy.begin([0], seed, [self.agents.index(name)])
+            policy.begin([0], seed, [self._names.index(name)])
         self._observe()
 
     def refusal(self, action: str) -> str:
@@ -126,8 +131,8 @@ class GridEpisode(Told):
 
     def _told(self, action: str) -> dict[str, str]:
         """What an action says that agents do, by their names."""
-        if len(self.agents) == 1:
-            return {self.agents[0]: action}
+        if len(self._names) == 1:
+            return {self._names[0]: action}
         if action == self.wait:
             return {}
         parts = [part.rpartition(" ") for part in action.split(AND)]
@@ -136,7 +141,7 @@ class GridEpisode(Told):
     def joint(self, action: str) -> str:
         """What all agents do when a player has said what one of them does; see
         `gv_engine.playing.episode.Episode`."""
-        if len(self.agents) == 1 or self.refusal(action):
+        if len(self._names) == 1 or self.refusal(action):
             return action
         told = self._told(action)
         for agent, name in enumerate(self.agents, 1):
@@ -153,7 +158,7 @@ class GridEpisode(Told):
             RuleError: a rule is not defined on this world.
         """
         told = self._told(action)
-        does = (told.get(name, self.wait) for name in self.agents)
+        does = (told.get(name, self.wait or self.actions[0]) for name in self._names)
         self._simulation.step(*(WAIT if name == self.wait else named_action(name) for name in does))
         self._observe()
 
@@ -235,6 +240,7 @@ class GridEpisode(Told):
             self._simulation.set_terms(agent, values)
 
     def _observe(self) -> None:
+        self.controlled = min(self.controlled, len(self.agents) - 1)
         # once a step, like an environment: looking may draw from the world's generator
         for agent in self._simulation.agents:
             self._simulation.observe(self._grid[agent - 1], self._item[agent - 1], agent)
