@@ -167,6 +167,10 @@ class Game:
         named = (f"{name} {does}" for name, does in zip(self.agents, each, strict=True))
         return each[0] if len(each) == 1 else AND.join(named)
 
+    def among(self, action: str, others: str) -> str:
+        """A player's action, and what others would do beside; see `Episode.among`."""
+        return self._episode.among(action, others)
+
     def next_agent(self) -> None:
         """Let the player's actions be for the next agent that no policy acts for."""
         episode, names = self._episode, self.agents

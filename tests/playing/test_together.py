@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from components.appearance import BLUE, RED
 from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.checking.solving import Solver, Verdict
@@ -16,6 +17,7 @@ from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.language.errors import SeveralAgentsError
+from gv_engine.playing.acting import actor_of
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError, Taken
 from gv_engine.reading.library import levels_of_several
@@ -177,6 +179,48 @@ def test_they_are_compared_and_their_way_is_found(plates: Scenario):
         game.step(game.action_of(numbers))
     assert game.frame().ending == "Well done!"
     assert len(solution.actions) == 10
+
+
+def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
+    game = Game(plates, 5)
+    actor = actor_of(game, "valid")
+    env = AgentsVectorEnv(plates, 1, world="object", autoreset_mode="Disabled")
+    policy = load_policies("valid", plates.sharing, 1, env.num_actions)
+    (episode,) = rollout(env, policy, 1, 5, keep=True)
+    assert episode.steps is not None
+    for numbers in episode.steps["action"][:20]:
+        choice = actor.choose(game)
+        assert choice is not None
+        assert choice.action == game.action_of(numbers)
+        assert not choice.chances
+        game.step(choice.action)
+    game.seek(3)
+    again = actor.choose(game)
+    assert again is not None
+    assert again.action == game.action_of(episode.steps["action"][3])
+
+
+def test_who_takes_over_plays_one_and_the_policy_the_others():
+    game = Game(Scenario.load("hunt"), 0)
+    would = "ann TURN_LEFT | bob TURN_RIGHT | cat MOVE_FORWARD"
+    assert (
+        game.among("MOVE_FORWARD", would) == "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
+    )
+    game.next_agent()
+    assert game.among("ann MOVE_LEFT", would) == "ann MOVE_LEFT | bob WAIT | cat MOVE_FORWARD"
+    game.step(game.among(game.wait, would))
+    assert game.taken[-1].action == "ann TURN_LEFT | cat MOVE_FORWARD"
+    assert game.among("FLY", would) == "FLY"
+    assert Game(Scenario.load("keydoor-5x5"), 0).among("TOGGLE", "") == "TOGGLE"
+
+
+def test_who_is_controlled_has_its_own_colour(plates: Scenario):
+    game, colors = Game(plates, 0), []
+    for _ in range(2):
+        colors.append(game.frame().color)
+        game.next_agent()
+    assert colors == [RED, BLUE]
+    assert Game(Scenario.load("keydoor-5x5"), 0).frame().color == 0
 
 
 def test_too_many_for_a_search():

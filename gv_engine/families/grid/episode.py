@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,6 +152,15 @@ class GridEpisode(Told):
         acts = (name for name in self.agents if told.get(name, self.wait) != self.wait)
         return AND.join(f"{name} {told[name]}" for name in acts) or self.wait
 
+    def among(self, action: str, others: str) -> str:
+        """What all do when a player has said something, and others do as they would; see
+        `gv_engine.playing.episode.Episode`."""
+        if len(self._names) == 1 or self.refusal(action):
+            return action
+        own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._told(action)}
+        told = self._told(others) | own
+        return AND.join(f"{name} {told[name]}" for name in self.agents if name in told)
+
     def step(self, action: str) -> None:
         """Take an action that is not refused.
 
@@ -173,8 +183,13 @@ class GridEpisode(Told):
         return mask
 
     def seen(self) -> Seen:
-        """What `GridVectorEnv` hands out, the observation as `default`."""
-        return self._seen(self._shown)
+        """What `GridVectorEnv` hands out, the observation as `default`; `AgentsVectorEnv`, where
+        there may be several agents."""
+        if len(self._names) == 1:
+            return self._seen(1)
+        each = [self._seen(agent) for agent in self._simulation.agents]
+        observation, info = (_side_by_side(parts) for parts in zip(*each, strict=True))
+        return observation, info
 
     def _seen(self, agent: int) -> Seen:
         """The same of an agent."""
@@ -244,6 +259,13 @@ class GridEpisode(Told):
         # once a step, like an environment: looking may draw from the world's generator
         for agent in self._simulation.agents:
             self._simulation.observe(self._grid[agent - 1], self._item[agent - 1], agent)
+
+
+def _side_by_side(parts: Sequence[Any]) -> Any:
+    """(1, A, …) of (1, …) arrays of each agent, in mappings too."""
+    if isinstance(parts[0], dict):
+        return {name: _side_by_side([part[name] for part in parts]) for name in parts[0]}
+    return np.stack(parts, axis=1)
 
 
 def _knows_columns_only(scenario: Scenario) -> bool:
