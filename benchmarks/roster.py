@@ -12,7 +12,7 @@ class Entry(NamedTuple):
 
     Attributes:
         label: its name in tables.
-        function: of `benchmarks.contestants`.
+        function: of `benchmarks.contestants`, or `module:function` of another one beside it.
         settings: what the function is given.
         measures: "step", "reset", "start", "memory"; "cold" (a start with an empty compile cache)
             and "growth" (of the process, within ten million steps).
