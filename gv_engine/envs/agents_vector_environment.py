@@ -32,6 +32,10 @@ class EachAgentVectorEnv(GridVectorEnv):
 
     several = True
 
+    def _line(self, number: int) -> str:
+        world, agent = divmod(number, len(self.scenario.sharing.names))
+        return f"{self.scenario.sharing.names[agent]} in {super()._line(world)}"
+
     def _settle_ends(self) -> None:
         out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
         member = out.final_member if self._mode == SAME_STEP else out.member
@@ -117,8 +121,11 @@ class AgentsVectorEnv:
             RuleError: a rule is not defined on one of the worlds.
         """
         given, expected = np.asarray(actions), (self.num_envs, len(self.agents))
-        if given.shape != expected:
-            raise ValueError(f"actions have shape {given.shape}: expected {expected} integers")
+        if given.shape != expected or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions have shape {given.shape} and dtype {given.dtype}: expected {expected} "
+                f"integers"
+            )
         observation, *results, info = self.flat.step(given.ravel())
         rewards, terminated, truncated = map(self._by_world, results)
         return self._by_world(observation), rewards, terminated, truncated, self._by_world(info)

@@ -80,11 +80,18 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     def observation_space(self, agent: str) -> Space[Any]:
         """What an agent may see, the same space at every call."""
+        self._know(agent)
         return self._form.space
 
     def action_space(self, agent: str) -> Space[Any]:
         """What an agent may do, the same space at every call."""
+        self._know(agent)
         return self._action_space
+
+    def _know(self, agent: Any) -> None:
+        """Make sure that it is the name of an agent."""
+        if agent not in self._seats:
+            raise ValueError(f"no agent {agent!r}: {nearest(str(agent), self.possible_agents)}")
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -108,7 +115,8 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
             observations, rewards, terminations, truncations and infos of these agents.
 
         Raises:
-            ValueError: one is missing or unknown, or an action is none of the action space.
+            ValueError: one is missing or unknown, an action is none of the action space, or nothing
+                was reset yet.
             RuleError: a rule is not defined on this world.
         """
         acting, out = self.agents, self._batch.outputs
@@ -128,9 +136,15 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     def _chosen(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
         """(A,) numbers of actions, 0 for agents whose episode is over."""
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        if not isinstance(actions, Mapping):
+            raise ValueError(
+                f"actions are a {type(actions).__name__}: expected a mapping of the agents' names "
+                f"({', '.join(self.possible_agents)}) to numbers"
+            )
         for name in actions:
-            if name not in self._seats:
-                raise ValueError(f"no agent {name!r}: {nearest(str(name), self.possible_agents)}")
+            self._know(name)
         chosen = np.zeros(len(self._seats), np.int64)
         for name in self.agents:
             if name not in actions:

@@ -28,7 +28,7 @@ from gv_engine.language.system import (
     marked,
 )
 from gv_engine.reading.actions import read_actions
-from gv_engine.reading.agents import Crew, read_agents
+from gv_engine.reading.agents import ANY_NUMBER, Crew, read_agents
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.chance import CHANCE_KEYS, ChanceReader, is_by_chance
 from gv_engine.reading.document import FILE_KEYS, Document
@@ -164,7 +164,9 @@ class _Reader(TopLevel):
         )
         actions, own_actions = self.actions(USUAL_ACTIONS)
         self.crew = self.key(
-            "agents", lambda node: read_agents(self.problems, self.names, node), self.crew
+            "agents",
+            lambda node: read_agents(self.problems, self.names, node),
+            ANY_NUMBER if "agents" in self.entries else self.crew,
         )
         self.read.crew = self.crew
         self.names.own_actions = tuple(command.name for command in own_actions)

@@ -332,20 +332,32 @@ def test_pictures(world: str):
         ({"ann": 0, "bob": 0}, "no action of cat, whose episode goes on"),
         ({"ann": 0, "bob": 0, "cat": 0, "dan": 0}, "no agent 'dan'"),
         ({"ann": 0, "bob": 0, "cat": 99}, "action 99 of cat: allowed are 0 to 7, for MOVE_FORWARD"),
+        ([0, 0, 0], r"a list: expected a mapping of the agents' names \(ann, bob, cat\)"),
     ],
 )
 def test_actions_that_are_none(actions: dict[str, int], says: str):
     env = gv_engine.parallel_env(level(), world="object")
+    with pytest.raises(ValueError, match=r"call reset\(\) before"):
+        env.step(actions)
     env.reset(seed=0)
     with pytest.raises(ValueError, match=says):
         env.step(actions)
+    for space in (env.action_space, env.observation_space):
+        with pytest.raises(ValueError, match="no agent 'bop': did you mean 'bob'"):
+            space("bop")
 
 
 def test_what_is_refused():
     envs = AgentsVectorEnv(level(), 2, world="object")
     envs.reset(seed=0)
-    with pytest.raises(ValueError, match=r"actions have shape \(2,\): expected \(2, 3\) integers"):
-        envs.step([0, 0])
+    wrong = {
+        r"shape \(2,\) and dtype int64: expected \(2, 3\) integers": [0, 0],
+        r"shape \(2, 3\) and dtype float64: expected": np.zeros((2, 3)),
+        "action 9 of bob in world 1: allowed are 0 to 7": [[0, 0, 0], [0, 9, 0]],
+    }
+    for says, actions in wrong.items():
+        with pytest.raises(ValueError, match=says):
+            envs.step(actions)
     for alone in (GridEnv, GridVectorEnv):
         with pytest.raises(ValueError, match=r"has 3 agents, and this environment one"):
             alone(level(), world="object")
