@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.arena import Worker
-from benchmarks.contestants import Contestant, _sized, _vector
+from benchmarks.contestants import Contestant, _sized, vector
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 
@@ -23,11 +23,11 @@ ALONE, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
 
 def _ours(label: str, size: int, agents: int, worlds: int) -> Entry:
     settings = {"size": size, "agents": agents, "worlds": worlds}
-    return Entry(label, "together:gv_agents", settings, cores=1)
+    return Entry(label, "together.gv_agents", settings, cores=1)
 
 
 def _peer(label: str, function: str, *packages: str) -> Entry:
-    return Entry(label, f"together:{function}", packages=packages, cores=1)
+    return Entry(label, f"together.{function}", packages=packages, cores=1)
 
 
 CONTESTANTS = {
@@ -75,7 +75,7 @@ def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
     made = gv_engine.EachAgentVectorEnv if agents > 1 else gv_engine.GridVectorEnv
     env = made(level, worlds, world="compiled")
     crew = "one agent" if agents == 1 else f"{agents} agents"
-    return _vector(f"{name} {size}x{size}, {crew}", env, np.arange(worlds) % 500)
+    return vector(f"{name} {size}x{size}, {crew}", env, np.arange(worlds) % 500)
 
 
 def multigrid(agents: int = 4) -> Contestant:

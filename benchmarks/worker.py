@@ -27,9 +27,7 @@ def main(name: str, settings: dict[str, Any], cores: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the contestant prints is no answer
-    place, _, function = name.rpartition(":")
-    module = import_module(f"benchmarks.{place or 'contestants'}")
-    make: Callable[..., Contestant] = getattr(module, function)
+    make = maker(name)
     contestant = make(**settings)
     contestant.step(1)
     print(json.dumps(time.process_time()), file=answers, flush=True)
@@ -45,6 +43,17 @@ def main(name: str, settings: dict[str, Any], cores: int) -> None:
         else:
             answer = _rate(getattr(contestant, what), contestant.worlds, *arguments)
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def maker(name: str) -> Callable[..., Contestant]:
+    """The function of an entry of the roster.
+
+    Raises:
+        AttributeError: there is none of this name.
+    """
+    *module, function = name.split(".")
+    made_in = import_module(f"benchmarks.{''.join(module) or 'contestants'}")
+    return getattr(made_in, function)  # type: ignore[no-any-return]  # `uses` and `contestants` have no others
 
 
 def _about(contestant: Contestant, requirements: list[str]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ Episode k of seed s is the same however many worlds there are: its world is that
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from gv_engine.envs.agents_vector_environment import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.language.turns import ANY
-from gv_engine.reading.families import AnyScenario
 from gv_engine.rollouts.policy import Policy
 
 RowKind = tuple[Any, tuple[int, ...]]
@@ -87,7 +87,6 @@ def rollout(
     """
     kinds = rows_of_steps(env, masks)  # or an error, before anything is played
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.seats)
-    ends = [_way_to_end(member) for member in getattr(env.scenario, "members", (env.scenario,))]
     number = np.arange(first, first + n)  # of the episode in each world
     following, behind = first + n, first + episodes
     idle = number >= behind  # no episode is left: plays its last one again, unheard
@@ -129,21 +128,27 @@ def rollout(
             over = np.logical_and.reduce(over, axis=1)
         if not over.any():
             continue
-        for i in np.flatnonzero(over & ~idle).tolist():
-            member = int(np.max(info["member"][i])) if "member" in info else 0
-            ended = ends[member]
-            waiting[int(number[i])] = FinishedEpisode(
-                number=int(number[i]),
-                seed=seed + int(number[i]),
-                member=member,
-                length=int(length[i]),
-                total=float(total[i]),
-                terms=terms[:, i].copy(),
-                terminated=ended(terminated[i]),
-                truncated=not ended(terminated[i]),
-                success=ended(info["success"][i]) if "success" in info else None,
-                last={name: array[i].copy() for name, array in observation.items()},
-                steps=history.of(i, int(length[i])) if history else None,
+        told = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
+        member = info["member"] if "member" in info else np.zeros(over.shape, np.int64)
+        ended = partial(_ended, env.scenario, member.max(axis=1) if member.ndim > 1 else member)
+        ends = ended(terminated)[told].tolist()
+        good = ended(info["success"])[told].tolist() if "success" in info else [None] * len(told)
+        sums = terms[:, told].T.copy()
+        lasts = {name: array[told] for name, array in observation.items()}
+        own = zip(*(array[told].tolist() for array in (number, length, total)), strict=True)
+        for k, (i, (played, steps, returned)) in enumerate(zip(told, own, strict=True)):
+            waiting[played] = FinishedEpisode(
+                number=played,
+                seed=seed + played,
+                member=int(np.max(member[i])),
+                length=steps,
+                total=returned,
+                terms=sums[k],
+                terminated=ends[k],
+                truncated=not ends[k],
+                success=good[k],
+                last={name: array[k] for name, array in lasts.items()},
+                steps=history.of(i, steps) if history else None,
             )
             idle[i] = following >= behind
             if not idle[i]:
@@ -155,10 +160,15 @@ def rollout(
             expected += 1
 
 
-def _way_to_end(scenario: AnyScenario) -> Callable[[NDArray[np.bool_]], bool]:
-    """What of flags, () or (A,) of the agents of a world, is true of its episode."""
-    suffices = np.any if scenario.sharing.ends == ANY else np.all
-    return lambda flags: bool(suffices(flags.ravel()[: len(scenario.sharing.names)]))
+def _ended(scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(N,) what holds of worlds that play these members, whose agents' flags are (N, A)."""
+    if flags.ndim == 1:
+        return flags
+    there = scenario.present(member)
+    suffices = np.array([each.sharing.ends == ANY for each in scenario.members])[member]
+    every, some = (flags | ~there).all(axis=1), (flags & there).any(axis=1)
+    ended: NDArray[np.bool_] = np.where(suffices, some, every)
+    return ended
 
 
 class _Block:

@@ -350,7 +350,7 @@ def test_actions_that_are_none(actions: dict[str, int], says: str):
 def test_what_is_refused():
     envs = AgentsVectorEnv(level(), 2, world="object")
     envs.reset(seed=0)
-    wrong = {
+    wrong: dict[str, Any] = {
         r"shape \(2,\) and dtype int64: expected \(2, 3\) integers": [0, 0],
         r"shape \(2, 3\) and dtype float64: expected": np.zeros((2, 3)),
         "action 9 of bob in world 1: allowed are 0 to 7": [[0, 0, 0], [0, 9, 0]],
