@@ -65,8 +65,6 @@ RATIOS = [
 
 def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
     """The key-door level of 9x9, or an empty room of another size, with so many agents."""
-    import numpy as np
-
     import gv_engine
 
     # rooms of key-door levels may be too small for a crowd
@@ -75,7 +73,7 @@ def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
     made = gv_engine.EachAgentVectorEnv if agents > 1 else gv_engine.GridVectorEnv
     env = made(level, worlds, world="compiled")
     crew = "one agent" if agents == 1 else f"{agents} agents"
-    return vector(f"{name} {size}x{size}, {crew}", env, np.arange(worlds) % 500)
+    return vector(f"{name} {size}x{size}, {crew}", env)
 
 
 def multigrid(agents: int = 4) -> Contestant:

@@ -187,6 +187,12 @@ class Layout:
         return tuple(kind.index for kind in self.types if kind.is_oriented)
 
     @cached_property
+    def agent_types(self) -> frozenset[float]:
+        """Type indices by which agents see each other."""
+        parts = (part for body in self.bodies for part in body)
+        return frozenset(values[0] for cls, values in parts if cls is Kind)
+
+    @cached_property
     def leaves(self) -> tuple[int, ...]:
         """By type index: the type of what is left when an object is used up, -1 for nothing."""
         left = {kind.index: kind.leaves for kind in self.types if kind.leaves is not None}

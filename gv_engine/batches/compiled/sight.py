@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
-from components.objects import AGENT_TYPE
 from gv_engine.batches.compiled.vectors import cut, show
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import relative, step_x, step_y
@@ -86,7 +85,7 @@ def view_writer(layout: Layout) -> Any:
 def turner(layout: Layout) -> Any:
     """`(w, agent, grid)`: turn the states of the objects in (h, w, 3) that look some way, but for
     agents, which `look_at_others` has turned."""
-    kinds = tuple(kind for kind in layout.oriented if kind != AGENT_TYPE)
+    kinds = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
     if not kinds:
         return nothing_to_turn
 
