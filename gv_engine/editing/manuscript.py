@@ -50,6 +50,11 @@ class Manuscript:
         """Whether it says something else than when it was saved last."""
         return self.text != self._saved
 
+    @property
+    def is_edited(self) -> bool:
+        """Whether something was done here that is not saved."""
+        return self.is_changed and bool(self._before or self._after)
+
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
         """Change the text.
 

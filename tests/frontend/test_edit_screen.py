@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gv_engine.editing.sketch import MapCell
+from gv_engine.frontend.controls import folders
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window.screens.edit import EditScreen
 from gv_engine.frontend.window.screens.edit_forms import FormScreen
@@ -101,6 +102,12 @@ def test_tab_plays_and_comes_back(desk: Desk):
     assert not desk.app.told
 
 
+def test_the_level_that_is_tried_is_edited_already(desk: Desk):
+    screen = editing(desk)
+    desk.press("Tab", "Ctrl+E")
+    assert desk.app.top is screen
+
+
 def test_what_cannot_be_played_is_said(desk: Desk):
     editing(desk, "blank")
     desk.press("Tab")
@@ -116,6 +123,22 @@ def test_faults_are_shown_one_after_the_other(desk: Desk):
     assert screen.cursor == (5, 8)
     assert screen._marks()[5, 3] == "loss"
     desk.look()
+
+
+def test_a_fault_opens_where_it_can_be_mended(desk: Desk):
+    screen = editing(desk)
+    screen.edit(lambda text: text.replace("- turn_agent", "- turm").replace("200", "soon"))
+    desk.look()
+    screen.open_fault(1)
+    assert on_top(desk, RuleListScreen)
+    desk.press("Delete", "Escape")
+    assert "turm" not in screen.work.manuscript.text
+    screen.open_fault(0)
+    assert on_top(desk, FormScreen)
+    desk.press("Return")
+    desk.type("90")
+    desk.press("Return")
+    assert not screen.faults
 
 
 def test_a_new_level_is_saved_under_a_name(desk: Desk):
@@ -148,6 +171,20 @@ def test_leaving_asks_for_what_is_not_saved(desk: Desk):
     assert Path("kept.yaml").exists()
     assert isinstance(desk.app.top, StartScreen)
     assert screen not in desk.app.screens
+
+
+def test_what_was_not_saved_is_kept_when_the_window_is_closed(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+):
+    editing(desk)
+    desk.app.quit()
+    assert capsys.readouterr().err == ""
+    screen = editing(desk)
+    desk.press("Down", "Right", "Right", "Space")
+    desk.app.quit()
+    (file,) = (folders.replay_folder().parent / "unsaved").iterdir()
+    assert file.read_text("utf-8") == screen.work.manuscript.text
+    assert capsys.readouterr().err == f"gv-engine: what was edited and not saved is in {file}\n"
 
 
 def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):

@@ -132,12 +132,13 @@ def draw_report(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
 def _draw_faults(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
     """List what is wrong, from the chosen one on, as far as there is room."""
     line, faults, y = pen.line, screen.faults, rect.y
-    for number in range(max(0, screen.chosen_fault), len(faults)):
+    first = max(0, screen.chosen_fault)
+    for number in range(first, len(faults)):
         fault = faults[number]
         high = len(wrap(fault.says, line, rect.w, _LONGEST_FAULT)) * line
         slot = pygame.Rect(rect.x, y, rect.w, min(high, rect.bottom - y))
         left = len(faults) - number
-        if slot.h < line or (slot.h < high and left > 1):
+        if slot.h < line or (slot.h < high and number > first):
             slot.h = line
             pen.text(slot.clip(rect), f"{left} more", "muted")
             break
@@ -148,7 +149,7 @@ def _draw_faults(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
 
 
 def _show_fault(screen: EditScreen, number: int, at: tuple[int, int]) -> None:
-    screen.show_fault(number)
+    screen.open_fault(number)
     screen.app.stale = True
 
 

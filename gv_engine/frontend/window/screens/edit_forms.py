@@ -65,6 +65,11 @@ class FormScreen(Menu):
         ]
         return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
 
+    def choose_field(self, name: str) -> None:
+        """Choose the row of a field, if there is one."""
+        names = [each.name for each in self._made()]
+        self.chosen = names.index(name) if name in names else 0
+
     def _field(self, name: str) -> FormField:
         return next(each for each in self._made() if each.name == name)
 

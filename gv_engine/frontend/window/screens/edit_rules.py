@@ -158,6 +158,11 @@ class RuleListScreen(_ListScreen):
                 found.append(_Row(name, rule.says, act, rule, part, faulty(rule, wrong)))
         return found
 
+    def choose_at(self, path: str) -> None:
+        """Choose the rule that a message is about."""
+        about = (n for n, row in enumerate(self.rows()) if row.rule and faulty(row.rule, [path]))
+        self._chosen = next(about, 0)
+
     def hints(self) -> Sequence[str]:
         hints = (("add", "adds"), ("remove", "takes out"), ("move_up", "up"), ("move_down", "down"))
         said = [self.hint("list", name, says) for name, says in hints]

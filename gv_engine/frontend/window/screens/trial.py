@@ -15,7 +15,7 @@ class TrialScreen(PlayScreen):
         self.own_groups = ("trial", *self.own_groups)
 
     def command(self, name: str) -> None:
-        if name == "back":
+        if name in ("back", "edit_level"):
             self.app.pop()
         else:
             super().command(name)
