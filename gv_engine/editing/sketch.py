@@ -24,7 +24,6 @@ from gv_engine.editing.yaml_text import (
     remove,
     scalar,
 )
-from gv_engine.language.objects import COLORS
 from gv_engine.reading.document import Document
 from gv_engine.reading.map import LEGEND_KEYS, Symbol
 from gv_engine.reading.values import LONGEST_SIDE
@@ -319,8 +318,3 @@ def _map_path(text: str, variant: str) -> KeyPath:
     if has(text, ("levels",)):
         return ("levels", 0, "map")
     return ("maps", 0) if length(text, ("maps",)) and not has(text, ("map",)) else ("map",)
-
-
-def color_names(words: Vocabulary) -> list[str]:
-    """The names of the colours that may be there."""
-    return [COLORS[number] for number in words.colors]

@@ -244,12 +244,6 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
     return _spliced(text, *_span(text, found.node), _rows(rows, column, _remark(text, found.node)))
 
 
-def node_line(text: str, path: KeyPath) -> int | None:
-    """The line, from 1, in which a value begins; None if there is none."""
-    found = _find(composed(text), path)
-    return (found.key or found.node).start_mark.line + 1 if found else None
-
-
 def is_remarked(text: str, path: KeyPath) -> bool:
     """Whether a comment stands behind a value, in its line."""
     found = _found(text, path)
