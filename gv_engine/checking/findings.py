@@ -31,7 +31,7 @@ from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.world import ObjectWorld
 from systems.movers import let_pass
 from systems.queries import is_asked_for
-from systems.transition import move_agent, push
+from systems.transition import follow, hold_down, move_agent, push, slide, switch
 
 _LEVELS = 20
 _STEPS = 100
@@ -48,6 +48,9 @@ _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque",
 _MOVE = marked(move_agent).system
 _MAKE_WAY = [marked(rule).system for rule in (push, let_pass)]
 """Rules that change what blocks the move of the same step."""
+_GO_BY_MOVE = [marked(rule).system for rule in (slide, hold_down)]
+_FOLLOW = marked(follow).system
+_SET_STATES = [marked(rule).system for rule in (switch, hold_down)]
 
 
 class Finding(NamedTuple):
@@ -156,12 +159,19 @@ class _Examiner:
                 )
 
     def order(self) -> Iterator[tuple[YamlNode, str]]:
-        """Rules that make way for a move, and come after it."""
-        moved = False
-        for node, call in self._rules(TRANSITION):
+        """Rules that make way for a move, and come after it; and others the other way round."""
+        rules = [*self._rules(TRANSITION)]
+        for number, (node, call) in enumerate(rules):
+            before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
+            moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
             if moved and call.system in _MAKE_WAY:
                 yield node, f"{call.name} makes way for a move; put it before move_agent"
-            moved |= call.system is _MOVE
+            if moves and not moved and call.system in _GO_BY_MOVE:
+                yield node, f"{call.name} goes by where a move has led; put it behind move_agent"
+            for other in after if call.system is _FOLLOW else ():
+                followed = other.arguments.get("object_type") == call.arguments["other_type"]
+                if followed and other.system in _SET_STATES:
+                    yield node, f"follow is a step late; put it behind {other.name}"
 
     def missions(self) -> Iterator[tuple[YamlNode, str]]:
         """A mission about what there never is."""

@@ -310,10 +310,10 @@ class _Reader(TopLevel):
     def reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
         named = [key for key in _LEVELS if key in self.entries]
         if len(named) != 1:
-            both = f"both are given: {' and '.join(named)}"
-            fault = both if named else "neither is given, nor are `maps` or a `room`"
+            both = f"given are {' and '.join(named)}"
+            fault = both if named else "none is given"
             node = self.entries[named[0]] if named else self.missing("reset_function")
-            self.problems.add(node, f"a level needs either `map` or `reset_function`; {fault}")
+            self.problems.add(node, f"a level needs one of {', '.join(_LEVELS)}; {fault}")
             return ()
         drawn = "map" in named or "maps" in named
         for key, what in (("legend", "a legend"), ("symmetries", "symmetries")):
