@@ -6,8 +6,10 @@ It runs no code: it names its scenario, and who opens it says where that is.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -26,6 +28,8 @@ from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.trust import Trust
 
 SUFFIX = ".gvreplay"
+LINE = "gv:"
+"""What a replay as a line of text begins with."""
 OUTCOMES = ("", "terminated", "truncated")
 
 _FORMAT = "GV Engine replay 1"
@@ -135,6 +139,24 @@ class Replay:
             return cls.from_bytes(data)
         except ReplayError as error:
             raise ReplayError(f"{path}: {error}") from None
+
+    def to_line(self) -> str:
+        """The same as one line of text, to be pasted elsewhere."""
+        return LINE + base64.urlsafe_b64encode(zlib.compress(self.to_bytes(), 9)).decode()
+
+    @classmethod
+    def from_line(cls, line: str) -> Replay:
+        """The replay of a line that `to_line` has made.
+
+        Raises:
+            ReplayError: it is none, or not whole.
+        """
+        try:
+            packed = base64.b64decode(line.strip().removeprefix(LINE), b"-_", validate=True)
+            data = zlib.decompressobj().decompress(packed, _LARGEST + 1)
+        except (ValueError, zlib.error):  # binascii's errors are ValueErrors
+            raise ReplayError("no game, or not the whole line of one") from None
+        return cls.from_bytes(data)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Replay:

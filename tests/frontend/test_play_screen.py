@@ -221,12 +221,12 @@ def test_closing_keeps_what_was_not_finished(desk: Desk):
     assert not unfinished_file().exists()
 
 
-def test_a_click_opens_the_inspector(desk: Desk):
+def test_a_right_click_opens_the_inspector(desk: Desk):
     screen = playing(desk)
     assert screen._at is not None
     before = desk.look().copy()
     x, y = screen._at.stage.center
-    desk.click((x - screen._at.stage.w // 4, y))
+    desk.click((x - screen._at.stage.w // 4, y), button=3)
     inspector, *others = screen.stage.side_panels
     assert screen.stage.side_panel is inspector
     assert (desk.look() != before).any()
@@ -404,8 +404,8 @@ def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch
     desk.press("Left", "Right")
     assert not heard
     desk.app.settings.sound = True
-    desk.press("Right", "Up")
-    assert heard == ["step", "won"]
+    desk.press("Down", "Right", "Up")
+    assert heard == ["bump", "step", "won"]
     monkeypatch.setattr(sounds, "play_sound", lambda name: "There is no sound: because")
     desk.press("R", "Right")
     assert not desk.app.settings.sound

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Unpack
 
 from gv_engine.frontend.controls.bindings import Bindings, BindingsError
+from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.rebinding import lost, rebind
 from gv_engine.frontend.controls.settings import Settings, forced_scale
 from gv_engine.frontend.controls.theme import THEMES, Theme
@@ -76,6 +77,7 @@ class App(Host):
 
     def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
         self.settings, self._bindings, self.consent = settings, bindings, consent
+        self.progress = Progress()
         self._opened: dict[str, Playable] = {}
         self.screens: list[Screen] = []
         self.stale = True
@@ -95,7 +97,7 @@ class App(Host):
         settings, wrong = Settings.load()
         bindings, broken = Bindings.load()
         app = cls(settings, bindings, **consent)
-        troubles = [trouble for trouble in (wrong, broken) if trouble]
+        troubles = [trouble for trouble in (wrong, broken, app.progress.wrong) if trouble]
         for trouble in troubles:
             print(f"gv-engine: {trouble}", file=sys.stderr)
         if troubles:
@@ -188,6 +190,8 @@ class App(Host):
     def _is_played(self, scenario: Playable) -> None:
         source = source_of(scenario)
         self._opened[source] = scenario
+        if scenario.document.pack_level:  # its pack leads to it
+            source = source.rpartition("#")[0]
         self.settings.played(source)
         self.remember()
 
@@ -203,6 +207,12 @@ class App(Host):
         named = self.recent_file(replay)
         scenario = load_playable(named, **self.consent) if named else None
         game = self._played_again(replay, file, scenario)
+        game.seek(game.length)
+        self.begin(game)
+
+    def open_line(self, line: str) -> None:
+        replay = Replay.from_line(line)
+        game = Game.of(replay, self.scenario_of(replay, Path("a line that was pasted")))
         game.seek(game.length)
         self.begin(game)
 
