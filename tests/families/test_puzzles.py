@@ -63,7 +63,8 @@ def test_the_course_leads_from_the_first_level_to_levels_by_chance():
     names = [source.replace("#", "-") for source in LEVELS]
     assert [scenario.name for scenario in found] == [*names, COURSE[-1]]
     assert beside_in_pack(found[0], -1) is None
-    assert beside_in_pack(found[1], -1).name == found[0].name
+    before = beside_in_pack(found[1], -1)
+    assert before and before.name == found[0].name
 
 
 @pytest.mark.parametrize("pack", PACKS)

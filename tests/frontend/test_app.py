@@ -16,7 +16,8 @@ from gv_engine.frontend.window.keyboard import Keyboard
 from gv_engine.frontend.window.screens.help import HelpScreen
 from gv_engine.frontend.window.screens.keys import KeysScreen
 from gv_engine.frontend.window.screens.menu import Menu
-from gv_engine.frontend.window.screens.play import PauseMenu, PlayScreen
+from gv_engine.frontend.window.screens.pause import PauseMenu
+from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.race import RaceScreen
 from gv_engine.frontend.window.screens.rules import RulesScreen

@@ -122,7 +122,12 @@ def test_the_terminal_marks_and_goes_on_too(desk: Desk):
 
 def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     clipboard: list[str] = []
-    monkeypatch.setattr(game_screen, "copied", lambda text: clipboard.append(text) or "")
+
+    def copied(text: str) -> str:
+        clipboard.append(text)
+        return ""
+
+    monkeypatch.setattr(game_screen, "copied", copied)
     monkeypatch.setattr(start_module, "pasted", lambda: clipboard[-1])
     screen = playing(desk, "keydoor-5x5", seed=200)
     desk.press("Left", "Right", "Up", "Ctrl+C")

@@ -14,7 +14,8 @@ from gv_engine.frontend.controls.folders import unfinished_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.screens.help import HelpScreen
-from gv_engine.frontend.window.screens.play import PauseMenu, PlayScreen
+from gv_engine.frontend.window.screens.pause import PauseMenu
+from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.frontend.window.screens.rules import RulesScreen

@@ -132,6 +132,7 @@ class Stage(Protocol):
 
     def halt(self) -> None:
         """End the way that a click has begun."""
+        return None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
         """The mouse is here, or has left; True if the drawing looks different now."""
