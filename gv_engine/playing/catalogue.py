@@ -195,6 +195,21 @@ def beside_in_pack(scenario: Playable, step: int) -> Playable | None:
     return read_playable(f"{following}#1" if is_pack_too else following, document.trust, {})
 
 
+def in_pack(scenario: Playable, name: str) -> Playable | None:
+    """The level of a pack that has a name, such as `sokoban-3`; None if the scenario has none.
+
+    Raises:
+        ScenarioError: it cannot be read any more.
+    """
+    document, number = scenario.document, name.removeprefix(f"{scenario.name}-")
+    if document.variant or document.source is None or not number.isdecimal():
+        return None
+    if not 1 <= int(number) <= len(document.levels):
+        return None
+    source = str(Level(document.source, number))
+    return read_playable(source, document.trust, document.settings)
+
+
 def kin(name: str) -> list[str]:
     """The built-in scenarios that differ from one of them in size or difficulty only, with itself.
 

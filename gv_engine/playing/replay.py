@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from gv_engine import __version__
 from gv_engine.language.errors import GVEngineError
-from gv_engine.playing.catalogue import read_playable
+from gv_engine.playing.catalogue import in_pack, read_playable
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.families import playable_levels
 from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
@@ -187,11 +187,12 @@ class Replay:
             ScenarioError: the built-in one has no such parameters, or allows no such values.
         """
         name = self.scenario.name
-        known = []
-        if name in with_whole_files(playable_levels()):
-            known.append(read_playable(name, Trust(), self.settings))
+        names = with_whole_files(playable_levels())
+        named = name if name in names else name.rpartition("-")[0]  # a level of a pack
+        known = [read_playable(named, Trust(), self.settings)] if named in names else []
         changed: Playable | None = None
-        for candidate in chain(known, among):
+        for found in chain(known, among):
+            candidate = in_pack(found, name) or found
             if candidate.identity.digest == self.scenario.digest:
                 return candidate
             if candidate.name == name:

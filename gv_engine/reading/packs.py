@@ -253,9 +253,8 @@ def _tiled(file: Path, raw: bytes, tiles: _Tiles) -> Iterator[PackLevel]:
     try:
         level = pytmx.TiledMap(str(file), load_all_tiles=False)
         rows = _rows_of(level, tiles, YamlNode(None, file=str(file)))
-        told: dict[str, Any] = {
-            key: str(level.properties.get(key, "")) for key in ("title", "author", "solution")
-        }
+        keys = "title", "author", "solution"
+        told: dict[str, Any] = {key: str(level.properties.get(key, "")) for key in keys}
     except Exception as error:  # whatever a damaged file makes its reader raise
         raise ValueError(f"no map of Tiled that can be read ({error})") from None
     yield PackLevel(_map(file, rows), **told)

@@ -64,7 +64,8 @@ def test_the_course_leads_from_the_first_level_to_levels_by_chance():
     assert [scenario.name for scenario in found] == [*names, COURSE[-1]]
     assert beside_in_pack(found[0], -1) is None
     before = beside_in_pack(found[1], -1)
-    assert before and before.name == found[0].name
+    assert before
+    assert before.name == found[0].name
 
 
 @pytest.mark.parametrize("pack", PACKS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.frontend.controls.folders import progress_file
+from gv_engine.frontend.controls.folders import progress_file, unfinished_file
 from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.terminal.play import TerminalGame
@@ -79,6 +79,20 @@ def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
     assert len(desk.app.progress.fewest) == 1
     desk.press("R", "Shift+N", "Shift+N")
     assert screen.game.message == "This is the first level"
+
+
+@pytest.mark.parametrize("source", ["tutorial#4", "mine.yaml#2"])
+def test_a_level_that_was_left_goes_on_the_next_time(desk: Desk, tmp_path: Path, source: str):
+    (tmp_path / "mine.yaml").write_text("extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n")
+    playing(desk, source)
+    desk.press("Up")
+    desk.back_to_start()
+    again = Desk()
+    again.app.settings.recent = desk.app.settings.recent
+    again.app.push(StartScreen(again.app))
+    again.app.go_on(unfinished_file())
+    game = played(again).game
+    assert (game.title, game.position) == (source.replace(".yaml", "").replace("#", "-"), 1)
 
 
 def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
