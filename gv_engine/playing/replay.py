@@ -28,7 +28,7 @@ from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.trust import Trust
 
 SUFFIX = ".gvreplay"
-LINE = "gv:"
+LINE_BEGINS = "gv:"
 """What a replay as a line of text begins with."""
 OUTCOMES = ("", "terminated", "truncated")
 
@@ -142,7 +142,7 @@ class Replay:
 
     def to_line(self) -> str:
         """The same as one line of text, to be pasted elsewhere."""
-        return LINE + base64.urlsafe_b64encode(zlib.compress(self.to_bytes(), 9)).decode()
+        return LINE_BEGINS + base64.urlsafe_b64encode(zlib.compress(self.to_bytes(), 9)).decode()
 
     @classmethod
     def from_line(cls, line: str) -> Replay:
@@ -152,7 +152,7 @@ class Replay:
             ReplayError: it is none, or not whole.
         """
         try:
-            packed = base64.b64decode(line.strip().removeprefix(LINE), b"-_", validate=True)
+            packed = base64.b64decode(line.strip().removeprefix(LINE_BEGINS), b"-_", validate=True)
             data = zlib.decompressobj().decompress(packed, _LARGEST + 1)
         except (ValueError, zlib.error):  # binascii's errors are ValueErrors
             raise ReplayError("no game, or not the whole line of one") from None

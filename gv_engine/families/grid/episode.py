@@ -252,7 +252,6 @@ class GridEpisode(Told):
 
     def _observe(self) -> None:
         world, area = self._simulation.world, self.scenario.area
-        grid, beneath = world.cells(), world.beneath()
         # once a step, like an environment: looking may draw from the world's generator
         for agent, shown, item, explored in zip(
             self._simulation.agents, self._grid, self._item, self._explored, strict=True
@@ -260,9 +259,9 @@ class GridEpisode(Told):
             self._simulation.observe(shown, item, agent)
             if world.position.y[agent] >= 0:
                 seen = area.on_grid(world, agent, shown[..., 0] != HIDDEN)
-                explored[seen, :3] = grid[seen]
-                if beneath is not None:
-                    explored[seen, 3:] = beneath[seen]
+                explored[seen, :3] = world.cells(seen)
+                if (beneath := world.beneath(seen)) is not None:
+                    explored[seen, 3:] = beneath
 
 
 def _knows_columns_only(scenario: Scenario) -> bool:

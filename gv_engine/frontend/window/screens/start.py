@@ -20,7 +20,7 @@ from gv_engine.frontend.window.screens.cards_screen import CardsScreen
 from gv_engine.frontend.window.screens.pack import PackCard, card_of
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.playing.catalogue import Entry, built_in_entries, in_folder
-from gv_engine.playing.replay import LINE, SUFFIX
+from gv_engine.playing.replay import LINE_BEGINS, SUFFIX
 from gv_engine.playing.rollout_games import is_rollout
 from gv_engine.playing.searching import search
 from gv_engine.reading.library import IN_FOLDER
@@ -83,7 +83,7 @@ class StartScreen(CardsScreen):
     def command(self, name: str) -> None:
         if name == "complete":
             self._search(completed(self._query))
-        elif name == "paste" and (line := pasted()).startswith(LINE):
+        elif name == "paste" and (line := pasted()).startswith(LINE_BEGINS):
             self.app.open_line(line)
         else:
             super().command(name)
