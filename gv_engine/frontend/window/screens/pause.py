@@ -24,11 +24,11 @@ class PauseMenu(Menu):
     """The menu in the middle of a game."""
 
     title = "Pause"
-    groups = ("menu", "play", "window")
 
     def __init__(self, screen: PlayScreen) -> None:
         super().__init__(screen.app)
         self._screen = screen
+        self.groups = ("menu", "play", "view", screen.family.title, "window")
 
     @property
     def words(self) -> str:
@@ -53,7 +53,7 @@ class PauseMenu(Menu):
             self._screen.command(name)
         elif name == "menu":
             self.app.pop()
-        elif name in IN_MENU and self._screen.knows(name):
+        elif name in (known for _, known in (*self._names(), *self._without_buttons())):
             self._do(name)
         else:
             super().command(name)
