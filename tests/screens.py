@@ -90,6 +90,12 @@ def _settle(desk: Desk) -> None:
         pass
 
 
+def _pack(desk: Desk) -> None:
+    _start(desk)
+    desk.press("Return")
+    _settle(desk)
+
+
 def _played(desk: Desk, name: str, *keys: str) -> None:
     playing(desk, name)
     desk.press(*keys)
@@ -131,6 +137,9 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "start": _start,
     "search": lambda desk: _start(desk, "key"),
     "nothing-found": lambda desk: _start(desk, "qqqq"),
+    "pack": _pack,
+    "tutorial": lambda desk: _played(desk, "tutorial#4", "Up"),
+    "fog": lambda desk: _played(desk, "tutorial#6", "Up", "Right"),
     "keydoor": lambda desk: _played(desk, "keydoor-9x9", "Up", "Left"),
     "memory": lambda desk: _played(desk, "memory-9x9"),
     "tiny": lambda desk: _own(desk, "tiny", "[4, 4]"),

@@ -103,8 +103,9 @@ def _solve(scenario: AnyScenario, options: argparse.Namespace) -> int:
         told = solution.verdict.value + " with the draws of this seed" * solution.by_chance
         rows.append((seed, told, steps, f"{solution.met:,}", f"{seconds:.2f}"))
     level = scenario.document.pack_level
+    par = level.par if level else 0
     if level:
-        say(f"{scenario.name}: {level.credit}")
+        say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
     title = "" if level else scenario.name
     tables.print_table(("seed>", "", "steps>", "states>", "seconds>"), rows, title)
     seed, solution, _ = found[-1]
@@ -113,7 +114,10 @@ def _solve(scenario: AnyScenario, options: argparse.Namespace) -> int:
         say(in_short(step.action for step in game.replay().steps))
         if out:
             _keep(game, out, options)
-    return 0 if all(solution.actions for _, solution, _ in found) else 1
+    wrong = [seed for seed, solution, _ in found if par and len(solution.actions) not in (0, par)]
+    if wrong:
+        say(f"{scenario.name}: its par is {par}, and should be the steps told above")
+    return 0 if not wrong and all(solution.actions for _, solution, _ in found) else 1
 
 
 def _solutions(

@@ -1,7 +1,7 @@
 """The content of one picture of a game, free of any drawing library."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from gv_engine.language.area import Area
 from gv_engine.language.geometry import RIGHT, step_x, step_y, turned
 from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
+
+VIEWS = ("both", "state", "observation", "explored")
+"""Ways to look at a frame: the state beside the observation, each alone, and what has been seen."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +68,17 @@ class Frame(Scene):
     """Which these numbers mean."""
     color: int = 0
     """Of the agent, if there are several."""
+    explored: NDArray[np.uint8] | None = None
+    """(H, W, 6) type, state and colour of every cell and of what lies on its ground, as the agent
+    saw them last; type 1, Hidden, where it has never looked. None if nobody has kept it."""
+
+    def as_explored(self) -> "Frame":
+        """The same with no more of the state than the agent knows."""
+        if self.explored is None:
+            return self
+        grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
+        beneath = None if self.beneath is None else self.explored[..., 3:]
+        return replace(self, grid=grid, beneath=beneath)
 
     @property
     def beneath_seen(self) -> NDArray[np.uint8] | None:

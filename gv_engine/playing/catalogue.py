@@ -17,16 +17,25 @@ from gv_engine.playing.episode import Playable
 from gv_engine.reading.document import LARGEST_SCENARIO, read_file
 from gv_engine.reading.families import FAMILIES, built_in_names, playable_levels
 from gv_engine.reading.files import read_bytes
-from gv_engine.reading.library import GALLERY, IN_FOLDER, MINIGRID, TOGETHER, Level, find
+from gv_engine.reading.library import (
+    COURSE,
+    GALLERY,
+    IN_FOLDER,
+    MINIGRID,
+    PUZZLES,
+    TOGETHER,
+    Level,
+    find,
+)
 from gv_engine.reading.loading import read_scenario
-from gv_engine.reading.packs import is_pack
+from gv_engine.reading.packs import PackLevel, is_pack
 from gv_engine.reading.resources import SCENARIOS
 from gv_engine.reading.trust import Consent, Trust, parted
 from gv_engine.reading.values import mapping
 from gv_engine.reading.variants import names_in
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
-_GROUPS = {GALLERY: "Gallery", MINIGRID: "MiniGrid", TOGETHER: "Together"}
+_GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", TOGETHER: "Together"}
 """What all levels of a folder stand under."""
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|family):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
@@ -40,17 +49,20 @@ class Entry:
         source: what `load_playable` takes.
         group: what it stands under.
         missing: how to get what it needs and is not installed; empty if nothing is.
-        says: what it is called besides.
+        level: of a pack, if it is one.
 
     Attributes:
         title: what it is called.
     """
 
-    def __init__(self, source: str, group: str, missing: str = "", says: str = "") -> None:
-        self.source, self.group, self.missing = source, group, missing
+    def __init__(
+        self, source: str, group: str, missing: str = "", level: PackLevel | None = None
+    ) -> None:
+        self.source, self.group, self.missing, self.level = source, group, missing, level
         path, variant = Level.at(Path(source))
         name = path.parent.name if path.name == IN_FOLDER else path.stem
-        self.title = " ".join(filter(None, ("-".join(filter(None, (name, variant))), says)))
+        named = "-".join(filter(None, (name, variant)))
+        self.title = f"{named} {level.title}".strip() if level else named
 
     @cached_property
     def scenario(self) -> Playable:
@@ -61,6 +73,21 @@ class Entry:
             ScenarioError: all that is wrong with it.
         """
         return look_at(self.source, "a list")
+
+    @cached_property
+    def levels(self) -> tuple[Entry, ...]:
+        """Those of a pack; none of what is no pack, or cannot be read."""
+        try:
+            place = find(self.source, playable_levels())
+            text = read_bytes(place.file, LARGEST_SCENARIO, "scenario files")
+            told = is_pack(place.file) or _PACK.search(text)
+            found = read_file(place).levels if told and not place.variant else ()
+        except (ScenarioError, OSError):
+            return ()
+        return tuple(
+            Entry(f"{self.source}#{number}", self.group, level=level)
+            for number, level in enumerate(found, 1)
+        )
 
     @property
     def description(self) -> str:
@@ -143,23 +170,44 @@ def built_in_entries() -> list[Entry]:
 
 def with_levels(entries: Iterable[Entry]) -> list[Entry]:
     """Entries, behind each that is a pack those of its levels."""
-    known = playable_levels()
-    return [each for entry in entries for each in (entry, *_in_pack(entry, known))]
+    return [each for entry in entries for each in (entry, *entry.levels)]
 
 
-def _in_pack(entry: Entry, known: Mapping[str, Level]) -> list[Entry]:
-    """The levels of a pack; none of what is no pack, or cannot be read."""
-    try:
-        level = known.get(entry.source) or find(entry.source, known)
-        text = read_bytes(level.file, LARGEST_SCENARIO, "scenario files")
-        told = is_pack(level.file) or _PACK.search(text)
-        found = read_file(level).levels if told and not level.variant else ()
-    except (ScenarioError, OSError):
-        return []
-    return [
-        Entry(f"{entry.source}#{number}", entry.group, says=each.title)
-        for number, each in enumerate(found, 1)
-    ]
+def beside_in_pack(scenario: Playable, step: int) -> Playable | None:
+    """The level of a pack so many levels after another one, or what comes after the pack if that is
+    one of the engine's `COURSE`; None if there is none.
+
+    Raises:
+        ScenarioError: it cannot be read any more.
+    """
+    document = scenario.document
+    if not document.pack_level or document.source is None:
+        return None
+    number = int(document.variant) + step
+    if 1 <= number <= len(document.levels):
+        source = str(Level(document.source, str(number)))
+        return read_playable(source, document.trust, document.settings)
+    pack = document.source.stem
+    if number < 1 or document.source.parent != PUZZLES or pack not in COURSE:
+        return None
+    following = COURSE[COURSE.index(pack) + 1]
+    is_pack_too = bool(Entry(following, "").levels)
+    return read_playable(f"{following}#1" if is_pack_too else following, document.trust, {})
+
+
+def in_pack(scenario: Playable, name: str) -> Playable | None:
+    """The level of a pack that has a name, such as `sokoban-3`; None if the scenario has none.
+
+    Raises:
+        ScenarioError: it cannot be read any more.
+    """
+    document, number = scenario.document, name.removeprefix(f"{scenario.name}-")
+    if document.variant or document.source is None or not number.isdecimal():
+        return None
+    if not 1 <= int(number) <= len(document.levels):
+        return None
+    source = str(Level(document.source, number))
+    return read_playable(source, document.trust, document.settings)
 
 
 def kin(name: str) -> list[str]:

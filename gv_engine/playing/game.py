@@ -11,12 +11,13 @@ import numpy as np
 
 from gv_engine import __version__
 from gv_engine.language.errors import RuleError, ScenarioError, Stopped, StoppedError
-from gv_engine.playing.catalogue import kin
+from gv_engine.playing.catalogue import beside_in_pack, kin
 from gv_engine.playing.drawings import sprite_folders
 from gv_engine.playing.episode import AND, Episode, Playable, Seen, episode_of
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
 from gv_engine.reading.families import Command
+from gv_engine.reading.packs import PackLevel
 from gv_engine.reading.rule_files import failure
 
 if TYPE_CHECKING:
@@ -348,13 +349,39 @@ class Game:
         self._before.append(self._left())
         self._become(self._after.pop(0).state, "On to the game after")
 
+    @property
+    def pack_level(self) -> PackLevel | None:
+        """The level of a pack that is played, None without one."""
+        return self.scenario.document.pack_level
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether a level of a pack is over, and not won."""
+        return bool(self.pack_level and self._episode.outcome and not self.frame().success)
+
     def go_on(self) -> None:
-        """Begin the next episode if this one is over.
+        """Begin the next level if this one is over; one of a pack that is lost, again.
 
         Raises:
-            RuleError: a rule failed, and the game is as it was before.
+            GVEngineError: a rule failed, or the next level cannot be read; the game is as it was.
         """
-        if self._episode.outcome:
+        if self.is_lost:
+            self.again()
+        elif self._episode.outcome:
+            self.next_level()
+
+    def next_level(self) -> None:
+        """Begin the next level: of a pack the one after this, else that of the next seed.
+
+        Raises:
+            GVEngineError: as for `go_on`.
+        """
+        following = beside_in_pack(self.scenario, 1)
+        if following is not None:
+            self.change(following)
+        elif self.pack_level:
+            self.message = "This was the last level"
+        else:
             self.reset()
 
     def reset(self, seed: int | None = None) -> None:
@@ -368,12 +395,17 @@ class Game:
         self._leave(left)
 
     def previous_level(self) -> None:
-        """Begin the episode of the seed before.
+        """Begin the level before: of a pack the one before this, else that of the seed before.
 
         Raises:
-            RuleError: a rule failed, and the game is as it was before.
+            GVEngineError: as for `go_on`.
         """
-        if self.seed:
+        before = beside_in_pack(self.scenario, -1)
+        if before is not None:
+            self.change(before)
+        elif self.pack_level:
+            self.message = "This is the first level"
+        elif self.seed:
             self.reset(self.seed - 1)
         else:
             self.message = "There is no level before that of seed 0"
@@ -594,7 +626,7 @@ GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
     "first": lambda game: game.seek(0),
     "last": lambda game: game.seek(game.length),
     "again": Game.again,
-    "next_level": Game.reset,
+    "next_level": Game.next_level,
     "previous_level": Game.previous_level,
     "game_before": Game.game_before,
     "game_after": Game.game_after,

@@ -6,8 +6,10 @@ It runs no code: it names its scenario, and who opens it says where that is.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -17,7 +19,7 @@ from typing import Any, NamedTuple
 
 from gv_engine import __version__
 from gv_engine.language.errors import GVEngineError
-from gv_engine.playing.catalogue import read_playable
+from gv_engine.playing.catalogue import in_pack, read_playable
 from gv_engine.playing.episode import Playable
 from gv_engine.reading.families import playable_levels
 from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
@@ -26,6 +28,8 @@ from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.trust import Trust
 
 SUFFIX = ".gvreplay"
+LINE_BEGINS = "gv:"
+"""What a replay as a line of text begins with."""
 OUTCOMES = ("", "terminated", "truncated")
 
 _FORMAT = "GV Engine replay 1"
@@ -136,6 +140,24 @@ class Replay:
         except ReplayError as error:
             raise ReplayError(f"{path}: {error}") from None
 
+    def to_line(self) -> str:
+        """The same as one line of text, to be pasted elsewhere."""
+        return LINE_BEGINS + base64.urlsafe_b64encode(zlib.compress(self.to_bytes(), 9)).decode()
+
+    @classmethod
+    def from_line(cls, line: str) -> Replay:
+        """The replay of a line that `to_line` has made.
+
+        Raises:
+            ReplayError: it is none, or not whole.
+        """
+        try:
+            packed = base64.b64decode(line.strip().removeprefix(LINE_BEGINS), b"-_", validate=True)
+            data = zlib.decompressobj().decompress(packed, _LARGEST + 1)
+        except (ValueError, zlib.error):  # binascii's errors are ValueErrors
+            raise ReplayError("no game, or not the whole line of one") from None
+        return cls.from_bytes(data)
+
     @classmethod
     def from_bytes(cls, data: bytes) -> Replay:
         """The replay that a file holds.
@@ -165,11 +187,12 @@ class Replay:
             ScenarioError: the built-in one has no such parameters, or allows no such values.
         """
         name = self.scenario.name
-        known = []
-        if name in with_whole_files(playable_levels()):
-            known.append(read_playable(name, Trust(), self.settings))
+        names = with_whole_files(playable_levels())
+        named = name if name in names else name.rpartition("-")[0]  # a level of a pack
+        known = [read_playable(named, Trust(), self.settings)] if named in names else []
         changed: Playable | None = None
-        for candidate in chain(known, among):
+        for found in chain(known, among):
+            candidate = in_pack(found, name) or found
             if candidate.identity.digest == self.scenario.digest:
                 return candidate
             if candidate.name == name:

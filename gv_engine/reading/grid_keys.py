@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gv_engine.language.frame import VIEWS
 from gv_engine.language.system import (
     OBSERVATION,
     RESET,
@@ -41,6 +42,10 @@ MOST_ENTITIES = 2**22
 SHARED_KEYS: KeyTable = {
     "name": Key("What the level is called: its file or folder, if left out.", TEXT),
     "description": Key("What it is about and what to do in it, for people.", TEXT),
+    "view": Key(
+        "How the window shows it at first; `explored` is what the agent has seen so far.",
+        named(VIEWS),
+    ),
     "max_steps": Key(
         "After so many steps an episode is cut off; without it, never.",
         either(whole(1, LARGEST), {"type": "null"}),

@@ -19,6 +19,10 @@ GALLERY = SCENARIOS / "gallery"
 """The scenarios of one idea each, for authors to copy."""
 TOGETHER = SCENARIOS / "together"
 """The scenarios of several agents."""
+PUZZLES = SCENARIOS / "puzzles"
+"""The packs of puzzles."""
+COURSE = ("tutorial", "puzzles-easy", "puzzles-normal", "puzzles-hard", "medley-7x7")
+"""What leads from the first steps to levels by chance, one after the other."""
 MINIGRID = SCENARIOS / "minigrid"
 """MiniGrid's levels."""
 _SUFFIXES = (".yaml", ".yml")
@@ -65,7 +69,8 @@ class Level(NamedTuple):
 
 def built_in_grids() -> dict[str, Level]:
     """Each built-in scenario, by name."""
-    return _levels_in(SCENARIOS) | _levels_in(GALLERY) | minigrid_levels()
+    packs = sorted(_levels_in(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
+    return _levels_in(SCENARIOS) | _levels_in(GALLERY) | dict(packs) | minigrid_levels()
 
 
 def levels_of_several() -> dict[str, Level]:

@@ -14,21 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from gv_engine.language.errors import MissingExtraError
+from gv_engine.language.frame import VIEWS
 from gv_engine.reading.extras import TILED
 from gv_engine.reading.files import read_bytes
-from gv_engine.reading.forms import TEXT, Key, KeyTable, either, keyed, list_of
+from gv_engine.reading.forms import TEXT, Key, KeyTable, either, keyed, list_of, named, whole
 from gv_engine.reading.sokoban import read_sokoban
 from gv_engine.reading.values import (
+    LARGEST,
     Problems,
     Wrong,
     YamlNode,
     check_keys,
     instead,
+    integer,
     mapping,
     word,
     words,
@@ -53,7 +57,13 @@ _LEVEL_KEYS: KeyTable = {
         "up; capitals for pushes.",
         TEXT,
     ),
+    "says": Key(
+        "What players are told while they play it; `{TURN_LEFT}` is the key of that action.", TEXT
+    ),
+    "par": Key("The fewest steps in which it can be won.", whole(1, LARGEST)),
+    "view": Key("How the window shows it at first.", named(VIEWS)),
 }
+_TEXTS = ("title", "author", "solution", "says")
 _LEVEL = either(TEXT, keyed(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
@@ -71,12 +81,23 @@ class PackLevel:
         map: its rows of characters, where they stand.
         title, author: of it; "" if nobody says.
         solution: a way to win it, in the letters udlrUDLR; "" if nobody says.
+        says: what players are told while they play it; "" if nothing is.
+        par: the fewest steps in which it can be won; 0 if nobody says.
+        view: how the window shows it at first; None if like all others.
     """
 
     map: YamlNode
     title: str = ""
     author: str = ""
     solution: str = ""
+    says: str = ""
+    par: int = 0
+    view: YamlNode | None = None
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits that stand for its map, wherever it is kept."""
+        return sha256(self.map.text.encode()).hexdigest()[:16]
 
     @property
     def credit(self) -> str:
@@ -122,7 +143,9 @@ def opened(root: YamlNode, folder: Path) -> tuple[YamlNode, tuple[PackLevel, ...
     for number, level in enumerate(found, 1):
         description = "\n".join(filter(None, (f"{level.credit}.", told)))
         says = YamlNode(description, "description", node.line, description, file=node.file)
-        variants[str(number)] = replace(node, value={"map": level.map, "description": says})
+        own = {"map": level.map, "description": says}
+        own |= {"view": level.view} if level.view else {}
+        variants[str(number)] = replace(node, value=own)
     entries[VARIANTS] = replace(node, value=variants)
     return replace(root, value=entries), found
 
@@ -145,8 +168,9 @@ def _levels(node: YamlNode, folder: Path, tiles: _Tiles) -> Iterator[PackLevel]:
             raise Wrong(node.value[key], f"unknown key {key!r}{instead(key, _LEVEL_KEYS)}")
         if "map" not in entries:
             raise Wrong(node, "the map is missing: {title: …, map: …}")
-        board = entries.pop("map")
-        yield PackLevel(board, **{key: words(entry) for key, entry in entries.items()})
+        told: dict[str, Any] = {key: words(entries[key]) for key in _TEXTS if key in entries}
+        par = integer(entries["par"], 1, LARGEST) if "par" in entries else 0
+        yield PackLevel(entries["map"], par=par, view=entries.get("view"), **told)
     else:
         for file in _files(node, folder / word(node)):
             yield from _levels_of(node, file, tiles)
@@ -229,7 +253,8 @@ def _tiled(file: Path, raw: bytes, tiles: _Tiles) -> Iterator[PackLevel]:
     try:
         level = pytmx.TiledMap(str(file), load_all_tiles=False)
         rows = _rows_of(level, tiles, YamlNode(None, file=str(file)))
-        told = {key: str(level.properties.get(key, "")) for key in ("title", "author", "solution")}
+        keys = "title", "author", "solution"
+        told: dict[str, Any] = {key: str(level.properties.get(key, "")) for key in keys}
     except Exception as error:  # whatever a damaged file makes its reader raise
         raise ValueError(f"no map of Tiled that can be read ({error})") from None
     yield PackLevel(_map(file, rows), **told)

@@ -12,6 +12,7 @@ from components.mission import Mission
 from components.objects import BOX, built_in_components
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name, is_component
+from gv_engine.language.frame import VIEWS
 from gv_engine.language.geometry import USUAL_ACTIONS
 from gv_engine.language.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectType, ObjectTypes
 from gv_engine.language.system import (
@@ -53,6 +54,7 @@ from gv_engine.reading.values import (
     integer,
     located,
     mapping,
+    one_of,
     read_area,
     read_color,
     read_pair,
@@ -107,6 +109,7 @@ class TopLevel:
         return {
             "name": self.key("name", word, name),
             "description": self.key("description", words, ""),
+            "view": self.key("view", lambda node: VIEWS[one_of(node, VIEWS, "view")], ""),
             "source": self.document.source,
         }
 

@@ -56,6 +56,7 @@ class Scenario:
     Attributes:
         name: by default the file's.
         description: for people, maybe several lines.
+        view: how the window shows it at first; "" for as the player likes.
         max_steps: an episode is cut off after so many; None for no limit.
         objects: type indices of what may stand on the grid, in order.
         colors: indices of its colours, in order, NONE among them.
@@ -84,6 +85,7 @@ class Scenario:
 
     name: str
     description: str
+    view: str
     max_steps: int | None
     objects: tuple[int, ...]
     colors: tuple[int, ...]

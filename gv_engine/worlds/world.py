@@ -401,18 +401,25 @@ class ObjectWorld(Verbs, World):
                         if e not in having:
                             rows[e] = columns.absent
 
-    def cells(self) -> NDArray[np.uint8]:
-        """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
-        return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))
+    def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: type, state and colour index of what shows in every cell; or (n, 3), in
+        those that an (H, W) array marks."""
+        things, below = self._inside(self.at, marked), self._inside(self.ground, marked)
+        return self._shown_in(np.where(things != NOTHING, things, below))
 
-    def beneath(self) -> NDArray[np.uint8] | None:
-        """(H, W, 3) uint8: the same of the ground alone; None where nothing ever lies on it."""
-        return self._shown_in(self.ground) if "ground" in self.layout.layers else None
+    def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
+        """The same of the ground alone; None where nothing ever lies on it."""
+        if "ground" not in self.layout.layers:
+            return None
+        return self._shown_in(self._inside(self.ground, marked))
 
-    def _shown_in(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
-        entities = cells[: self.height, : self.width].ravel().tolist()
-        flat = np.frombuffer(self.shown(entities, repeat(True)), np.uint8)
-        return flat.reshape(self.height, self.width, 3)
+    def _inside(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
+        inside = cells[: self.height, : self.width]
+        return inside if marked is None else inside[marked]
+
+    def _shown_in(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
+        flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
+        return flat.reshape(*entities.shape, 3)
 
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
         """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an

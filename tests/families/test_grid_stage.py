@@ -387,7 +387,7 @@ def test_a_click_chooses_the_cell_in_either_view():
     stage.click(stage._seen.place(*seen).center, 1)
     assert stage._lens.chosen == game.frame().on_grid(*seen)
     stage.click((1, 1), 1)
-    stage.click(stage._state.place(0, 0).center, 3)
+    stage.click(stage._state.place(0, 0).center, 2)
     assert stage._lens.chosen == game.frame().on_grid(*seen)
 
 

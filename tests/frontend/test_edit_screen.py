@@ -169,7 +169,7 @@ def test_leaving_asks_for_what_is_not_saved(desk: Desk):
     desk.type("kept")
     desk.press("Return")
     assert Path("kept.yaml").exists()
-    assert isinstance(desk.app.top, StartScreen)
+    assert isinstance(desk.app.screens[-1], StartScreen)
     assert screen not in desk.app.screens
 
 

@@ -14,7 +14,8 @@ from gv_engine.frontend.controls.folders import unfinished_file
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.screens.help import HelpScreen
-from gv_engine.frontend.window.screens.play import PauseMenu, PlayScreen
+from gv_engine.frontend.window.screens.pause import PauseMenu
+from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.frontend.window.screens.rules import RulesScreen
@@ -221,12 +222,12 @@ def test_closing_keeps_what_was_not_finished(desk: Desk):
     assert not unfinished_file().exists()
 
 
-def test_a_click_opens_the_inspector(desk: Desk):
+def test_a_right_click_opens_the_inspector(desk: Desk):
     screen = playing(desk)
     assert screen._at is not None
     before = desk.look().copy()
     x, y = screen._at.stage.center
-    desk.click((x - screen._at.stage.w // 4, y))
+    desk.click((x - screen._at.stage.w // 4, y), button=3)
     inspector, *others = screen.stage.side_panels
     assert screen.stage.side_panel is inspector
     assert (desk.look() != before).any()
@@ -404,8 +405,8 @@ def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch
     desk.press("Left", "Right")
     assert not heard
     desk.app.settings.sound = True
-    desk.press("Right", "Up")
-    assert heard == ["step", "won"]
+    desk.press("Down", "Right", "Up")
+    assert heard == ["bump", "step", "won"]
     monkeypatch.setattr(sounds, "play_sound", lambda name: "There is no sound: because")
     desk.press("R", "Right")
     assert not desk.app.settings.sound

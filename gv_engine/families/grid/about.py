@@ -1,5 +1,6 @@
 """The family of grids, before anything of it is imported."""
 
+from gv_engine.language.frame import VIEWS
 from gv_engine.reading.families import Command, Family
 from gv_engine.reading.library import built_in_grids, levels_of_several
 
@@ -19,7 +20,7 @@ FAMILY = Family(
     sketch=f"{_HERE}.sketch_view:SketchView",
     text="gv_engine.reading.text:grid_text",
     terminal=f"{_HERE}.terminal:GridPicture",
-    views=dict.fromkeys(("both", "state", "observation"), f"{_HERE}.views:draws"),
+    views=dict.fromkeys(VIEWS, f"{_HERE}.views:draws"),
     keys=(
         Command("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
         Command("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from components.appearance import HIDDEN
 from gv_engine.envs.form import MISSION
 from gv_engine.envs.forms import form_of
 from gv_engine.language.errors import nearest
@@ -69,6 +71,7 @@ class GridEpisode(Told):
         # what each was shown
         self._grid = np.zeros((len(self._names), *scenario.area.shape, 3), np.uint8)
         self._item = np.zeros((len(self._names), 3), np.uint8)
+        self._explored: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -117,6 +120,7 @@ class GridEpisode(Told):
         self._simulation.reset(np.random.default_rng(seed))
         for name, policy in self.partners.items():
             policy.begin([0], seed, [self._names.index(name)])
+        self._know_nothing()
         self._observe()
 
     def refusal(self, action: str) -> str:
@@ -215,7 +219,7 @@ class GridEpisode(Told):
         frames: list[Frame] = []
         shown = self._shown
         self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
-        return frames[-1]
+        return replace(frames[-1], explored=self._explored[shown - 1].copy())
 
     def row(self) -> NDArray[Any]:
         """The whole world, a () array of `scenario.layout.dtype`."""
@@ -229,6 +233,7 @@ class GridEpisode(Told):
         """
         self.scenario.check(row)
         self._simulation.world.restore(row)
+        self._know_nothing()
         self._observe()
         self._simulation.world.rng = generator_from_row(row["rng"])  # looking may have drawn
 
@@ -237,8 +242,10 @@ class GridEpisode(Told):
         return row_digest(self.row(), self.scenario.types)
 
     def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:
-        """The world, what agents were shown, and the last reward of each function by function."""
-        parts = (self.row().tobytes(), self._grid.tobytes(), self._item.tobytes())
+        """The world, what agents were and are shown, and the last reward of each function by
+        function."""
+        shown = (self._grid, self._item, self._explored)
+        parts = (self.row().tobytes(), *(array.tobytes() for array in shown))
         terms = [self._simulation.terms_of(agent) for agent in self._simulation.agents]
         return zlib.compress(b"".join(parts), 1), terms
 
@@ -247,18 +254,34 @@ class GridEpisode(Told):
         packed, terms = snapshot
         dtype = self.scenario.layout.dtype
         data = np.frombuffer(zlib.decompress(packed), np.uint8)
-        row, grid, item = np.split(data, [dtype.itemsize, dtype.itemsize + self._grid.size])
+        sizes = dtype.itemsize, self._grid.size, self._item.size
+        row, grid, item, explored = np.split(data, np.cumsum(sizes))
         self._simulation.world.restore(row.view(dtype)[0:1].reshape(()))
+        self._know_nothing()
+        self._explored[...] = explored.reshape(self._explored.shape)
         self._grid[...] = grid.reshape(self._grid.shape)
         self._item[...] = item.reshape(self._item.shape)
         for agent, values in zip(self._simulation.agents, terms, strict=True):
             self._simulation.set_terms(agent, values)
 
+    def _know_nothing(self) -> None:
+        """No agent has seen anything of this world."""
+        world = self._simulation.world
+        self._explored = np.zeros((len(self._names), world.height, world.width, 6), np.uint8)
+        self._explored[..., 0] = HIDDEN
+
     def _observe(self) -> None:
         self.controlled = min(self.controlled, len(self.agents) - 1)
+        world, area = self._simulation.world, self.scenario.area
         # once a step, like an environment: looking may draw from the world's generator
         for agent in self._simulation.agents:
-            self._simulation.observe(self._grid[agent - 1], self._item[agent - 1], agent)
+            shown, explored = self._grid[agent - 1], self._explored[agent - 1]
+            self._simulation.observe(shown, self._item[agent - 1], agent)
+            if world.position.y[agent] >= 0:
+                seen = area.on_grid(world, agent, shown[..., 0] != HIDDEN)
+                explored[seen, :3] = world.cells(seen)
+                if (beneath := world.beneath(seen)) is not None:
+                    explored[seen, 3:] = beneath
 
 
 def _side_by_side(parts: Sequence[Any]) -> Any:

@@ -6,10 +6,13 @@ from typing import Any
 from components.appearance import HIDDEN
 from gv_engine.families.grid.arrangement import LEAST_MAP, Place, place_views
 from gv_engine.families.grid.board import Board, between
+from gv_engine.families.grid.hearing import sound_between
 from gv_engine.families.grid.hint import GridHint
 from gv_engine.families.grid.inspector import GridInspector
 from gv_engine.families.grid.minimap import Minimap
 from gv_engine.families.grid.motion import Cell, Motion, motion
+from gv_engine.families.grid.steering import action_of
+from gv_engine.families.grid.walking import Walk
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.camera import Camera, corner
 from gv_engine.frontend.drawing.lettering import font, plate, write
@@ -34,14 +37,15 @@ class GridStage(Stage):
     glide = 0.12
 
     def __init__(self, game: Any, theme: Theme) -> None:
-        self.view = "both"
         self.line = 16
         self._game = game
         self._lens = GridInspector(game, theme)
         self.side_panels = (self._lens,)
         self._theme = theme
         self.taught = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
-        self._frame: Frame = game.frame()
+        self._view = "both"
+        self._whole: Frame = game.frame()
+        self._frame = self._whole
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette, self._frame.types)
         self._state = Board(self._sheet)
         self._seen = Board(self._sheet)
@@ -50,15 +54,32 @@ class GridStage(Stage):
         self._has_minimap = True
         self._advice = GridHint(game)
         self._motion: Motion | None = None
+        self._walk: Walk | None = None
         self._mouse: tuple[int, int] | None = None
         self._places: Mapping[str, Place] = {}
+
+    @property
+    def view(self) -> str:
+        return self._view
+
+    @view.setter
+    def view(self, view: str) -> None:
+        self._view = view
+        self._frame = self._as_shown(self._whole)
+
+    def _as_shown(self, frame: Frame) -> Frame:
+        """The frame, or as much of it as is explored."""
+        return frame.as_explored() if self._view == "explored" else frame
 
     def knows(self, name: str) -> bool:
         return name not in ACTIONS or name in self.taught
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
-        self._motion = None if previous is None else motion(previous, frame)
-        self._frame = frame
+        self._whole, self._frame = frame, self._as_shown(frame)
+        before = None if previous is None else self._as_shown(previous)
+        self._motion = None if before is None else motion(before, self._frame)
+        if self._walk and not (before and self._walk.is_as_expected(before, self._frame)):
+            self.halt()
         self._mouse = None  # who plays with keys wants to see the cell, not its name
         self._lens.begin()
         self._advice.forget()
@@ -77,7 +98,8 @@ class GridStage(Stage):
         surface.set_clip(rect.clip(before))
         surface.fill(theme.background, rect)
         grid, seen = frame.grid.shape[:2], frame.observation.shape[:2]
-        self._places = place_views(self.view, tuple(rect), self.line, grid, seen, self._readable)
+        view = "state" if self.view == "explored" else self.view
+        self._places = place_views(view, tuple(rect), self.line, grid, seen, self._readable)
         if "state" in self._places:
             self._draw_state(surface, self._places["state"], progress * (2 - progress))
         if "observation" in self._places:
@@ -98,7 +120,7 @@ class GridStage(Stage):
             write(surface, place.label, text, line, self._theme.muted)
 
     def _draw_state(self, surface: pygame.Surface, at: Place, progress: float) -> None:
-        self._draw_label(surface, "state", at)
+        self._draw_label(surface, "explored" if self.view == "explored" else "state", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
         cell = self._camera.size((height, width), room, self._readable)
@@ -219,7 +241,10 @@ class GridStage(Stage):
         return object_words(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the state alone, as large as fits, lit everywhere."""
+        """Draw the state alone, as large as fits, lit everywhere; of a level that is to be
+        explored, what is known of it."""
+        if self._game.scenario.view == "explored":
+            self.view = "explored"
         frame, (height, width) = self._frame, self._frame.grid.shape[:2]
         cell = min(rect.h // height, rect.w // width)
         board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
@@ -244,15 +269,36 @@ class GridStage(Stage):
             self._camera.cell = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
+        name = action_of(name, self.taught)
         is_own = any(command.name == name for command in self._game.commands)
         return name if name in ACTIONS or name in self.taught or is_own else ""
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """A left click chooses the cell that the inspector shows, and opens it."""
-        if button == 1 and (cell := self._cell_at(position)) is not None:
-            self._lens.choose(cell)
-            self.side_panel = self._lens
+        """A left click walks to a cell, or handles what is in it; a right one, or any where nobody
+        walks or the inspector is open, chooses the cell that the inspector shows, and opens it."""
+        cell = self._cell_at(position)
+        if cell is None or button not in (1, 3):
+            return ""
+        if button == 1 and self.walks and self.side_panel is None:
+            looks = self.view == "explored"  # who sees only what is ahead, looks where they go
+            taught = [name for name in self.taught if not (looks and name in SELDOM)]
+            self._walk = Walk(cell, (*taught, *(own.name for own in self._game.commands)))
+            return self.onward()
+        self._lens.choose(cell)
+        self.side_panel = self._lens
         return ""
+
+    def sound(self, before: Frame, after: Frame) -> str:
+        return sound_between(before, after)
+
+    def onward(self) -> str:
+        action = self._walk.next(self._frame, self._game.mask()) if self._walk else ""
+        if not action:
+            self.halt()
+        return action
+
+    def halt(self) -> None:
+        self._walk = None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
         before = self._mouse and self._hint(self._mouse)

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from components.appearance import FLOOR, HIDDEN
 from components.matter import Opaque
+from gv_engine.families.grid.steering import action_of
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.language.frame import Frame
@@ -38,10 +39,13 @@ class GridPicture:
 
     def __init__(self, game: Any, theme: Theme) -> None:
         self._game, self._theme = game, theme
+        self._view = ""
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
         """State and observation, cut to the surroundings of the agent where there is no room."""
-        theme = self._theme
+        theme, self._view = self._theme, view
+        if view == "explored":
+            frame, view = frame.as_explored(), "state"
         seen = np.ones(frame.observation.shape[:2], np.bool_)
         observation = _board(
             frame.types,
@@ -78,6 +82,7 @@ class GridPicture:
 
     def legend(self, frame: Frame) -> list[Text]:
         """What the letters stand for, but for walls and floor."""
+        frame = frame.as_explored() if self._view == "explored" else frame
         shown = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(shown, axis=0)
         found: dict[str, Text] = {}
@@ -93,7 +98,7 @@ class GridPicture:
 
     def command(self, name: str) -> str:
         """The action itself."""
-        return name
+        return action_of(name, self._game.actions)
 
     def knows(self, name: str) -> bool:
         """Whether it is one of the level's actions."""

@@ -18,7 +18,7 @@ class Views:
 
     Args:
         sheet: the sprites.
-        view: both, state or observation.
+        view: both, state, observation or explored.
         cell: pixels of a cell's side.
     """
 
@@ -37,10 +37,12 @@ class Views:
             (H * cell, W * cell, 3) red, green, blue, a new array; with both views, as high as the
             higher one, and half a cell wider than both.
         """
+        if self._view == "explored":
+            frame = frame.as_explored()
         parts = []
         if self._view != "observation":
             parts.append((codes(frame.grid, frame.seen, frame.beneath), frame.agent))
-        if self._view != "state":
+        if self._view in ("both", "observation"):
             shown = codes(frame.observation, None, frame.beneath_seen)
             parts.append((shown, (*frame.observer, 0)))
         shapes = [shown.shape for shown, _ in parts]

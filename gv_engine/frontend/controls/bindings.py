@@ -23,6 +23,8 @@ from gv_engine.frontend.controls.folders import config_folder, read_toml
 from gv_engine.language.errors import shortened
 from gv_engine.reading.families import FAMILIES, Command
 
+_NAMED = re.compile(r"{(\w+)}")
+
 GROUPS: dict[str, tuple[Command, ...]] = {
     **{family.title: family.keys for family in FAMILIES.values()},
     "play": (
@@ -88,6 +90,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("zoom_reset", "usual size", ("0",)),
         Command("minimap", "map of the whole", ("M",)),
         Command("inspect", "inspector", ("I",)),
+        Command("copy", "copy the game as a line of text", ("Ctrl+C",)),
         Command("help", "keys", ("H", "Slash")),
     ),
     "inspector": (
@@ -331,6 +334,16 @@ class Bindings:
         """The first key of a command on the keyboard as people call it; empty if it has none."""
         fitting = [key for key in self.keys(group, name) if key not in PAD]
         return key_label(fitting[0]) if fitting else ""
+
+    def named_in(self, text: str, groups: Iterable[str]) -> str:
+        """A text with the keys of the commands that it names, in these groups: `{undo}` is `Z`."""
+        known = {c.name: group for group in groups for c in self.commands(group)}
+
+        def key(named: re.Match[str]) -> str:
+            name = named[1]
+            return (name in known and self.label(known[name], name)) or named[0]
+
+        return _NAMED.sub(key, text)
 
     def help(
         self, groups: Iterable[str], knows: Callable[[str], bool] = bool

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import tomllib
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import platformdirs
 from gv_engine.language.errors import shortened
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
-from gv_engine.reading.files import read_bytes, replacing
+from gv_engine.reading.files import read_bytes, replacing, size_of
 
 NAME = "gv-engine"
 LARGEST_SETTINGS = 64 * 1024
@@ -56,6 +58,22 @@ def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
     except ValueError as error:  # numbers of too many digits are no TOMLDecodeError
         why = f"{file}: it is not TOML: {shortened(str(error), 200)}"
     return {}, "", f"{why}. The usual {what} are used"
+
+
+def keep_aside(file: Path) -> str:
+    """Keep a file that cannot be used beside itself, before the next save puts an end to it; says
+    so, as far as it goes."""
+    aside = file.with_name(f"{file.name}.bad")
+    with suppress(OSError):
+        size_of(file, LARGEST_SETTINGS, "settings")  # nothing larger is worth the room
+        shutil.copyfile(file, aside)
+        return f"; the file is kept as {aside.name}"
+    return ""
+
+
+def progress_file() -> Path:
+    """The levels of packs that are solved."""
+    return replay_folder().parent / "progress.toml"
 
 
 def unfinished_file() -> Path:

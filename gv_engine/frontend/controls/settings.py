@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from gv_engine.frontend.controls.folders import LARGEST_SETTINGS, config_folder, read_toml
+from gv_engine.frontend.controls.folders import config_folder, keep_aside, read_toml
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.language.errors import shortened
 from gv_engine.playing.picture_files import FORMATS
-from gv_engine.reading.files import replacing, size_of
+from gv_engine.reading.files import replacing
 
 KEPT_RECENT = 12
 """Scenarios that count as recent."""
@@ -74,13 +72,7 @@ class Settings:
         found, _, broken = read_toml(file, "settings")
         made, unfit = cls._of(found, file)
         wrong = broken or unfit
-        if wrong:  # the next save would put an end to what the player wrote
-            aside = file.with_name(f"{file.name}.bad")
-            with suppress(OSError):
-                size_of(file, LARGEST_SETTINGS, "settings")  # nothing larger is worth the room
-                shutil.copyfile(file, aside)
-                wrong += f"; the file is kept as {aside.name}"
-        return made, wrong
+        return made, wrong + keep_aside(file) if wrong else ""
 
     @classmethod
     def _of(cls, found: Mapping[str, Any], file: Path) -> tuple[Settings, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gv_engine.frontend.drawing.lettering import wrapped
@@ -83,7 +83,18 @@ def place_parts(area: Rect, line: int, beside: bool, controls: float, hints: int
     return ScreenParts(header, body, panel, lens, bar, foot)
 
 
-def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence[str]) -> bool:
+Button = tuple[str, Callable[[], None]]
+"""What stands on it, and what a press does."""
+
+
+def draw_panel(
+    pen: Pen,
+    rect: Rect,
+    scene: Scene,
+    stage: Stage,
+    facts: Sequence[str],
+    beside: Button | None = None,
+) -> bool:
     """Draw how the game stands: what is held, steps, rewards term by term, and a message.
 
     Args:
@@ -91,13 +102,15 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
         rect: the panel; what has no room in it is left out, the least needed first.
         scene: the frame.
         stage: which draws what is held.
-        facts: further short texts, such as the seed.
+        facts: further short texts, the first of them the seed.
+        beside: a button beside the seed, if there is room.
 
     Returns:
         Whether there was room for the message, if there is one.
     """
     line = pen.line
-    facts = (*stage.facts(), *facts)
+    seed, facts = facts[0] if facts else "", (*stage.facts(), *facts)
+    own = (seed, beside) if beside else None
     asked = [scene.mission] if scene.mission else []
     pen.card(rect)
     inner = rect.inflate(-line, -line * 3 // 4)
@@ -117,11 +130,11 @@ def draw_panel(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence
     if rect.w > 2 * rect.h:
         left = Rect(inner.x, inner.y, inner.w * 9 // 20, inner.h)
         right = Rect(left.right + line, inner.y, inner.right - left.right - line, inner.h)
-        used = _draw_standing(pen, left, scene, stage, facts)
+        used = _draw_standing(pen, left, scene, stage, facts, own)
         left = Rect(left.x, left.y + used, left.w, left.h - used)
         _draw_story(pen, right, scene, stage)
         return _draw_message(pen, left, scene.message)
-    used = _draw_standing(pen, inner, scene, stage, facts)
+    used = _draw_standing(pen, inner, scene, stage, facts, own)
     rest = Rect(inner.x, inner.y + used, inner.w, inner.h - used)
     said = min(len(wrap(scene.message, line, rest.w)), 6) * line if scene.message else 0
     message = Rect(rest.x, rest.bottom - said, rest.w, said)
@@ -156,7 +169,14 @@ def _numbers(scene: Scene) -> list[tuple[str, str]]:
     ]
 
 
-def _draw_standing(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequence[str]) -> int:
+def _draw_standing(
+    pen: Pen,
+    rect: Rect,
+    scene: Scene,
+    stage: Stage,
+    facts: Sequence[str],
+    beside: tuple[str, Button] | None,
+) -> int:
     """Draw what is held and the numbers; returns the height used."""
     line = pen.line
     rows = _numbers(scene)
@@ -182,7 +202,12 @@ def _draw_standing(pen: Pen, rect: Rect, scene: Scene, stage: Stage, facts: Sequ
     action = scene.action.replace("_", " ").capitalize()
     for text in (*facts, held, action and f"Last action: {action}"):
         if text and used + line <= rect.h:
-            pen.text(Rect(rect.x, rect.y + used, rect.w, line), text, "muted", size=0.9)
+            taken = pen.text(Rect(rect.x, rect.y + used, rect.w, line), text, "muted", size=0.9)
+            if beside and text == beside[0]:
+                label, press = beside[1]
+                x, width = rect.x + taken + line // 2, pen.width(label) + line
+                if x + width <= rect.right:
+                    pen.button(Rect(x, rect.y + used, width, line), label, press)
             used += line
     return used + line // 4
 

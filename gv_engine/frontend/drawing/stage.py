@@ -48,6 +48,7 @@ class Stage(Protocol):
         side_panel: the one that is open, so that the stage may mark what it is about.
         holds: whether its players can hold something.
         glide: seconds that a movement takes.
+        walks: whether a click walks to a cell, rather than choosing it; set by the screen.
         taught: commands of its family to tell the player at the bottom, the most needed first.
     """
 
@@ -57,6 +58,7 @@ class Stage(Protocol):
     side_panel: SidePanel | None = None
     holds: bool
     glide: float
+    walks: bool = False
     taught: Sequence[str]
 
     def knows(self, name: str) -> bool:
@@ -119,6 +121,18 @@ class Stage(Protocol):
         Returns:
             The action that the game is to take for it, empty for none.
         """
+
+    def sound(self, before: Any, after: Any) -> str:
+        """The name of the sound of the step between two frames; empty if its reward says it."""
+        return ""
+
+    def onward(self) -> str:
+        """The next action on the way that a click has begun; empty if there is none."""
+        return ""
+
+    def halt(self) -> None:
+        """End the way that a click has begun."""
+        return None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
         """The mouse is here, or has left; True if the drawing looks different now."""

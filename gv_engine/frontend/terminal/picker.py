@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.language.errors import GVEngineError, Stopped, reason
@@ -50,6 +51,7 @@ class LevelPicker:
         self._chosen = self._first = 0
         self._page = 1
         self._note = ""
+        self._progress = Progress()
 
     @property
     def ground(self) -> str:
@@ -90,6 +92,7 @@ class LevelPicker:
     def again(self) -> None:
         """The game is over: choose another."""
         self.game, self.left, self.stale = None, False, True
+        self._progress = Progress()
 
     def _choose(self, entry: Entry) -> None:
         try:
@@ -118,7 +121,9 @@ class LevelPicker:
         column = max((len(entry.title) for entry in shown), default=0) + 2
         rows = [
             Text.assemble(
-                (f" {entry.title:<{column}}", theme.text), (f"{entry.group} ", theme.muted)
+                (f" {entry.title:<{column}}", theme.text),
+                (f"{entry.group} ", theme.muted),
+                (self._mark(entry), theme.gain),
             )
             for entry in shown
         ]
@@ -143,6 +148,11 @@ class LevelPicker:
         for line in made:
             line.truncate(max(1, width), overflow="ellipsis")
         return made[: height - 1] + made[-1:] if len(made) > height else made
+
+    def _mark(self, entry: Entry) -> str:
+        """In how many steps the player has solved it, if that is kept."""
+        fewest = self._progress.fewest.get(entry.level.digest, 0) if entry.level else 0
+        return f"solved in {fewest} steps" if fewest else ""
 
     def _about(self, width: int) -> list[Text]:
         """What the chosen level is about, or what went wrong, in as many lines at any time."""

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from gv_engine.frontend.controls.bindings import PAD, Bindings, key_label
 from gv_engine.frontend.controls.folders import new_file, replay_folder
+from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.terminal.keys import Keys
@@ -138,11 +139,13 @@ class TerminalGame:
         self._speed = settings.time_speed
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
         self._drawn = game.scenario
+        self._progress = Progress()
         self._picture = terminal_picture(game, self._theme)
         self._family = FAMILIES[game.frame().family]
         self._groups = (self._family.title, "play", "view", "window")
         self._views = tuple(self._family.views)
-        self._view = settings.view if settings.view in self._views else self._views[0]
+        self._usual_view = settings.view if settings.view in self._views else self._views[0]
+        self._view = self._own_view or self._usual_view
         self._note = ""
         self._typed: str | None = None
         self._leaving = False
@@ -182,6 +185,8 @@ class TerminalGame:
             self._try(lambda: _COMMANDS[name](self))
         elif action := self._picture.command(name) if name else "":
             self._try(lambda: self.game.step(action))
+            if self.game.frame().success:
+                self._try(lambda: self._progress.solved(self.game, self.game.frame().steps))
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
@@ -191,6 +196,12 @@ class TerminalGame:
         if self._drawn is not self.game.scenario:
             self._drawn = self.game.scenario
             self._picture = terminal_picture(self.game, self._theme)
+            self._view = self._own_view or self._usual_view
+
+    @property
+    def _own_view(self) -> str:
+        """The view in which the level wants to be seen; "" for as the player likes."""
+        return getattr(self.game.scenario, "view", "")  # algebra has none
 
     def _type(self, key: str) -> None:
         typed = self._typed or ""
@@ -299,16 +310,22 @@ class TerminalGame:
                 for name, term in frame.terms.items()
                 if term
             ]
-        for note in (frame.message, *self._note.split("\n")):
+        for note in (self._brief(), frame.message, *self._note.split("\n")):
             rows = textwrap.wrap(note, max(1, width))
             said += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
         if frame.outcome:
             said += [
                 Text(),
                 Text(f" {frame.ending} ", f"bold {theme.on_accent} on {theme.accent}"),
+                Text(self._progress.told(self.game, frame.steps)),
             ]
         said += [Text(), *self._picture.legend(frame)]
         return [_fitted(line, width) for line in said]
+
+    def _brief(self) -> str:
+        """What the level of a pack says to its players."""
+        level = self.game.pack_level
+        return self._bindings.named_in(level.says, self._groups) if level else ""
 
     def _reward(self, value: float) -> tuple[str, str]:
         theme = self._theme

@@ -23,6 +23,7 @@ from typing import Unpack
 
 from gv_engine.editing.beginning import new_work, open_work
 from gv_engine.frontend.controls.bindings import Bindings, BindingsError
+from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.rebinding import lost, rebind
 from gv_engine.frontend.controls.settings import Settings, forced_scale
 from gv_engine.frontend.controls.theme import THEMES, Theme
@@ -79,6 +80,7 @@ class App(Host):
 
     def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
         self.settings, self._bindings, self.consent = settings, bindings, consent
+        self.progress = Progress()
         self._opened: dict[str, Playable] = {}
         self.screens: list[Screen] = []
         self.stale = True
@@ -98,7 +100,7 @@ class App(Host):
         settings, wrong = Settings.load()
         bindings, broken = Bindings.load()
         app = cls(settings, bindings, **consent)
-        troubles = [trouble for trouble in (wrong, broken) if trouble]
+        troubles = [trouble for trouble in (wrong, broken, app.progress.wrong) if trouble]
         for trouble in troubles:
             print(f"gv-engine: {trouble}", file=sys.stderr)
         if troubles:
@@ -191,6 +193,8 @@ class App(Host):
     def _is_played(self, scenario: Playable) -> None:
         source = source_of(scenario)
         self._opened[source] = scenario
+        if scenario.document.pack_level:  # its pack leads to it
+            source = source.rpartition("#")[0]
         self.settings.played(source)
         self.remember()
 
@@ -215,6 +219,12 @@ class App(Host):
         named = self.recent_file(replay)
         scenario = load_playable(named, **self.consent) if named else None
         game = self._played_again(replay, file, scenario)
+        game.seek(game.length)
+        self.begin(game)
+
+    def open_line(self, line: str) -> None:
+        replay = Replay.from_line(line)
+        game = Game.of(replay, self.scenario_of(replay, Path("a line that was pasted")))
         game.seek(game.length)
         self.begin(game)
 

@@ -13,6 +13,10 @@ RATE = 22_050  # samples a second
 LOUD = 0.25  # of what is possible
 TONES: dict[str, tuple[tuple[float, ...], float]] = {
     "step": ((196.0,), 0.04),
+    "bump": ((98.0,), 0.07),
+    "take": ((587.3, 880.0), 0.06),
+    "drop": ((440.0, 293.7), 0.06),
+    "door": ((146.8, 220.0, 293.7), 0.05),
     "gain": ((523.3, 659.3), 0.09),
     "loss": ((233.1, 174.6), 0.09),
     "won": ((523.3, 659.3, 784.0, 1046.5), 0.12),
@@ -21,10 +25,12 @@ TONES: dict[str, tuple[tuple[float, ...], float]] = {
 """Frequencies in Hz, one after the other, and how long each is, in seconds."""
 
 
-def sound_of(scene: Scene) -> str:
-    """The name of the sound that goes with a step."""
+def sound_of(scene: Scene, own: str = "") -> str:
+    """The name of the sound that goes with a step; `own` is what the stage has for it."""
     if scene.outcome:
         return "won" if scene.success else "over"
+    if own:
+        return own
     # what every step costs is no event
     notable = [value for value in scene.terms.values() if abs(value) > 0.1]
     total = sum(notable)

@@ -13,6 +13,7 @@ from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import SidePanel, Stage, make_stage
 from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.window.clipboard import copied
 from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.game import Game
 from gv_engine.reading.families import FAMILIES
@@ -51,7 +52,7 @@ class GameScreen(Screen):
         self.stage: Stage = make_stage(game, self._theme)
         self._staged = game.scenario
         self.stage.begin(None, self.frame)
-        self._choose_view(app.settings.view)
+        self._choose_view(self._own_view or app.settings.view)
         self._glides_since = 0.0
         self._glides = False
         self._at: ScreenParts | None = None
@@ -85,10 +86,13 @@ class GameScreen(Screen):
         if name == "view":
             views = tuple(self.family.views)
             self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
-            self.app.settings.view = self.stage.view
+            if not self._own_view:
+                self.app.settings.view = self.stage.view
             self.app.say(f"View: {self.stage.view}", stays=1.5)
         elif name == "inspect":
             self.stage.side_panel = self._next_panel()
+        elif name == "copy":
+            self._copy()
         elif name in ("help", "settings"):
             super().command(name)
         elif self.stage.side_panel and self._inspects(name):
@@ -116,6 +120,17 @@ class GameScreen(Screen):
             changed = self.stage.hover(place if inside else None)
         self.app.stale |= changed
 
+    def _copy(self) -> None:
+        """Put the level and its steps into the clipboard.
+
+        Raises:
+            ReplayError: it began with a snapshot.
+        """
+        line = self.game.replay().to_line()
+        why = copied(line)
+        paste = self.app.bindings.label("menu", "paste")
+        self.app.say(why or f"Copied as a line of text; {paste} in the search goes on from here")
+
     def take(self, action: str) -> None:
         """Let the game take what the stage has made of a click or a key; by default nothing."""
 
@@ -136,7 +151,8 @@ class GameScreen(Screen):
         except ValueError as error:  # a drawing of the author's that cannot be read
             pen.lines(at.stage, str(error), "loss")
         self._draw_header(pen, at.header)
-        told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts())
+        copy = "Copy", partial(self._press, "copy")
+        told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts(), copy)
         if panel is not None:
             panel.draw(pen.surface, at.side, pen.line)
         self.draw_controls(pen, at.controls)
@@ -219,7 +235,8 @@ class GameScreen(Screen):
             slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
             pen.button(slot, label, partial(self._press, name), key, ground="card")
             rest.w -= width + pen.line // 2
-        pen.text(rest, self.game.title, size=1.3)
+        level = self.game.pack_level
+        pen.text(rest, " ".join((self.game.title, *([level.title] if level else []))), size=1.3)
 
     def _press(self, name: str) -> None:
         self.command(name)
@@ -236,9 +253,15 @@ class GameScreen(Screen):
     def _restage(self) -> None:
         """Another theme or scenario: the stage is built anew."""
         before, self._theme = self.stage, self.app.theme
+        same = self._staged is self.game.scenario
         self.stage, self._staged = make_stage(self.game, self._theme), self.game.scenario
         self.stage.begin(None, self.frame)
         if before.side_panel is not None:
             number = before.side_panels.index(before.side_panel)
             self.stage.side_panel = self.stage.side_panels[number]
-        self._choose_view(before.view)
+        self._choose_view(before.view if same else self._own_view or self.app.settings.view)
+
+    @property
+    def _own_view(self) -> str:
+        """The view in which the level wants to be seen; "" for as the player likes."""
+        return getattr(self.game.scenario, "view", "")  # algebra has none

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.controls.folders import (
     keep_unfinished,
     new_file,
@@ -19,9 +18,9 @@ from gv_engine.frontend.controls.folders import (
 )
 from gv_engine.frontend.drawing.recording import Recorder
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.drawing.widgets import Pen, wrap
 from gv_engine.frontend.window.screens.game_screen import GameScreen
-from gv_engine.frontend.window.screens.menu import Menu, MenuRow
+from gv_engine.frontend.window.screens.pause import PauseMenu
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.rules import RulesScreen
 from gv_engine.frontend.window.screens.screen import Host
@@ -51,6 +50,9 @@ class PlayScreen(GameScreen):
         self._runs = False
         self._beat = 0.0
         self._look = 0.0
+        self._walks = False
+        self._onward = 0.0
+        self.stage.walks = True
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -60,7 +62,14 @@ class PlayScreen(GameScreen):
             self._look = now + LOOK_AGAIN
             if self.game.changed():
                 self._reload()
-        due = min(self._look - now, due or math.inf)
+        due = min(self._look - now, math.inf if due is None else due)
+        if self._walks:
+            if now >= self._onward:
+                self._onward = now + self.stage.glide
+                action = self.stage.onward()
+                self._walks = bool(action)
+                self.take(action)
+            due = min(due, self._onward - now)
         if self._runs and not self.frame.outcome:
             if now >= self._beat:
                 self._beat = now + 1 / self.app.settings.time_speed
@@ -79,7 +88,13 @@ class PlayScreen(GameScreen):
             return bool(self.family.sketch)
         return self.game.knows(name) and self.stage.knows(name)
 
+    def pointed(self, event: pygame.event.Event) -> None:
+        super().pointed(event)
+        if event.type == pygame.MOUSEBUTTONDOWN:  # the stage may be on the way to there
+            self._walks, self._onward = True, time.monotonic() + self.stage.glide
+
     def command(self, name: str) -> None:
+        self.stage.halt()
         if name in GAME_COMMANDS:
             GAME_COMMANDS[name](self.game)
             self.show(glide=False)
@@ -98,16 +113,29 @@ class PlayScreen(GameScreen):
         """
         if action and not self.frame.outcome:
             self.step(lambda: self.game.step(action))
+            self._mark()
 
     def step(self, steps: Callable[[], None]) -> None:
         """Show a step that the game takes."""
-        before = self.game.position
+        before, shown = self.game.position, self.frame
         steps()
         stepped = self.game.position == before + 1
         self.show(glide=stepped)
         if stepped:
-            self.app.sound(sound_of(self.frame))
+            self.app.sound(sound_of(self.frame, self.stage.sound(shown, self.frame)))
         self._beat = time.monotonic() + 1 / self.app.settings.time_speed
+
+    def _restage(self) -> None:
+        super()._restage()
+        self.stage.walks = True
+
+    def _mark(self) -> None:
+        """A level of a pack that is solved is marked."""
+        if self.frame.success:
+            try:
+                self.app.progress.solved(self.game, self.frame.steps)
+            except OSError as error:
+                self.app.say(f"That it is solved is not kept: {reason(error)}", stays=15)
 
     def closed(self) -> None:
         self.end_recording()
@@ -270,11 +298,39 @@ class PlayScreen(GameScreen):
         if self.frame.outcome and self._at:
             self._draw_end(pen, self._at.panel)
 
+    def draw_stage(self, pen: Pen, rect: pygame.Rect, progress: float) -> None:
+        """Above the stage stands what the level of a pack tells its players."""
+        brief = self._brief
+        if brief:
+            line = pen.line
+            rows = len(wrap(brief, line, rect.w - line))
+            top = pygame.Rect(rect.x, rect.y, rect.w, min(rows * line + line // 2, rect.h // 2))
+            pen.card(top)
+            pen.lines(top.inflate(-line, -(line // 2)), brief, "accent")
+            rect = pygame.Rect(rect.x, top.bottom + line // 2, rect.w, 0)
+            rect.h = top.y + self._at.stage.h - rect.y if self._at else 0
+        super().draw_stage(pen, rect, progress)
+
+    @property
+    def _brief(self) -> str:
+        """What the level says to its players, with the keys that they have."""
+        level = self.game.pack_level
+        told = " ".join(level.says.split()) if level else ""
+        return self.app.bindings.named_in(told, self.groups)
+
     def _choices(self) -> Sequence[tuple[str, str]]:
         """What there is to do when the level is over: labels and commands of the group `play`."""
         is_saved = self._saved_at == self.game.state()
         kept = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
+        if self.game.is_lost:
+            return (("Try again", "go_on"), ("Undo", "undo"), ("Next level", "next_level"), kept)
         return (("Next level", "go_on"), ("Same level again", "again"), ("Undo", "undo"), kept)
+
+    @property
+    def _result(self) -> str:
+        """What came of it, in words."""
+        steps, usual = self.frame.steps, f"Return {self.frame.total:+.6g} in"
+        return self.app.progress.told(self.game, steps) or f"{usual} {steps} steps"
 
     def _draw_end(self, pen: Pen, room: pygame.Rect) -> None:
         """Say over the panel how it ended and what to press now; what is below tells keys too."""
@@ -284,10 +340,9 @@ class PlayScreen(GameScreen):
             pen.width(label + key) for (label, _), key in zip(choices, keys, strict=True)
         )
         columns = next((n for n in (4, 2) if n * widest + line <= room.w), 1)
-        title, total = (
-            self.frame.ending,
-            f"Return {self.frame.total:+.6g} in {self.frame.steps} steps",
-        )
+        title, total = self.frame.ending, self._result
+        if self.frame.success and self.game.pack_level:
+            title = "Solved!"
         in_one = pen.width(title, 1.4) + pen.width(total) + 4 * line <= room.w
         head = (3 if in_one else 4) * line
         rows = -(-len(choices) // columns)
@@ -330,61 +385,3 @@ _COMMANDS = {
     "edit_level": PlayScreen._edit,
     "menu": PlayScreen._menu,
 }
-
-IN_MENU = (
-    *("again", "rules", "next_level", "previous_level", "kin", "enter_seed"),
-    *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
-)
-
-
-class PauseMenu(Menu):
-    """The menu in the middle of a game."""
-
-    title = "Pause"
-    groups = ("menu", "play", "window")
-
-    def __init__(self, screen: PlayScreen) -> None:
-        super().__init__(screen.app)
-        self._screen = screen
-
-    @property
-    def words(self) -> str:
-        return str(getattr(self._screen.game.scenario, "description", ""))
-
-    def rows(self) -> Sequence[MenuRow]:
-        says = {command.name: command.says.capitalize() for command in GROUPS["play"]}
-        label = self.app.bindings.label
-        return (
-            MenuRow("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
-            *(
-                MenuRow(says[name], partial(self._do, name), key=label("play", name))
-                for name in self._names()
-            ),
-            MenuRow("Keys", lambda _: self.command("help"), key=label("window", "help")),
-            MenuRow(
-                "Settings", lambda _: self.command("settings"), key=label("window", "settings")
-            ),
-            MenuRow("Leave this level", lambda _: self._leave()),
-            MenuRow("Quit", lambda _: self.app.quit()),
-        )
-
-    def command(self, name: str) -> None:
-        if name == "help":
-            self._screen.command(name)
-        elif name == "menu":
-            self.app.pop()
-        elif name in self._names():
-            self._do(name)
-        else:
-            super().command(name)
-
-    def _names(self) -> Sequence[str]:
-        return [name for name in IN_MENU if self._screen.knows(name)]
-
-    def _do(self, name: str, step: int = 1) -> None:
-        self.app.pop()
-        self._screen.command(name)
-
-    def _leave(self) -> None:
-        self.app.pop()
-        self.app.pop()

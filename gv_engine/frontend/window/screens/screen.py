@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.sprites import pygame
@@ -25,10 +26,12 @@ class Host(Protocol):
 
     Attributes:
         settings: the player's; `remember` writes them.
+        progress: which levels the player has solved.
         stale: whether the picture has to be drawn anew.
     """
 
     settings: Settings
+    progress: Progress
     stale: bool
 
     @property
@@ -123,6 +126,13 @@ class Host(Protocol):
 
         Raises:
             GVEngineError, OSError: it cannot be played; the message says why.
+        """
+
+    def open_line(self, line: str) -> None:
+        """Go on with the game that was copied as a line of text.
+
+        Raises:
+            GVEngineError: it is none, or its scenario is not known here.
         """
 
     def take_over(self, replayed: Game) -> None:

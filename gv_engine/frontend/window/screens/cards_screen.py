@@ -1,0 +1,244 @@
+"""The base of screens that offer cards under headings, found by typing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from gv_engine.frontend.controls.theme import Theme
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.window.cards import Card
+from gv_engine.frontend.window.clipboard import pasted
+from gv_engine.frontend.window.screens.screen import Host, Screen
+
+HIGH = 5  # lines of a card
+COLUMN_WIDTH = 22
+NEVER = pygame.Rect(0, 0, 0, 0)
+
+
+class Placed(NamedTuple):
+    """A card and where it is, from the top of all of them."""
+
+    card: Card
+    rect: pygame.Rect
+
+
+class CardsScreen(Screen):
+    """Cards under headings; the arrows choose one, and what is typed is searched for."""
+
+    title = "GV Engine"
+    asks = "Search for a level, or type the path of a file"
+    """What stands in the empty field."""
+    leaves = "quits"
+    """What the key for leaving does."""
+    buttons: Sequence[tuple[str, str, str]] = (
+        ("Settings", "window", "settings"),
+        ("Keys", "window", "help"),
+    )
+    """What stands on those at the top, and the groups and names of their commands."""
+    hinted: Sequence[tuple[str, str, str]] = ()
+    """Groups and names of further commands that the last line tells, and what they do."""
+
+    def __init__(self, app: Host) -> None:
+        super().__init__(app)
+        self._query = ""
+        self._chosen = 0
+        self._scroll = 0.0
+        self._room = NEVER
+        self._columns = 1
+        self._placed: list[Placed] = []
+        self._theme: Theme | None = None
+
+    def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
+        """The cards under their headings."""
+        raise NotImplementedError
+
+    # ---- what happens ----------------------------------------------------------------
+
+    def tick(self, now: float) -> float | None:
+        """Make one thumbnail that is missing, those in sight first."""
+        if self._theme is None:
+            return 0  # the first picture comes first, then this
+        seen = self._room.move(0, int(self._scroll) - self._room.y)
+        waiting = [placed for placed in self._placed if not placed.card.is_made(self._theme)]
+        if not waiting:
+            return None
+        until = time.monotonic() + 0.02
+        for placed in sorted(waiting, key=lambda it: not it.rect.colliderect(seen)):
+            placed.card.make(self.app, self._theme, self._side)
+            self.app.stale = True
+            if time.monotonic() > until:
+                break
+        return 0
+
+    def command(self, name: str) -> None:
+        steps = {"up": -1, "down": 1, "page_up": -4, "page_down": 4}
+        if name in steps:
+            for _ in range(abs(steps[name])):
+                self._move_rows(1 if steps[name] > 0 else -1)
+        elif name in ("left", "right"):
+            self._choose(self._chosen + (1 if name == "right" else -1))
+        elif name in ("first", "last"):
+            self._choose(0 if name == "first" else len(self._placed) - 1)
+        elif name == "choose":
+            self._open()
+        elif name == "erase":
+            self._search(self._query[:-1])
+        elif name == "paste":
+            self._search(self._query + pasted())
+        elif name == "leave" and self._query:
+            self._search("")
+        else:
+            super().command(name)
+
+    def typed(self, text: str) -> None:
+        self._search(self._query + "".join(c for c in text if c.isprintable()))
+
+    def pointed(self, event: pygame.event.Event) -> None:
+        if event.type == pygame.MOUSEWHEEL:
+            self._scroll -= event.y * 3 * self._high // 4
+            self.app.stale = True
+
+    def _search(self, query: str) -> None:
+        self._query = query[:200]
+        self._chosen = 0
+        self._scroll = 0
+        self.app.stale = True
+
+    def _choose(self, number: int) -> None:
+        self._chosen = max(0, min(len(self._placed) - 1, number))
+        if self._placed:
+            rect = self._placed[self._chosen].rect
+            above = rect.y - (2 * self._high // HIGH)  # with the heading
+            below = rect.bottom + self._high // HIGH - self._room.h
+            self._scroll = max(below, min(self._scroll, above))
+        self.app.stale = True
+
+    def _move_rows(self, step: int) -> None:
+        """Choose the nearest card of the row above or below."""
+        if not self._placed:
+            return
+        here = self._placed[min(self._chosen, len(self._placed) - 1)].rect
+        beyond = [
+            (abs(placed.rect.y - here.y), abs(placed.rect.x - here.x), number)
+            for number, placed in enumerate(self._placed)
+            if (placed.rect.y - here.y) * step > 0
+        ]
+        if beyond:
+            self._choose(min(beyond)[2])
+
+    @property
+    def chosen(self) -> Card | None:
+        """The chosen card, if there is one."""
+        here = min(self._chosen, len(self._placed) - 1)
+        return self._placed[here].card if self._placed else None
+
+    def _open(self) -> None:
+        if self.chosen:
+            self.chosen.open(self.app)
+
+    # ---- what is seen ----------------------------------------------------------------
+
+    def draw(self, pen: Pen, now: float) -> None:
+        line = pen.line
+        gap = line // 2
+        inner = pen.area.inflate(-2 * gap, -gap)
+        top = pygame.Rect(inner.x, inner.y, inner.w, 2 * line)
+        self._draw_top(pen, top)
+        foot = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
+        self._room = pygame.Rect(inner.x, top.bottom + gap, inner.w, 0)
+        self._room.h = foot.y - gap - self._room.y
+        self._side = HIGH * line - line
+        self._high = HIGH * line
+        if self._theme != pen.theme:
+            self._theme = pen.theme
+        headings = self._place(line)
+        self._chosen = max(0, min(self._chosen, len(self._placed) - 1))
+        height = max((placed.rect.bottom for placed in self._placed), default=0)
+        self._scroll = max(0, min(self._scroll, height + gap - self._room.h))
+        self._draw_cards(pen, headings)
+        if not self._placed:
+            nothing = f"Nothing fits {self._query!r}. Type a name, a word or the path of a file."
+            pen.lines(self._room.inflate(-2 * line, -2 * line), nothing, "muted")
+        groove = pygame.Rect(pen.area.right - line // 3, self._room.y, line // 4, self._room.h)
+        pen.scrolled(groove, int(self._scroll), self._room.h, height)
+        keys = self.app.bindings
+        hints = (
+            "Type to search",
+            "Arrows choose",
+            f"{keys.label('menu', 'choose')} plays",
+            *(f"{keys.label(group, name)} {does}" for group, name, does in self.hinted),
+            f"{keys.label('window', 'help')} keys",
+            f"{keys.label('window', 'settings')} settings",
+            f"{keys.label('menu', 'leave')} {'clears' if self._query else self.leaves}",
+        )
+        pen.text(foot, " · ".join(hints), "muted", "center", 0.9)
+
+    def _draw_top(self, pen: Pen, rect: pygame.Rect) -> None:
+        line = pen.line
+        rest = rect.copy()
+        wide = rest.w > 40 * line
+        if wide:
+            taken = pen.text(pygame.Rect(rest.x, rest.y, 15 * line, rest.h), self.title, size=1.5)
+            rest.x += taken + line
+            rest.w -= taken + line
+            for label, group, name in self.buttons:
+                key = self.app.bindings.label(group, name)
+                width = pen.width(label + key) + 3 * line
+                slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
+                pen.button(slot, label, partial(self.command, name), key, ground="card")
+                rest.w -= width + line // 2
+        pen.card(rest, "well")
+        pen.frame(rest, "accent" if self._query else "outline")
+        field = rest.inflate(-line, 0)
+        if self._query:
+            over = pen.width(self._query + "|") - field.w
+            shown = self._query if over <= 0 else "..." + self._query[-max(1, field.w // line) :]
+            pen.text(field, shown + "|")
+        else:
+            pen.text(field, self.asks, "muted")
+
+    def _place(self, line: int) -> list[tuple[str, pygame.Rect]]:
+        """Give each card its place; returns the headings and theirs."""
+        self._placed = []
+        headings: list[tuple[str, pygame.Rect]] = []
+        gap, high = line // 2, line * 3 // 2
+        self._columns = max(1, self._room.w // (COLUMN_WIDTH * line))
+        width = (self._room.w - gap) // self._columns
+        column = top = bottom = 0  # short groups stand side by side
+        for heading, cards in self.sections():
+            if not cards:
+                continue
+            taken = min(len(cards), self._columns)
+            if column + taken > self._columns:
+                column, top = 0, bottom
+            headings.append((heading, pygame.Rect(column * width, top, taken * width - gap, high)))
+            for number, card in enumerate(cards):
+                row, place = divmod(number, taken)
+                y = top + high + row * (self._high + gap)
+                rect = pygame.Rect((column + place) * width, y, width - gap, self._high)
+                self._placed.append(Placed(card, rect))
+                bottom = max(bottom, rect.bottom + gap)
+            column += taken
+        return headings
+
+    def _draw_cards(self, pen: Pen, headings: Sequence[tuple[str, pygame.Rect]]) -> None:
+        room = self._room
+        pen.surface.set_clip(room)
+        for heading, rect in headings:
+            slot = rect.move(room.x, room.y - int(self._scroll))
+            if slot.colliderect(room):
+                pen.text(slot, heading, "muted")
+        for number, (card, rect) in enumerate(self._placed):
+            place = rect.move(room.x, room.y - int(self._scroll))
+            if place.colliderect(room):
+                pen.hot(place.clip(room), partial(self._press, number))
+                card.draw(pen, place, number == self._chosen)
+        pen.surface.set_clip(None)
+
+    def _press(self, number: int, at: tuple[int, int]) -> None:
+        self._chosen = number
+        self._open()

@@ -1,0 +1,84 @@
+"""The menu in the middle of a game, by which a gamepad does all that keys do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gv_engine.frontend.controls.bindings import GROUPS, PAD
+from gv_engine.frontend.window.screens.menu import Menu, MenuRow
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.window.screens.play import PlayScreen
+
+IN_MENU = (
+    *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
+    *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
+    *("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset"),
+)
+"""Commands of the groups `play` and `view`."""
+
+
+class PauseMenu(Menu):
+    """The menu in the middle of a game."""
+
+    title = "Pause"
+
+    def __init__(self, screen: PlayScreen) -> None:
+        super().__init__(screen.app)
+        self._screen = screen
+        self.groups = ("menu", "play", "view", screen.family.title, "window")
+
+    @property
+    def words(self) -> str:
+        return str(getattr(self._screen.game.scenario, "description", ""))
+
+    def rows(self) -> Sequence[MenuRow]:
+        label = self.app.bindings.label
+        names = [*self._names(), *self._without_buttons()]
+        return (
+            MenuRow("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
+            *(self._row(group, name) for group, name in names),
+            MenuRow("Keys", lambda _: self.command("help"), key=label("window", "help")),
+            MenuRow(
+                "Settings", lambda _: self.command("settings"), key=label("window", "settings")
+            ),
+            MenuRow("Leave this level", lambda _: self._leave()),
+            MenuRow("Quit", lambda _: self.app.quit()),
+        )
+
+    def command(self, name: str) -> None:
+        if name == "help":
+            self._screen.command(name)
+        elif name == "menu":
+            self.app.pop()
+        elif name in (known for _, known in (*self._names(), *self._without_buttons())):
+            self._do(name)
+        else:
+            super().command(name)
+
+    def _row(self, group: str, name: str) -> MenuRow:
+        commands = self.app.bindings.commands(group)
+        says = next(command.says for command in commands if command.name == name)
+        key = self.app.bindings.label(group, name)
+        return MenuRow(says.capitalize(), partial(self._do, name), key=key)
+
+    def _names(self) -> Sequence[tuple[str, str]]:
+        """Groups and names of the commands of a game that mean something here."""
+        groups = {command.name: group for group in ("view", "play") for command in GROUPS[group]}
+        return [(groups[name], name) for name in IN_MENU if self._screen.knows(name)]
+
+    def _without_buttons(self) -> Sequence[tuple[str, str]]:
+        """The same of the level's actions that no button of a gamepad takes."""
+        family, bindings = self._screen.family.title, self.app.bindings
+        known = [c.name for c in bindings.commands(family) if self._screen.knows(c.name)]
+        return [(family, n) for n in known if not {*PAD}.intersection(bindings.keys(family, n))]
+
+    def _do(self, name: str, step: int = 1) -> None:
+        self.app.pop()
+        self._screen.command(name)
+
+    def _leave(self) -> None:
+        self.app.pop()
+        self.app.pop()

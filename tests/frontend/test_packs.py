@@ -1,0 +1,166 @@
+"""Packs of levels in the window and the terminal: chosen, solved, marked, gone on from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.folders import progress_file, unfinished_file
+from gv_engine.frontend.controls.progress import Progress
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.terminal.play import TerminalGame
+from gv_engine.frontend.window.screens import game_screen
+from gv_engine.frontend.window.screens import start as start_module
+from gv_engine.frontend.window.screens.pack import PackCard, PackScreen
+from gv_engine.frontend.window.screens.play import PlayScreen
+from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.playing.catalogue import load_playable
+from gv_engine.playing.game import Game
+from tests.desk import Desk, playing
+
+pytestmark = pytest.mark.window
+
+
+def played(desk: Desk) -> PlayScreen:
+    assert isinstance(desk.app.top, PlayScreen)
+    return desk.app.top
+
+
+def test_somebody_new_is_led_from_level_to_level(desk: Desk):
+    start = StartScreen(desk.app)
+    desk.app.push(start)
+    desk.look()
+    tutorial = start._placed[0].card
+    assert isinstance(tutorial, PackCard)
+    assert tutorial.title == "tutorial"
+    desk.press("Return", "Return")
+    screen = played(desk)
+    assert screen.game.title == "tutorial-1"
+    assert "Press Up to go ahead" in screen._brief
+    assert screen.stage.view == "state"
+    desk.press("Up", "Up", "Up", "Z", "Up", "Up")
+    assert screen._result == "4 steps · par 4 · your best 4"
+    desk.press("Return")
+    assert screen.game.title == "tutorial-2"
+    assert desk.app.settings.recent == ["tutorial"]
+    desk.press("N", "N", "N", "N")
+    assert screen.stage.view == "explored"
+    desk.press("V")
+    assert screen.stage.view == "both"
+    assert desk.app.settings.view == ""
+    desk.press("Shift+N")
+    assert screen.stage.view == "state"
+    desk.app.pop()
+    pack = desk.app.top
+    assert isinstance(pack, PackScreen)
+    desk.look()
+    assert pack._chosen == 1
+    assert tutorial.levels[0].text == "Solved in 4 steps, par 4"
+    desk.back_to_start()
+    desk.look()
+    assert tutorial.text.startswith("1 of 6 solved")
+
+
+def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
+    (tmp_path / "trap.yaml").write_text(
+        "extends: lava\nreset_function: null\n"
+        "levels: [{map: '>LE'}, {map: '>E'}]\nlegend: {L: {ground: Lava}}\n"
+    )
+    screen = playing(desk, str(tmp_path / "trap.yaml#1"))
+    desk.press("Up")
+    assert screen.game.is_lost
+    assert screen._choices()[0] == ("Try again", "go_on")
+    desk.press("Return")
+    assert (screen.game.title, screen.game.position) == ("trap-1", 0)
+    desk.press("N", "Up", "Return")
+    assert screen.game.message == "This was the last level"
+    assert len(desk.app.progress.fewest) == 1
+    desk.press("R", "Shift+N", "Shift+N")
+    assert screen.game.message == "This is the first level"
+
+
+@pytest.mark.parametrize("source", ["tutorial#4", "mine.yaml#2"])
+def test_a_level_that_was_left_goes_on_the_next_time(desk: Desk, tmp_path: Path, source: str):
+    (tmp_path / "mine.yaml").write_text("extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n")
+    playing(desk, source)
+    desk.press("Up")
+    desk.back_to_start()
+    again = Desk()
+    again.app.settings.recent = desk.app.settings.recent
+    again.app.push(StartScreen(again.app))
+    again.app.go_on(unfinished_file())
+    game = played(again).game
+    assert (game.title, game.position) == (source.replace(".yaml", "").replace("#", "-"), 1)
+
+
+def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
+    file = tmp_path / "progress.toml"
+    game = Game(load_playable("tutorial#1"), 0)
+    progress, other = Progress(file), Progress(file)
+    progress.solved(game, 9)
+    other.solved(Game(load_playable("tutorial#2"), 0), 5)
+    other.solved(game, 12)
+    assert sorted(Progress(file).fewest.values()) == [5, 9]
+    progress.solved(game, 7)
+    assert sorted(Progress(file).fewest.values()) == [5, 7]
+    progress.solved(Game(load_playable("empty-4x4"), 0), 1)
+    assert len(progress.fewest) == 2
+
+
+@pytest.mark.parametrize("text", ["abc = 4\nabd = 'x'\n", "no toml", "ab = -3\n", "\xff"])
+def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(tmp_path: Path, text: str):
+    file = tmp_path / "progress.toml"
+    file.write_bytes(text.encode("latin-1"))
+    progress = Progress(file)
+    assert progress.fewest == ({"abc": 4} if "abc" in text else {})
+    assert str(file) in progress.wrong
+    progress.solved(Game(load_playable("tutorial#1"), 0), 9)
+    assert Progress(file).wrong == ""
+    assert (tmp_path / "progress.toml.bad").read_bytes() == text.encode("latin-1")
+
+
+def test_the_terminal_marks_and_goes_on_too(desk: Desk):
+    screen = TerminalGame(Game(load_playable("tutorial#1"), 0), Settings(), Bindings())
+    text = "\n".join(line.plain for line in screen.lines(100, 30))
+    assert "Press Up to go" in text
+    for key in ("Up", "Up", "Up", "Up"):
+        screen.press(key)
+    assert "par 4" in "\n".join(line.plain for line in screen.lines(100, 30))
+    assert [*Progress().fewest.values()] == [4]
+    assert progress_file().is_file()
+    screen.press("Return")
+    assert screen.game.title == "tutorial-2"
+
+
+def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    clipboard: list[str] = []
+
+    def copied(text: str) -> str:
+        clipboard.append(text)
+        return ""
+
+    monkeypatch.setattr(game_screen, "copied", copied)
+    monkeypatch.setattr(start_module, "pasted", lambda: clipboard[-1])
+    screen = playing(desk, "keydoor-5x5", seed=200)
+    desk.press("Left", "Right", "Up", "Ctrl+C")
+    desk.back_to_start()
+    desk.press("Ctrl+V")
+    again = played(desk).game
+    assert (again.title, again.seed, again.position) == ("keydoor-5x5", 200, 3)
+    assert again.state() == screen.game.state()
+    desk.back_to_start()
+    for wrong in (clipboard[0][:-9], "gv:", "gv:!!!!", clipboard[0][:40] + "A" + clipboard[0][41:]):
+        clipboard.append(wrong)
+        desk.press("Ctrl+V")
+        assert isinstance(desk.app.top, StartScreen)
+        assert desk.app._note
+
+
+def test_a_gamepad_reaches_everything_by_the_menu(desk: Desk):
+    playing(desk, "MiniGrid-Unlock-v0")
+    desk.press("Pad Back")
+    told = [row.label for row in desk.app.top.rows()]  # type: ignore[attr-defined]
+    for says in ("Open or close what is ahead", "Hint: the next step", "Another view", "Inspector"):
+        assert says in told
