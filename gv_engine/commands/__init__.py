@@ -22,6 +22,7 @@ from gv_engine.commands import (
     minari,
     new,
     play,
+    protocol,
     record,
     replay,
     rollout,
@@ -54,6 +55,7 @@ COMMANDS = (
     minari,
     record,
     bench,
+    protocol,
 )
 
 _EXAMPLES = """\

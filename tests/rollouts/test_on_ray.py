@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,33 @@ def test_what_was_interrupted_goes_on(cluster, monkeypatch, capsys):
     monkeypatch.setattr(command, "_shards", shards)
     assert main([*again, "--resume"]) == 0
     assert_same_bytes(one, Path("many"))
+
+
+def test_parts_of_the_protocol_are_the_same_wherever_they_are_made(cluster, here):
+    (here / "own.py").write_text(
+        "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
+    )
+    words = ["--policy", "./own.py:first", "--scenario", "keydoor-5x5", "--seeds", "0:4"]
+    assert main(["protocol", "one", *words]) == 0
+    assert main(["protocol", "many", *words, "--ray", cluster.address]) == 0
+    for seed in range(4):
+        name = f"keydoor-5x5/{seed}.json"
+        assert Path("one", name).read_bytes() == Path("many", name).read_bytes()
+
+
+def test_results_come_in_order_or_as_soon_as_they_are_there(cluster):
+    """One long part does not keep others from being written down."""
+
+    def after(seconds: float, name: str) -> str:
+        time.sleep(seconds)
+        return name
+
+    parts = [(2.0, "long"), *((0.0, str(k)) for k in range(6))]
+    names = [name for _, name in parts]
+    assert list(on_ray.results(after, parts, cluster.address)) == names
+    found = list(on_ray.results(after, parts, cluster.address, in_order=False))
+    assert sorted(found) == sorted(names)
+    assert found[0] != "long"
 
 
 def test_an_error_on_another_machine_is_told_as_here(cluster, here, capsys):
