@@ -48,12 +48,12 @@ def imitate(x: Any, actions: Any, rounds: int = 400) -> list[Any]:
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as home:
         gv_engine([*DEMOS.split(), f"{home}/demos"])
-        demos, _ = episode_folder.read(f"{home}/demos")
+        demos, about = episode_folder.read(f"{home}/demos")
         net = imitate(bits(demos), np.array(demos["action"]))
     envs = GridVectorEnv("keydoor-5x5", 256, levels="test", max_steps=50, world="compiled")
     (observation, info), won = envs.reset(seed=0), np.zeros(256, bool)
     for draws in np.random.default_rng(0).random((50, 256, 1)):
         chances = (look(net, bits(observation))[1] * info["action_mask"]).cumsum(axis=1)
-        observation, _, _, _, info = envs.step((chances > draws * chances[:, -1:]).argmax(axis=1))
+        observation, *_, info = envs.step((chances > draws * chances[:, -1:]).argmax(axis=1))
         won |= info["success"]
     print(f"{won.mean():.0%} of levels that it has not seen")

@@ -68,7 +68,8 @@ def add(commands: Commands) -> None:
         "--until",
         metavar="SHARE",
         type=share,
-        help=f"of a new entry of ppo: stop before that at such a success (default: {_UNTIL})",
+        help="of a new entry of ppo: stop before that at such a success, when ways get no shorter "
+        f"(default: {_UNTIL})",
     )
     parser.add_argument(
         "--scenario",

@@ -23,8 +23,11 @@ RUN_NO_CODE = (*BUILT_IN, SOLVER, PPO)
 _SETTINGS = {"memory": bool, "steps": int, "until": float}
 _SEARCHED = 20.0
 """Seconds of computing that the solver has for the levels of a scenario."""
-_SURE = 500
-"""Episodes that have to have ended before success counts."""
+_FEW, _SURE = 100, 500
+"""Episodes that have to have ended before success is noted, and before it is believed."""
+_SETTLED = 100_000
+"""Steps of training in which ways get no shorter, by `_SHORTER`, until it ends."""
+_SHORTER = 0.98
 _POINTS = 32
 """Of a curve, at most."""
 
@@ -36,7 +39,7 @@ class Making:
     Attributes:
         policy: one of `RUN_NO_CODE`, or `./file.py:function`.
         settings: of the learner: `memory`; the `steps` after which it stops; and the success of its
-            last episodes, `until` which it goes on.
+            last episodes, `until` which it goes on, and then until its ways get shorter no more.
 
     Raises:
         ProtocolError: it has other settings.
@@ -115,7 +118,8 @@ def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
     known, levels = scenario_of(scenario), levels_of(scenario)
     asked: dict[str, Any] = {"seed": seed, **(REMEMBERS if making.settings["memory"] else {})}
     settings = Hyperparameters(**asked)
-    curve = []
+    curve: list[tuple[int, float]] = []
+    lengths: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         run = Run.begin(Path(folder), known, settings, "train" if levels.train else None)
         learner = Learner(make_worlds(known, settings, levels=levels.train), settings)
@@ -123,11 +127,12 @@ def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
         while True:
             figures = learner.update()
             run.note(learner, time.process_time() - began)
-            counts = figures.episodes >= _SURE
-            if counts:
+            if figures.episodes >= _FEW:
                 curve.append((figures.steps, round(figures.success, 3)))
-            enough = counts and figures.success >= making.settings["until"]
-            if enough or figures.steps >= making.settings["steps"]:
+            if figures.episodes >= _SURE:
+                lengths.append((figures.steps, figures.length))
+            wins = bool(lengths) and figures.success >= making.settings["until"]
+            if (wins and _settled(lengths)) or figures.steps >= making.settings["steps"]:
                 break
         seconds = time.process_time() - began
         run.keep(learner, seconds)
@@ -140,6 +145,13 @@ def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
             "seconds": round(seconds, 2),
             "curve": _thinned(curve),
         }
+
+
+def _settled(lengths: list[tuple[int, float]]) -> bool:
+    """Whether ways, (steps of training, length) so far, get shorter no more."""
+    steps, length = lengths[-1]
+    then = [old for number, old in lengths if number <= steps - _SETTLED]
+    return bool(then) and length >= _SHORTER * then[-1]
 
 
 def _thinned(curve: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
+from gv_engine.envs import level_sets
+from gv_engine.envs.level_sets import LevelsError
+from gv_engine.protocol import plan
 from gv_engine.protocol.entry import Part
 from gv_engine.protocol.making import Making, played
 from gv_engine.protocol.plan import LEVELS, levels_of
@@ -35,14 +38,25 @@ def test_no_level_is_tested_that_was_learned():
         envs = GridVectorEnv(LEVEL, len(part.seeds), world="compiled")
         envs.reset(seed=[*part.seeds])
         seen = envs.snapshot()
-        rows.append({(row["at"].tobytes(), row["color"].tobytes()) for row in seen})
+        told = ("at", "color", "position", "agent")
+        rows.append({tuple(row[name].tobytes() for name in told) for row in seen})
+        assert len(rows[-1]) == len({*part.seeds})
     assert not rows[0] & rows[1]
 
 
-def test_what_has_too_few_levels_says_so():
-    levels = levels_of("empty-4x4")
+def test_what_has_too_few_levels_says_so(monkeypatch):
+    found = level_sets.level_set
+
+    def few(scenario, levels):
+        if isinstance(levels, str):
+            raise LevelsError("too few")
+        return found(scenario, range(3))
+
+    monkeypatch.setattr(plan, "level_set", few)
+    levels = levels_of.__wrapped__(LEVEL)
     assert not levels.apart
     assert levels.train is None
+    assert levels.test.seeds[:6] == (0, 1, 2) * 2
     assert len(levels.test.seeds) == LEVELS
 
 
