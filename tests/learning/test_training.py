@@ -270,6 +270,7 @@ def test_a_run_learns_on_its_levels_and_remembers_them():
 
 def test_a_part_of_the_protocol_is_a_run_that_stops_when_it_is_sure(monkeypatch):
     monkeypatch.setattr(making, "_SETTLED", 10_000)
+    monkeypatch.setattr(making, "_SHORTER", 0.5)
     settings = {"memory": False, "steps": 80_000, "until": 0.9}
     part = Making("ppo", settings).part("keydoor-5x5", 1)
     assert (part.scenario, part.seed, part.held_out) == ("keydoor-5x5", 1, True)

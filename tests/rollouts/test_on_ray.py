@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -23,20 +24,26 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # Ray's own
 ]
 
+_PATIENCE = 120.0
+"""Seconds until machines are there, where others keep this one busy; Ray would wait for 30."""
 WORDS = ("rollout", "keydoor-5x5", "--max-steps", "30", "--episodes", "200", "--seed", "7")
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head that plays nothing, and two machines of one core."""
+    """A head that plays nothing, and two machines of one core, in a folder of their own: in Ray's
+    usual one it is written down, and other programs that start Ray would join it."""
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    made.nodes_to_play = [made.add_node(num_cpus=1) for _ in range(2)]
-    ray.init(made.address, log_to_driver=False)
-    yield made
-    ray.shutdown()
-    made.shutdown()
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory(prefix="ray") as folder:
+        patch.setenv("RAY_TMPDIR", folder)
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+        made.nodes_to_play = [made.add_node(wait=False, num_cpus=1) for _ in range(2)]
+        made.wait_for_nodes(timeout=_PATIENCE)
+        ray.init(made.address, log_to_driver=False)
+        yield made
+        ray.shutdown()
+        made.shutdown()
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +91,7 @@ def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
         number += 1
         if number == 5:
             cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
-            cluster.nodes_to_play.append(cluster.add_node(num_cpus=1))
+            cluster.nodes_to_play.append(cluster.add_node(wait=False, num_cpus=1))
 
     monkeypatch.setattr(episode_folder.EpisodeFolder, "extend", watched)
     assert main([*WORDS, "--out", "many", "--ray", cluster.address]) == 0
