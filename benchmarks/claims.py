@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
-from statistics import median
+from statistics import harmonic_mean, median
 from typing import Any, NamedTuple
 
 Results = dict[str, Any]
@@ -22,9 +22,10 @@ class Claim(NamedTuple):
         text: what it is.
         bound: what is asked for.
         least: whether the bound is the least that is asked for; otherwise the most.
-        unit: "x" for ratios.
+        unit: "x" for ratios; of one figure "/s", or a time.
         what: "step", "reset", "start", ….
-        of, over: names in the roster; the ratio is of the first to the second, round by round.
+        of, over: names in the roster; the ratio is of the first to the second, round by round; of
+            several names, it is of the mean of their times.
         clock: whether in time of the clock; otherwise in CPU time.
     """
 
@@ -32,7 +33,7 @@ class Claim(NamedTuple):
     bound: float
     least: bool
     what: str
-    of: str
+    of: str | tuple[str, ...]
     over: str = ""
     unit: str = "x"
     clock: int = CPU
@@ -63,12 +64,30 @@ CLAIMS = (
     Claim("cost of a step, 16,384 to 256 worlds", 2, False, "step", "gv-256", "gv-16384"),
     Claim("cost of a step, 65,536 to 256 worlds", 2, False, "step", "gv-256", "gv-65536"),
     Claim("two threads to one", 1.8, True, "step", "gv-2-threads", "gv-16384", "x", CLOCK),
+    Claim(
+        *("dynamic obstacles, of the same without resets", 0.85, True, "step"),
+        *("gv-dynamic", "gv-endless"),
+    ),
+    Claim("seeded reset of a world", 3, False, "reset", "gv-seeded", "", "µs"),
+    Claim("shortest way as a reward, 33x33", 2, False, "step", "gv-ways", "", "µs"),
+    Claim(
+        *("cost of a mixture to the mean of its members", 1.1, False, "step"),
+        *(("gv-keydoor-5", "gv-keydoor-7", "gv-keydoor-9"), "gv-sizes"),
+    ),
+    Claim("rollouts, of steps alone", 0.8, True, "step", "gv-rollouts", "gv-9x9-1024"),
+    Claim("states by all actions", 1e6, True, "step", "gv-expand", "", "/s"),
+    Claim("shortest solution", 0.3, False, "step", "gv-search", "", "s"),
+    Claim("restore of one world", 20, False, "step", "gv-restore", "", "µs"),
+    Claim("cells, of the default", 1, True, "step", "gv-cells", "gv-engine"),
+    Claim("pixels, 63x63", 300_000, True, "step", "gv-pixels", "", "/s"),
     Claim("memory of a 9x9 world", 3, False, "memory", "gv-16384", "", "KiB"),
     Claim("growth in ten million steps", 1, False, "growth", "gv-engine", "", "MiB"),
     Claim("first step, compile cache empty", 5, False, "cold", "gv-engine", "", "s"),
     Claim("first step, compile cache filled", 0.45, False, "start", "gv-engine", "", "s"),
+    Claim("first step while it compiles, cache empty", 0.75, False, "cold", "gv-waiting", "", "s"),
 )
 
+_SECOND = {"s": 1.0, "µs": 1e6}
 _RESAMPLES = 2000
 
 
@@ -97,20 +116,22 @@ def interval(figures: Sequence[float]) -> tuple[float, float]:
 
 
 def _figures(claim: Claim, results: Results) -> Iterator[float]:
-    of = results.get(claim.of, {}).get(claim.what, [])
+    names = (claim.of,) if isinstance(claim.of, str) else claim.of
+    of = list(zip(*(results.get(name, {}).get(claim.what, []) for name in names), strict=False))
     if claim.over:
         over = results.get(claim.over, {}).get(claim.what, [])
-        for one, other in zip(of, over, strict=False):
-            yield one[claim.clock] / other[claim.clock]
+        for several, other in zip(of, over, strict=False):
+            yield harmonic_mean([one[claim.clock] for one in several]) / other[claim.clock]
     else:
-        yield from (_plain(value, claim) for value in of)
+        yield from (_plain(value, claim) for (value,) in of)
 
 
 def _plain(value: Any, claim: Claim) -> float:
-    if claim.unit == "s":  # on a busy machine the clock tells little
+    if claim.what in ("start", "cold"):  # on a busy machine the clock tells little
         return float(value[CPU_OF_START])
     if claim.what == "memory":
         return float(value[1] / 2**10)
     if claim.what == "growth":
         return float(value / 2**20)
-    return float(value[0])
+    times_a_second = float(value[CPU])
+    return _SECOND[claim.unit] / times_a_second if claim.unit in _SECOND else times_a_second

@@ -90,24 +90,24 @@ def gv_vector(
     mode: str = "NextStep",
 ) -> Contestant:
     """The vector environment, of the key-door level, another one of any size, or a scenario."""
-    import numpy as np
-
     import gv_engine
 
     options: dict[str, Any] = {"num_threads": threads, "autoreset_mode": mode}
-    sized = _LEVELS.get(scenario)
-    level = sized(size) if sized else scenario or keydoor(size, view, across)
+    of_any_size = _LEVELS.get(scenario)
+    level = of_any_size(size) if of_any_size else scenario or keydoor(size, view, across)
     env = gv_engine.GridVectorEnv(level, worlds, world="compiled", **options)
-    return _vector(scenario or f"key-door {size}x{size}", env, np.arange(worlds) % 500)
+    return vector(scenario or f"key-door {size}x{size}", env)
 
 
-def _vector(task: str, env: Any, steps: Any) -> Contestant:
-    """A vector environment of ours, whose episodes are at these steps."""
+def vector(task: str, env: Any, limit: int = 500) -> Contestant:
+    """A vector environment of ours, whose episodes are at all of so many steps."""
+    import numpy as np
+
     worlds = env.num_envs
     env.reset(seed=0)
     actions = itertools.cycle(_actions(worlds, env.num_actions))
     # not all at the same one, so that every round has its share of resets
-    env._batch.rows["steps"] = steps
+    env._batch.rows["steps"] = np.arange(worlds) % limit
 
     def step(times: int) -> None:
         for row in itertools.islice(actions, times):
@@ -123,12 +123,11 @@ def _vector(task: str, env: Any, steps: Any) -> Contestant:
 def gv_minigrid(level: str, worlds: int = 1024) -> Contestant:
     """A level of MiniGrid as MiniGrid shows it, many at once."""
     import gymnasium
-    import numpy as np
 
     import gv_engine  # noqa: F401  # registers its environments
 
     env: Any = gymnasium.make_vec(f"GV-MiniGrid-{level}", worlds, world="compiled")
-    return _vector(_told(level), env, np.arange(worlds) % env.scenario.max_steps)
+    return vector(_told(level), env, env.scenario.max_steps)
 
 
 def gv_single(world: str = "compiled") -> Contestant:

@@ -34,7 +34,8 @@ class Table(NamedTuple):
 def tables(results: Results) -> Iterator[Table]:
     """All tables that have rows."""
     sides = [name for name in results if "reset" in ROSTER[name].measures]
-    variants = [name for name in results if name not in sides]
+    steps = [name for name in results if "step" in ROSTER[name].measures]
+    variants = [name for name in steps if name not in sides]
     for table in (
         Table(
             "Side by side",

@@ -12,7 +12,7 @@ class Entry(NamedTuple):
 
     Attributes:
         label: its name in tables.
-        function: of `benchmarks.contestants`.
+        function: of `benchmarks.contestants`, or of another module there, as in "uses.shown".
         settings: what the function is given.
         measures: "step", "reset", "start", "memory"; "cold" (a start with an empty compile cache)
             and "growth" (of the process, within ten million steps).
@@ -74,6 +74,24 @@ ROSTER = {
     "gv-2-threads": Entry(
         "two threads, 16,384 worlds", "gv_vector", {"threads": 2, "worlds": 16384}, cores=2
     ),
+    "gv-waiting": Entry("while it compiles", "gv_single", {"world": "auto"}, ("start", "cold")),
+    "gv-cells": Entry("cells", "uses.shown", {"representation": "cells"}),
+    "gv-pixels": Entry(
+        "pixels, 63x63", "uses.shown", {"representation": {"name": "pixels", "cell": 9}}
+    ),
+    "gv-endless": Entry("dynamic obstacles without resets", "uses.endless"),
+    "gv-seeded": Entry("seeded resets", "uses.seeded", {}, ("reset",)),
+    "gv-sizes": Entry("three sizes, mixed", "gv_vector", {"scenario": "keydoor-sizes"}),
+    **{
+        f"gv-keydoor-{size}": Entry(
+            f"{size}x{size} by itself", "gv_vector", {"scenario": f"keydoor-{size}x{size}"}
+        )
+        for size in (5, 7, 9)
+    },
+    "gv-rollouts": Entry("rollouts, 1,024 worlds", "uses.rollouts"),
+    "gv-expand": Entry("states by all actions", "uses.expanded"),
+    "gv-restore": Entry("one world restored", "uses.restored"),
+    "gv-search": Entry("shortest ways found", "uses.searched"),
     "minigrid": Entry("MiniGrid", "minigrid", {}, _ALL, ("minigrid",)),
     "gym-gridverse": Entry("gym-gridverse", "gym_gridverse", {}, _ALL, _GRIDVERSE),
     "griddly": Entry("Griddly", "griddly", {}, _ALL, ("griddly", "numpy<2")),

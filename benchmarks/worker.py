@@ -11,10 +11,10 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks import contestants
 from benchmarks.contestants import Contestant
 
 SLICE = 0.02
@@ -27,7 +27,7 @@ def main(name: str, settings: dict[str, Any], cores: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the contestant prints is no answer
-    make: Callable[..., Contestant] = getattr(contestants, name)
+    make = maker(name)
     contestant = make(**settings)
     contestant.step(1)
     print(json.dumps(time.process_time()), file=answers, flush=True)
@@ -43,6 +43,17 @@ def main(name: str, settings: dict[str, Any], cores: int) -> None:
         else:
             answer = _rate(getattr(contestant, what), contestant.worlds, *arguments)
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def maker(name: str) -> Callable[..., Contestant]:
+    """The function of an entry of the roster.
+
+    Raises:
+        AttributeError: there is none of this name.
+    """
+    *module, function = name.split(".")
+    made_in = import_module(f"benchmarks.{''.join(module) or 'contestants'}")
+    return getattr(made_in, function)  # type: ignore[no-any-return]  # `uses` and `contestants` have no others
 
 
 def _about(contestant: Contestant, requirements: list[str]) -> dict[str, Any]:

@@ -148,6 +148,7 @@ class GridEnv(ScenarioEnv[Any]):
         self._observed = [array[0, ...] for array in out.named(self._form.made_of)]
         self._mask, self._terms = out.mask[0], out.terms[0]
         self._success = out.success
+        self._results = out.rewards.item, out.terminated.item, out.truncated.item
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -178,14 +179,8 @@ class GridEnv(ScenarioEnv[Any]):
             RuleError: a rule is not defined on this world.
         """
         self._run(self._checked(action))
-        out = self._batch.outputs
-        return (
-            self._observation(),
-            out.rewards.item(),
-            out.terminated.item(),
-            out.truncated.item(),
-            self._info(),
-        )
+        reward, terminated, truncated = self._results
+        return self._observation(), reward(), terminated(), truncated(), self._info()
 
     def _run(self, action: int) -> None:
         self._action[0] = action
@@ -198,10 +193,9 @@ class GridEnv(ScenarioEnv[Any]):
 
     def _info(self) -> dict[str, Any]:
         terms = dict(zip(self._reward_names, self._terms.tolist()))
-        info: dict[str, Any] = {
-            "action_mask": self._mask.copy(),
-            **(flattened(terms) if self._flat_info else {"reward_terms": terms}),
-        }
+        info: dict[str, Any] = {"action_mask": self._mask.copy(), "reward_terms": terms}
+        if self._flat_info:
+            info |= flattened(info.pop("reward_terms"))
         if self._tells_success:
             info["success"] = info["is_success"] = self._success.item()
         if self._is_mixture:

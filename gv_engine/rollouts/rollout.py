@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,8 @@ def rollout(
     """
     kinds = rows_of_steps(env, masks)  # or an error, before anything is played
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.seats)
-    ended = np.any if several and env.scenario.sharing.ends == ANY else np.all
+    any_of_them = several and env.scenario.sharing.ends == ANY
+    ended = partial(_ended, np.logical_or if any_of_them else np.logical_and)
     number = np.arange(first, first + n)  # of the episode in each world
     following, behind = first + n, first + episodes
     idle = number >= behind  # no episode is left: plays its last one again, unheard
@@ -133,19 +135,25 @@ def rollout(
             over = np.logical_and.reduce(over, axis=1)
         if not over.any():
             continue
-        for i in np.flatnonzero(over & ~idle).tolist():
-            waiting[int(number[i])] = FinishedEpisode(
-                number=int(number[i]),
-                seed=seed_of(int(number[i])),
+        told = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
+        ends = ended(terminated)[told].tolist()
+        good = ended(info["success"])[told].tolist() if "success" in info else [None] * len(told)
+        sums = terms[:, told].T.copy()
+        lasts = {name: array[told] for name, array in observation.items()}
+        own = zip(*(array[told].tolist() for array in (number, length, total)), strict=True)
+        for k, (i, (played, steps, returned)) in enumerate(zip(told, own, strict=True)):
+            waiting[played] = FinishedEpisode(
+                number=played,
+                seed=seed_of(played),
                 member=int(np.max(info["member"][i])) if "member" in info else 0,
-                length=int(length[i]),
-                total=float(total[i]),
-                terms=terms[:, i].copy(),
-                terminated=bool(ended(terminated[i])),
-                truncated=not ended(terminated[i]),
-                success=bool(ended(info["success"][i])) if "success" in info else None,
-                last={name: array[i].copy() for name, array in observation.items()},
-                steps=history.of(i, int(length[i])) if history else None,
+                length=steps,
+                total=returned,
+                terms=sums[k],
+                terminated=ends[k],
+                truncated=not ends[k],
+                success=good[k],
+                last={name: array[k] for name, array in lasts.items()},
+                steps=history.of(i, steps) if history else None,
             )
             idle[i] = following >= behind
             if not idle[i]:
@@ -155,6 +163,11 @@ def rollout(
         while expected in waiting:
             yield waiting.pop(expected)
             expected += 1
+
+
+def _ended(settle: np.ufunc, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(N,) what holds of worlds, whose agents' flags are (N, A)."""
+    return flags if flags.ndim == 1 else settle.reduce(flags, axis=1)
 
 
 class _Block:

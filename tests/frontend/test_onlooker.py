@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from gv_engine.families.grid.board import SMALLEST_AGENT, Board
 from gv_engine.families.grid.views import Views
 from gv_engine.frontend.controls.theme import DARK
-from gv_engine.frontend.drawing import lettering
+from gv_engine.frontend.drawing import lettering, system_fonts
 from gv_engine.frontend.drawing.hud import ScreenParts, place_parts
 from gv_engine.frontend.drawing.onlooker import MIN_SIZE, Onlooker
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
@@ -252,3 +253,27 @@ def test_letters_stand_side_by_side(line: int):
     for pair in ("if", "li", "fi", "ty", "ti", "el", "pl", "di"):
         together, apart = letters.size(pair)[0], sum(letters.size(letter)[0] for letter in pair)
         assert together <= apart + 1, pair
+
+
+def test_letters_that_are_lacking_come_from_the_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    own = str(Path(pygame.__file__).with_name(pygame.font.get_default_font()))
+    (tmp_path / "damaged.ttf").write_bytes(b"no font")
+    monkeypatch.setattr(system_fonts, "_files", lambda: [str(tmp_path / "damaged.ttf"), own])
+    monkeypatch.setattr(system_fonts, "_found", {})
+    assert system_fonts.font_with("ab") == own
+    assert system_fonts.font_with("日本") is None
+    asked = []
+
+    def font_with(letters: list[str]) -> str:
+        asked.append("".join(letters))
+        return own
+
+    monkeypatch.setattr(lettering, "font_with", font_with)
+    letters = lettering.Letters(20)
+    usual = letters.render("a key", "black")
+    other = letters.render("a 鍵", "black")
+    assert set(asked) == {"鍵"}
+    assert other.get_height() == usual.get_height()
+    assert pygame.surfarray.array_alpha(other).any()

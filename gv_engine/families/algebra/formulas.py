@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from gv_engine.frontend.drawing.lettering import FINER, Letters
+from gv_engine.frontend.drawing.lettering import FINER, Letters, blit, font_of_file
 from gv_engine.frontend.drawing.sprites import pygame
 
 # below the line that quiets pygame's greeting
@@ -22,9 +22,7 @@ class Formulas(Letters):
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
-        self._small = freetype.Font(None, round(line * 11 / 12 * FINER * _SMALLER))
-        self._small.kerning = False
-        self._small.pad = True
+        self._small = font_of_file(None, round(line * 11 / 12 * FINER * _SMALLER))
 
     def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
         """The parts of a text that are written alike, from the left, and with what."""
@@ -52,9 +50,7 @@ class Formulas(Letters):
         x = 0
         for piece, font in self._pieces(text):
             if piece:
-                picture = font.render(piece, color)[0]
-                pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
-                large.blit(picture, (x, 0), special_flags=pygame.BLEND_RGBA_MAX)
+                blit(large, (x, 0), font, piece, color)
                 x += font.get_rect(piece).w
         return pygame.transform.smoothscale(large, size)
 

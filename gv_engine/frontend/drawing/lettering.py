@@ -1,12 +1,14 @@
-"""Text and plates: lines of pygame's own font that keep to their rectangles."""
+"""Text and plates: lines of letters that keep to their rectangles."""
 
 from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from typing import Any
 
 from gv_engine.frontend.drawing.sprites import load_svg, pygame
+from gv_engine.frontend.drawing.system_fonts import font_with
 
 # below the line that quiets pygame's greeting
 from pygame import freetype  # isort: skip
@@ -82,22 +84,24 @@ FINER = 4
 
 
 class Letters:
-    """Pygame's own font for lines of so many pixels.
+    """Pygame's own font for lines of so many pixels; a font of the machine for texts with letters
+    that it lacks.
 
     It is written without its table of kerning, which tears words apart, "simpli fy"; and large,
     then made small, so that letters stand where they belong to a part of a pixel.
     """
 
     def __init__(self, line: int) -> None:
-        self._font = freetype.Font(None, line * 11 // 12 * FINER)
-        self._font.kerning = False
-        self._font.pad = True  # all texts are equally high
+        self._points = line * 11 // 12 * FINER
+        self._font = font_of_file(None, self._points)
+        self._height = self._font.get_sized_height(self._points)
+        self._others: dict[str, freetype.Font] = {}
 
     @lru_cache(maxsize=4096)  # noqa: B019  # as many as there are sizes of letters are kept anyway
     def size(self, text: str) -> tuple[int, int]:
-        """Width and height of a text, in pixels."""
-        width, height = self._font.get_rect(text).size if text else (0, 0)
-        return -(-width // FINER), -(-height // FINER)
+        """Width and height of a text, in pixels; all texts are equally high."""
+        width = self._font_of(text).get_rect(text).width if text else 0
+        return -(-width // FINER), -(-self._height // FINER) if text else 0
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
     def render(self, text: str, color: str) -> pygame.Surface:
@@ -105,10 +109,41 @@ class Letters:
         size = self.size(text)
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
-        large = self._font.render(text, color)[0]
-        # what is clear has no colour, which would dim the edges
-        pygame.surfarray.pixels3d(large)[...] = pygame.Color(color)[:3]
+        large = pygame.Surface((size[0] * FINER, self._height), pygame.SRCALPHA)
+        large.fill((*pygame.Color(color)[:3], 0))  # what is clear and black would dim the edges
+        used = self._font_of(text)
+        # on the line on which the usual letters stand
+        above, own = (font.get_sized_ascender(self._points) for font in (self._font, used))
+        blit(large, (0, above - own), used, text, color)
         return pygame.transform.smoothscale(large, size)
+
+    def _font_of(self, text: str) -> freetype.Font:
+        """What writes a text."""
+        metrics: Sequence[Any] = self._font.get_metrics(text)
+        lacking = [letter for letter, found in zip(text, metrics, strict=True) if not found]
+        file = font_with(lacking) if lacking else None
+        if file is None:
+            return self._font
+        if file not in self._others:
+            self._others[file] = font_of_file(file, self._points)
+        return self._others[file]
+
+
+def blit(
+    large: pygame.Surface, place: tuple[int, int], font: freetype.Font, text: str, color: str
+) -> None:
+    """Write on a surface of this colour that is clear where nothing is written."""
+    picture = font.render(text, color)[0]
+    pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
+    large.blit(picture, place, special_flags=pygame.BLEND_RGBA_MAX)
+
+
+def font_of_file(file: str | None, size: float) -> freetype.Font:
+    """A font as texts are written with it; pygame's own if there is no file."""
+    found = freetype.Font(file, size)
+    found.kerning = False
+    found.pad = True
+    return found
 
 
 def font(line: int) -> Letters:
