@@ -37,6 +37,7 @@ class Part:
         digest: of the scenario, as `ScenarioIdentity` has it.
         lengths: for each level of the test how many steps it took to a success; 0 where there was
             none.
+        different: how many of these levels there are without those that come again.
         held_out: whether none of these levels is among those that were learned.
         greedy: the same, where the likeliest action was taken in place of one drawn; () if it was
             not tried.
@@ -49,6 +50,7 @@ class Part:
     seed: int
     digest: str
     lengths: tuple[int, ...]
+    different: int = LEVELS
     held_out: bool = True
     greedy: tuple[int, ...] = ()
     steps: int = 0
@@ -203,6 +205,7 @@ def _understood(given: dict[str, Any], path: Path) -> Part:
         seed,
         given["digest"],
         _lengths(given, "lengths"),
+        _whole(given, "different", LEVELS, LEVELS),
         held_out,
         _lengths(given, "greedy") if given.get("greedy") else (),
         _whole(given, "steps"),
@@ -211,8 +214,8 @@ def _understood(given: dict[str, Any], path: Path) -> Part:
     )
 
 
-def _whole(given: dict[str, Any], name: str, most: int = _MOST) -> int:
-    value = given.get(name, 0)
+def _whole(given: dict[str, Any], name: str, most: int = _MOST, usual: int = 0) -> int:
+    value = given.get(name, usual)
     if type(value) is not int or not 0 <= value <= most:
         told = shortened(json.dumps(value), 40)
         raise ValueError(f"its {name} is {told}, expected a whole number from 0 to {most:,}")

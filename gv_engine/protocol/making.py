@@ -75,8 +75,15 @@ class Making:
             PolicyError: there is no such policy, or it answers with something that is no action.
         """
         found = _MAKERS.get(self.policy, _by_policy)(self, scenario, seed)
-        digest, held_out = scenario_of(scenario).identity.digest, levels_of(scenario).apart
-        return Part(scenario, seed, digest, held_out=held_out, **found)
+        levels = levels_of(scenario)
+        return Part(
+            scenario,
+            seed,
+            scenario_of(scenario).identity.digest,
+            different=len({*levels.test.seeds}),
+            held_out=levels.apart,
+            **found,
+        )
 
 
 def played(scenario: str, policy: str, seed: int) -> tuple[int, ...]:

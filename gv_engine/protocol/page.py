@@ -157,13 +157,14 @@ class Shown:
         for name in names:
             parts = [part for column in self.columns for part in column.parts.get(name, ())]
             mark = "" if all(part.held_out for part in parts) else " *"
-            row = [f"`{name}`{mark}", self._way(name)]
+            levels = str(parts[0].different) if parts else _NONE
+            row = [f"`{name}`{mark}", levels, self._way(name)]
             for _, get in measures:
                 found = get(name)
                 seeds = f", {len(found)} of {SEEDS}" if 0 < len(found) < SEEDS else ""
                 row.append(_mean(interquartile_mean([found]) if found else None) + seeds)
             rows.append(row)
-        return ["", "shortest way", *(name for name, _ in measures)], rows
+        return ["", "levels", "shortest way", *(name for name, _ in measures)], rows
 
     def _way(self, name: str) -> str:
         """The mean length of the shortest ways that are known."""

@@ -29,7 +29,7 @@ def put(entry: Entry, **changes: Any) -> Path:
 
 
 def test_what_is_written_is_read_back(entry):
-    part = Part("keydoor-5x5", 3, "abc", LENGTHS, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
+    part = Part("keydoor-5x5", 3, "abc", LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
     file = entry.file("keydoor-5x5", 3)
     part.write(file)
     assert Part.read(file) == part
@@ -62,6 +62,7 @@ def test_all_grids_that_tell_success_are_played():
         ({"seed": 4}, "it is of keydoor-5x5, seed 4, and belongs at keydoor-5x5/4.json"),
         ({"scenario": "keydoor-7x7"}, "belongs at keydoor-7x7/3.json"),
         ({"digest": 7}, "its digest is no text"),
+        ({"different": 201}, "its different is 201, expected a whole number from 0 to 200"),
         ({"held_out": 1}, "its held_out is 1, expected true or false"),
         ({"steps": 1.5}, "its steps is 1.5, expected a whole number"),
         ({"seconds": float("nan")}, "its seconds is NaN, expected a number from 0"),

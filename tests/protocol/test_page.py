@@ -35,9 +35,9 @@ def entries(tmp_path: Path) -> list[Entry]:
     learner = Entry(tmp_path / "learner", "Learner", "it learns").begin()
     curve = ((1000, 0.0), (3000, 1.0))
     for seed in range(SEEDS):
-        part = Part(LEVEL, seed, "", won if seed else half, True, lost, 4000, 2.0, curve)
+        part = Part(LEVEL, seed, "", won if seed else half, LEVELS, True, lost, 4000, 2.0, curve)
         part.write(learner.file(LEVEL, seed))
-    Part("memory-9x9", 4, "", half[50:] + lost[:50], False).write(learner.file("memory-9x9", 4))
+    Part("memory-9x9", 4, "", half[50:] + lost[:50], 7, False).write(learner.file("memory-9x9", 4))
     solver = Entry(tmp_path / "solver", "Shortest", "", "solver").begin()
     ways = (4,) * (LEVELS - 50) + lost[:50]
     Part(LEVEL, 0, "", ways).write(solver.file(LEVEL, 0))
@@ -53,7 +53,7 @@ def row(text: str, name: str) -> list[list[str]]:
 def test_tables_have_success_ways_and_what_it_took(entries):
     text = "\n\n".join(page.Shown(entries).sections("images"))
     assert row(text, LEVEL) == [
-        [f"`{LEVEL}`", "4.0, 150 levels", "100.0 % (91.7 to 100.0)", "0.0 %"],
+        [f"`{LEVEL}`", "200", "4.0, 150 levels", "100.0 % (91.7 to 100.0)", "0.0 %"],
         [f"`{LEVEL}`", "4,000", "2.0", "2.00×"],
     ]
     assert "images/protocol-rooms.svg" in text
@@ -64,9 +64,9 @@ def test_what_is_missing_is_said(entries):
     text = "\n\n".join(page.Shown(entries).sections("images"))
     hard, whole, effort = row(text, "memory-9x9")
     assert hard == ["`memory-9x9`", "25.0 %"]
-    assert whole == ["`memory-9x9` *", "–", "25.0 %, 1 of 10", "–"]
+    assert whole == ["`memory-9x9` *", "7", "–", "25.0 %, 1 of 10", "–"]
     assert effort == ["`memory-9x9`", "0", "0.0", "–"]
-    assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * 3] * 2
+    assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * n for n in (4, 3)]
     assert "11 of 1,300 parts are there. Over the 1 of 130 scenarios" in text
 
 
