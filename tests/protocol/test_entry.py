@@ -69,7 +69,7 @@ def test_all_grids_that_tell_success_are_played():
         ({"curve": [[1, 2, 3]]}, r"its curve is no list of pairs \[steps, success\]"),
         ({"curve": [[5, 0.5], [5, 0.6]]}, "its curve goes back"),
         ({"curve": [[5, 1.5]]}, "its curve is 1.5, expected a number from 0 to 1"),
-        ({"lenghts": []}, "found 'lenghts', allowed are curve, digest"),
+        ({"lenghts": []}, "found 'lenghts', allowed are curve, different"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
