@@ -2,6 +2,7 @@
 
 SCENARIO :=
 SECONDS := 60
+FOLDER := screens
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
@@ -14,7 +15,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test quick thorough check bench learn protocol adapters ray fuzz minigrid mutants reference docs clean anew
+.PHONY: help play test quick thorough check bench learn protocol adapters ray fuzz minigrid mutants screens reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -67,6 +68,9 @@ fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help says how)
 	$(PYTHON) -m tests.minigrid_reference $(ARGS)
 	$(PYTHON) -m tests.minigrid_ppo
+
+screens: .venv/test-$(KEY)  ## draw every screen in many sizes (FOLDER=screens, ARGS="--against OTHER")
+	$(PYTHON) -m tests.screens $(FOLDER) $(ARGS)
 
 mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do tests notice? (FILES=…)
 	$(PYTHON) -m tests.mutants $(FILES)

@@ -24,7 +24,7 @@ from gv_engine.language.errors import MissingExtraError, nearest
 from gv_engine.reading.extras import RAY, RL
 
 if TYPE_CHECKING:
-    from gv_engine.protocol.entry import Entry, Part
+    from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
     from gv_engine.protocol.making import Making
 
 _STEPS, _UNTIL = 1_000_000, 0.99
@@ -104,12 +104,12 @@ def run(options: argparse.Namespace) -> int:
     """Make what is missing, and show what is there."""
     # here, as what they import compiles
     from gv_engine.protocol import page
-    from gv_engine.protocol.entry import Entry
+    from gv_engine.protocol.entry import BenchmarkEntry
 
     if options.page or options.show:
-        entries = [Entry.read(path) for path in options.entries]
+        entries = [BenchmarkEntry.read(path) for path in options.entries]
         if options.page:
-            page.write(options.page, entries)
+            page.write_page(options.page, entries)
             say(f"{options.page}: {', '.join(entry.name for entry in entries)}")
     else:
         entries = [_entry(path, options) for path in options.entries]
@@ -121,18 +121,18 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _entry(path: Path, options: argparse.Namespace) -> Entry:
+def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     """The entry of a folder, or a new one.
 
     Raises:
         UsageError: it is there and other options were given, or cannot be made by this command.
     """
-    from gv_engine.protocol.entry import LISTING, Entry
+    from gv_engine.protocol.entry import ENTRY_FILE, BenchmarkEntry
     from gv_engine.protocol.making import PPO, RUN_NO_CODE
 
     given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
     given = {name: value for name, value in given.items() if value}
-    if not (path / LISTING).is_file() and options.policy:
+    if not (path / ENTRY_FILE).is_file() and options.policy:
         if given and options.policy != PPO:
             raise UsageError(f"--{next(iter(given))} is of --policy {PPO} alone")
         usual = {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
@@ -140,8 +140,10 @@ def _entry(path: Path, options: argparse.Namespace) -> Entry:
             f" `--{name}`" if value is True else f" `--{name} {value}`"
             for name, value in given.items()
         )
-        return Entry(path, path.resolve().name, about, options.policy, usual | given).begin()
-    entry = Entry.read(path)
+        return BenchmarkEntry(
+            path, path.resolve().name, about, options.policy, usual | given
+        ).begin()
+    entry = BenchmarkEntry.read(path)
     if not entry.policy:
         raise UsageError(
             f"{path} was made by another program: --show prints it, --page puts it on a page"
@@ -162,7 +164,7 @@ def _entry(path: Path, options: argparse.Namespace) -> Entry:
     return entry
 
 
-def _make(entry: Entry, options: argparse.Namespace) -> int:
+def _make(entry: BenchmarkEntry, options: argparse.Namespace) -> int:
     """Make the parts that are missing; the exit code."""
     from gv_engine.protocol.making import PPO, Making
 
@@ -206,18 +208,20 @@ def _asked(making: Making, options: argparse.Namespace) -> Iterator[tuple[str, i
                 yield name, seed
 
 
-def _is_there(entry: Entry, scenario: str, seed: int) -> bool:
+def _is_there(entry: BenchmarkEntry, scenario: str, seed: int) -> bool:
     """Whether an entry has a part, of the scenario as it is now."""
-    from gv_engine.protocol.entry import Part
-    from gv_engine.protocol.plan import scenario_of
+    from gv_engine.protocol.entry import EntryPart
+    from gv_engine.protocol.plan import played_scenario
 
     file = entry.file(scenario, seed)
-    return file.exists() and Part.read(file).digest == scenario_of(scenario).identity.digest
+    return (
+        file.exists() and EntryPart.read(file).digest == played_scenario(scenario).identity.digest
+    )
 
 
 def _parts(
-    making: Making, entry: Entry, missing: Sequence[tuple[str, int]], address: str | None
-) -> Iterator[Part]:
+    making: Making, entry: BenchmarkEntry, missing: Sequence[tuple[str, int]], address: str | None
+) -> Iterator[EntryPart]:
     """Make parts, here or on a cluster."""
     if address is None:
         for each in missing:
@@ -231,12 +235,12 @@ def _parts(
     yield from results(making.everywhere().part, missing, address, in_order=False)
 
 
-def _print(entries: Sequence[Entry]) -> None:
+def _print(entries: Sequence[BenchmarkEntry]) -> None:
     """Print the success of entries, scenario by scenario."""
-    from gv_engine.protocol.page import Shown
+    from gv_engine.protocol.page import Comparison
     from gv_engine.protocol.plan import scenarios
 
-    head, rows = Shown(entries).successes(list(scenarios()))
+    head, rows = Comparison(entries).successes(list(scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
     tables.print_table([head[0], *(f"{name}>" for name in head[1:])], plain)
 

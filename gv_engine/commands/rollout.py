@@ -34,7 +34,7 @@ from gv_engine.reading.extras import RAY
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
-from gv_engine.rollouts.following import Way
+from gv_engine.rollouts.following import KnownWay
 from gv_engine.rollouts.rollout import FinishedEpisode
 from gv_engine.rollouts.shards import Job, Shard
 
@@ -159,7 +159,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{error}; give --max-steps") from None
     listed = _listed(scenario, options.levels)
     episodes = options.episodes or (len(listed["levels"].seeds) if listed else _EPISODES)
-    ways: tuple[Way, ...] = ()
+    ways: tuple[KnownWay, ...] = ()
     if options.replays or options.policy == SOLVER:
         levels = listed.pop("levels", None)
         scenario = levels.scenario if levels else scenario

@@ -12,7 +12,7 @@ from gv_engine.commands.replay import verified
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.reading.families import AnyScenario
 from gv_engine.reading.scenario import Scenario
-from gv_engine.rollouts.following import Way
+from gv_engine.rollouts.following import KnownWay
 
 _SEARCHED = 10.0
 """Seconds of computing for each level."""
@@ -20,7 +20,7 @@ _SEARCHED = 10.0
 
 def known_ways(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
-) -> tuple[Way, ...]:
+) -> tuple[KnownWay, ...]:
     """The ways of episodes; what has none is told and left out.
 
     Args:
@@ -54,7 +54,7 @@ def known_ways(
     return ways
 
 
-def _of_replays(scenario: Scenario, files: list[Path]) -> Iterator[Way]:
+def _of_replays(scenario: Scenario, files: list[Path]) -> Iterator[KnownWay]:
     for file in files:
         replay = verified(file, scenario).replay()
         names = [taken.action for taken in replay.steps]
@@ -64,7 +64,7 @@ def _of_replays(scenario: Scenario, files: list[Path]) -> Iterator[Way]:
         elif not replay.outcome:
             complain(f"{file} is left out: the game was left before its end")
         else:
-            yield Way(replay.seed, tuple(map(scenario.action_names.index, names)))
+            yield KnownWay(replay.seed, tuple(map(scenario.action_names.index, names)))
 
 
 def _of_solver(
@@ -73,7 +73,7 @@ def _of_solver(
     seed: int,
     episodes: int,
     advance: Callable[..., None],
-) -> Iterator[Way]:
+) -> Iterator[KnownWay]:
     from gv_engine.checking.solving import Solver  # compiles
 
     solver = Solver(scenario, seconds=_SEARCHED)
@@ -82,6 +82,6 @@ def _of_solver(
         found = solver.solve(own)
         advance()
         if found.actions:
-            yield Way(own, found.actions)
+            yield KnownWay(own, found.actions)
         else:
             complain(f"seed {own} is left out: {found.verdict.value}")

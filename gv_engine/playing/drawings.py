@@ -57,6 +57,12 @@ def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     return tuple(each for folder in folders for each in (folder, folder / "sprites"))
 
 
+def with_engines_own(folders: Iterable[str | Path]) -> tuple[Path, ...]:
+    """Where drawings are, in order: those of the built-in objects, an author's, and those of what
+    levels often have."""
+    return ASSETS / "sprites", *map(Path, folders), ASSETS / "things"
+
+
 def drawing_file(name: str, folders: Iterable[Path], small: bool = False) -> Path | None:
     """The file of a drawing, in the first folder that has one; None if none has.
 
@@ -97,7 +103,7 @@ def missing_drawings(scenario: Scenario) -> Iterator[str]:
     declared = mapping(scenario.document.root).get("objects")
     for kind in _own_types(scenario):
         names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
-        missing = [n for n in names if drawing_file(n, (ASSETS / "sprites", *folders)) is None]
+        missing = [n for n in names if drawing_file(n, with_engines_own(folders)) is None]
         if declared and kind.module.startswith(TEXTS):
             files = ", ".join(f"{name}.svg" for name in missing)
             letters = ", ".join(tile_letters((kind,), name) for name in missing)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-Curve = Sequence[tuple[int, float]]
+SeedCurve = Sequence[tuple[int, float]]
 """(steps, success)."""
 
 _COLORS = ("#3b82f6", "#f97316", "#22a55b", "#a855f7")
@@ -29,7 +29,7 @@ class Panel(NamedTuple):
     """
 
     title: str
-    lines: Sequence[Sequence[Curve]]
+    lines: Sequence[Sequence[SeedCurve]]
 
 
 def drawn(panels: Sequence[Panel], names: Sequence[str]) -> str:
@@ -72,7 +72,7 @@ def _panel(number: int, panel: Panel) -> Iterator[str]:
     yield "</g>"
 
 
-def _lines(seeds: Sequence[Curve], color: str, most: int) -> Iterator[str]:
+def _lines(seeds: Sequence[SeedCurve], color: str, most: int) -> Iterator[str]:
     """The curves of an entry; a seed that has stopped stays where it was."""
     begin = max(curve[0][0] for curve in seeds)
     end = max(curve[-1][0] for curve in seeds)

@@ -4,7 +4,7 @@ An entry is a folder of JSON files, UTF-8:
 
 - `entry.json`: its `name` and what it is `about`, for people; and, if `gv-engine protocol` makes
   its parts, the `policy` and the `settings` that they are made with.
-- `SCENARIO/SEED.json` for each scenario and seed: a part, see `Part`.
+- `SCENARIO/SEED.json` for each scenario and seed: a part, see `EntryPart`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine.language.errors import shortened
-from gv_engine.protocol.plan import LEVELS, SEEDS, ProtocolError, scenarios
+from gv_engine.protocol.plan import SEEDS, TESTED, ProtocolError, scenarios
 from gv_engine.reading.files import read_bytes, replacing, sweep
 
-LISTING = "entry.json"
+ENTRY_FILE = "entry.json"
 """Of a folder: what the entry is."""
 _FORMAT = 1
 _LARGEST = 2**18
@@ -28,7 +28,7 @@ _MOST = 2**62
 
 
 @dataclass(frozen=True)
-class Part:
+class EntryPart:
     """What came of one scenario and one seed.
 
     Attributes:
@@ -50,7 +50,7 @@ class Part:
     seed: int
     digest: str
     lengths: tuple[int, ...]
-    different: int = LEVELS
+    different: int = TESTED
     held_out: bool = True
     greedy: tuple[int, ...] = ()
     steps: int = 0
@@ -58,7 +58,7 @@ class Part:
     curve: tuple[tuple[int, float], ...] = ()
 
     @classmethod
-    def read(cls, path: Path) -> Part:
+    def read(cls, path: Path) -> EntryPart:
         """The part that a file of an entry holds.
 
         Raises:
@@ -83,7 +83,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Entry:
+class BenchmarkEntry:
     """A folder of parts.
 
     Attributes:
@@ -100,32 +100,34 @@ class Entry:
     settings: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> Entry:
+    def read(cls, path: Path) -> BenchmarkEntry:
         """The entry of a folder.
 
         Raises:
             ProtocolError: there is none, or it is not as it should be.
             OSError: it cannot be read.
         """
-        if not (path / LISTING).is_file():
+        if not (path / ENTRY_FILE).is_file():
             raise ProtocolError(
-                f"{path} is no entry: there is no {LISTING}; name a policy for a new one, "
+                f"{path} is no entry: there is no {ENTRY_FILE}; name a policy for a new one, "
                 f"--policy ppo"
             )
-        given = _json(path / LISTING, "entries")
+        given = _json(path / ENTRY_FILE, "entries")
         kinds = {"name": str, "about": str, "policy": str, "settings": dict}
         for name, value in given.items():
             if name != "format" and not isinstance(value, kinds.get(name, ())):
                 told = shortened(json.dumps({name: value}), 60)
                 raise ProtocolError(
-                    f"{path / LISTING}: found {told}; allowed are texts `name`, `about` and "
+                    f"{path / ENTRY_FILE}: found {told}; allowed are texts `name`, `about` and "
                     f"`policy`, and a mapping `settings`"
                 )
         if not given.get("name"):
-            raise ProtocolError(f'{path / LISTING} has no name: add "name": "…" for people to read')
+            raise ProtocolError(
+                f'{path / ENTRY_FILE} has no name: add "name": "…" for people to read'
+            )
         return cls(path, **{name: given[name] for name in kinds if name in given})
 
-    def begin(self) -> Entry:
+    def begin(self) -> BenchmarkEntry:
         """Write what it is into a new folder.
 
         Raises:
@@ -138,7 +140,7 @@ class Entry:
         self.path.mkdir(parents=True, exist_ok=True)
         about = {"format": _FORMAT, **asdict(self)}
         del about["path"]
-        with replacing(self.path / LISTING) as draft:
+        with replacing(self.path / ENTRY_FILE) as draft:
             draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
         return self
 
@@ -146,7 +148,7 @@ class Entry:
         """The file of a part."""
         return self.path / scenario / f"{seed}.json"
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[EntryPart]:
         """All parts that are there, scenario by scenario, from the smallest, and seed by seed.
 
         Raises:
@@ -161,7 +163,7 @@ class Entry:
             )
         for scenario in scenarios():
             files = self.path.glob(f"{scenario}/*.json") if scenario in there else ()
-            yield from sorted(map(Part.read, files), key=lambda part: part.seed)
+            yield from sorted(map(EntryPart.read, files), key=lambda part: part.seed)
 
 
 def _json(path: Path, what: str) -> dict[str, Any]:
@@ -178,13 +180,13 @@ def _json(path: Path, what: str) -> dict[str, Any]:
     return given
 
 
-def _understood(given: dict[str, Any], path: Path) -> Part:
+def _understood(given: dict[str, Any], path: Path) -> EntryPart:
     """A part out of values that may be anything.
 
     Raises:
         ValueError: they are no part.
     """
-    known = {each.name for each in fields(Part)}
+    known = {each.name for each in fields(EntryPart)}
     if unknown := sorted(given.keys() - known - {"format"}):
         raise ValueError(f"found {unknown[0]!r}, allowed are {', '.join(sorted(known))}")
     if missing := sorted({"scenario", "seed", "digest", "lengths"} - given.keys()):
@@ -200,12 +202,12 @@ def _understood(given: dict[str, Any], path: Path) -> Part:
     if not isinstance(held_out := given.get("held_out", True), bool):
         told = shortened(json.dumps(held_out), 40)
         raise ValueError(f"its held_out is {told}, expected true or false")
-    return Part(
+    return EntryPart(
         scenario,
         seed,
         given["digest"],
         _lengths(given, "lengths"),
-        _whole(given, "different", LEVELS, LEVELS),
+        _whole(given, "different", TESTED, TESTED),
         held_out,
         _lengths(given, "greedy") if given.get("greedy") else (),
         _whole(given, "steps"),
@@ -231,9 +233,9 @@ def _number(value: Any, name: str, most: float = _MOST) -> float:
 
 def _lengths(given: dict[str, Any], name: str) -> tuple[int, ...]:
     values = given[name]
-    if not isinstance(values, list) or len(values) != LEVELS:
+    if not isinstance(values, list) or len(values) != TESTED:
         found = f"{len(values)} numbers" if isinstance(values, list) else shortened(str(values), 40)
-        raise ValueError(f"its {name} are {found}, expected {LEVELS}, one for each level")
+        raise ValueError(f"its {name} are {found}, expected {TESTED}, one for each level")
     for value in values:
         if type(value) is not int or not 0 <= value < _MOST:
             told = shortened(json.dumps(value), 40)

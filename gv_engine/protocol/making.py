@@ -10,8 +10,8 @@ from typing import Any
 
 from gv_engine.language.errors import shortened
 from gv_engine.playing.acting import SOLVER
-from gv_engine.protocol.entry import Part
-from gv_engine.protocol.plan import LEVELS, ProtocolError, levels_of, scenario_of
+from gv_engine.protocol.entry import EntryPart
+from gv_engine.protocol.plan import TESTED, ProtocolError, played_scenario, split_levels
 from gv_engine.rollouts.policy import BUILT_IN, GREEDY, absolute
 from gv_engine.rollouts.shards import Job
 
@@ -67,7 +67,7 @@ class Making:
         """The same for processes that work in other folders."""
         return self if self.policy in RUN_NO_CODE else replace(self, policy=absolute(self.policy))
 
-    def part(self, scenario: str, seed: int) -> Part:
+    def part(self, scenario: str, seed: int) -> EntryPart:
         """Make a part.
 
         Raises:
@@ -75,11 +75,11 @@ class Making:
             PolicyError: there is no such policy, or it answers with something that is no action.
         """
         found = _MAKERS.get(self.policy, _by_policy)(self, scenario, seed)
-        levels = levels_of(scenario)
-        return Part(
+        levels = split_levels(scenario)
+        return EntryPart(
             scenario,
             seed,
-            scenario_of(scenario).identity.digest,
+            played_scenario(scenario).identity.digest,
             different=len({*levels.test.seeds}),
             held_out=levels.apart,
             **found,
@@ -94,12 +94,12 @@ def played(scenario: str, policy: str, seed: int) -> tuple[int, ...]:
         policy: its name, see `gv_engine.rollouts.policy`.
         seed: of what it draws.
     """
-    test = levels_of(scenario).test
-    job = Job(test.scenario, policy, LEVELS * seed, LEVELS, options={"levels": test})
-    env = job.environment(LEVELS)
+    test = split_levels(scenario).test
+    job = Job(test.scenario, policy, TESTED * seed, TESTED, options={"levels": test})
+    env = job.environment(TESTED)
     try:
         # level k is played in episode k, as the seed is a multiple of their number
-        episodes = list(job.episodes(env, job.actor(env), 0, LEVELS))
+        episodes = list(job.episodes(env, job.actor(env), 0, TESTED))
     finally:
         env.close()
     return tuple(episode.length if episode.success else 0 for episode in episodes)
@@ -112,7 +112,7 @@ def _by_policy(making: Making, scenario: str, seed: int) -> dict[str, Any]:
 def _by_solver(making: Making, scenario: str, seed: int) -> dict[str, Any]:
     from gv_engine.checking.solving import Survey  # compiles
 
-    test = levels_of(scenario).test
+    test = split_levels(scenario).test
     found = Survey(test.scenario, test.seeds, _SEARCHED).found
     return {"lengths": tuple(len(found[s].actions) if s in found else 0 for s in test.seeds)}
 
@@ -122,7 +122,7 @@ def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
     from gv_engine.learning.ppo import REMEMBERS, Hyperparameters, Learner, make_worlds
     from gv_engine.learning.run_folder import Run
 
-    known, levels = scenario_of(scenario), levels_of(scenario)
+    known, levels = played_scenario(scenario), split_levels(scenario)
     asked: dict[str, Any] = {"seed": seed, **(REMEMBERS if making.settings["memory"] else {})}
     settings = Hyperparameters(**asked)
     curve: list[tuple[int, float]] = []

@@ -10,7 +10,7 @@ import numpy as np
 
 from gv_engine.playing.acting import SOLVER
 from gv_engine.protocol import curves
-from gv_engine.protocol.entry import Entry, Part
+from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
 from gv_engine.protocol.plan import SEEDS, ProtocolError, scenarios
 from gv_engine.protocol.statistics import Mean, interquartile_mean
 from gv_engine.reading.files import replacing
@@ -29,7 +29,7 @@ def _group(scenario: str) -> str:
     return "gallery" if GALLERY in folders else "minigrid" if MINIGRID in folders else "rooms"
 
 
-class Column:
+class Compared:
     """An entry, and what its parts say of each scenario.
 
     Args:
@@ -39,9 +39,9 @@ class Column:
         parts: by scenario, seed by seed.
     """
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: BenchmarkEntry) -> None:
         self.entry, self.name = entry, entry.name
-        self.parts: dict[str, list[Part]] = {}
+        self.parts: dict[str, list[EntryPart]] = {}
         for part in entry.parts():
             self.parts.setdefault(part.scenario, []).append(part)
 
@@ -66,11 +66,11 @@ class Column:
         return interquartile_mean([found]) if found else None
 
 
-def _tried(part: Part, greedy: bool) -> tuple[int, ...]:
+def _tried(part: EntryPart, greedy: bool) -> tuple[int, ...]:
     return part.greedy if greedy else part.lengths
 
 
-class Shown:
+class Comparison:
     """Entries side by side.
 
     Args:
@@ -81,8 +81,8 @@ class Shown:
         OSError: one cannot be read.
     """
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
-        columns = [Column(entry) for entry in entries]
+    def __init__(self, entries: Sequence[BenchmarkEntry]) -> None:
+        columns = [Compared(entry) for entry in entries]
         self.columns = [each for each in columns if each.entry.policy != SOLVER]
         solved = [each.parts for each in columns if each.entry.policy == SOLVER]
         self.ways = {name: parts[0].lengths for found in solved for name, parts in found.items()}
@@ -196,7 +196,7 @@ class Shown:
             rows.append(row)
         return head, rows
 
-    def _detour(self, name: str, parts: Sequence[Part]) -> str:
+    def _detour(self, name: str, parts: Sequence[EntryPart]) -> str:
         """How many times the shortest way was gone, on levels that were won by both."""
         shortest = np.array(self.ways.get(name, np.zeros_like(parts[0].lengths)))
         ratios = [
@@ -220,7 +220,7 @@ class Shown:
         return found
 
 
-def _greedy(column: Column) -> _Successes:
+def _greedy(column: Compared) -> _Successes:
     return lambda scenario: column.successes(scenario, greedy=True)
 
 
@@ -236,7 +236,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def write(page: Path, entries: Sequence[Entry]) -> None:
+def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     """Put entries into a page, between its marks, and their curves into `images` beside it.
 
     Raises:
@@ -250,7 +250,7 @@ def write(page: Path, entries: Sequence[Entry]) -> None:
         raise ProtocolError(
             f"{page} has no place for the tables: add the lines {BEGIN.strip()} and {END.strip()}"
         )
-    shown = Shown(entries)
+    shown = Comparison(entries)
     images = page.parent / "images"
     images.mkdir(exist_ok=True)
     names = [column.name for column in shown.columns if column.learns]

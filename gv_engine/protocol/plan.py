@@ -15,7 +15,7 @@ from gv_engine.worlds.simulation import Simulation
 
 SEEDS = 10
 """Of training, 0 to 9; each is a part of an entry."""
-LEVELS = 200
+TESTED = 200
 """On which a part is tested."""
 
 
@@ -37,7 +37,7 @@ def _cells(scenario: Scenario) -> int:
     return simulation.world.height * simulation.world.width
 
 
-def scenario_of(name: str) -> Scenario:
+def played_scenario(name: str) -> Scenario:
     """The scenario of this name.
 
     Raises:
@@ -48,12 +48,12 @@ def scenario_of(name: str) -> Scenario:
     return scenarios()[name]
 
 
-class Levels(NamedTuple):
+class SplitLevels(NamedTuple):
     """The levels of a scenario.
 
     Attributes:
         train: to learn on; None for all that there are.
-        test: `LEVELS` of them, some more than once where there are fewer.
+        test: `TESTED` of them, some more than once where there are fewer.
         apart: whether none of these is among the others. Where there are too few different levels
             for that, those that are there are to be learned.
     """
@@ -64,16 +64,16 @@ class Levels(NamedTuple):
 
 
 @cache
-def levels_of(name: str) -> Levels:
+def split_levels(name: str) -> SplitLevels:
     """The levels of a scenario, of which those to test are the first of its set `test`.
 
     Raises:
         ProtocolError: the protocol does not play it.
     """
-    scenario = scenario_of(name)
+    scenario = played_scenario(name)
     try:
         train, test, apart = level_set(scenario, "train"), level_set(scenario, "test"), True
     except LevelsError:
-        train, test, apart = None, level_set(scenario, range(LEVELS)), False
-    seeds = (test.seeds * LEVELS)[:LEVELS]
-    return Levels(train, LevelSet(test.scenario, seeds), apart)
+        train, test, apart = None, level_set(scenario, range(TESTED)), False
+    seeds = (test.seeds * TESTED)[:TESTED]
+    return SplitLevels(train, LevelSet(test.scenario, seeds), apart)

@@ -12,7 +12,7 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.rollouts.policy import PolicyError
 
 
-class Way(NamedTuple):
+class KnownWay(NamedTuple):
     """An episode from its beginning to its end.
 
     Attributes:
@@ -34,7 +34,7 @@ class Following:
 
     chances: NDArray[np.float64] | None = None
 
-    def __init__(self, ways: Sequence[Way], num_envs: int) -> None:
+    def __init__(self, ways: Sequence[KnownWay], num_envs: int) -> None:
         self._ways = ways
         self._number, self._step = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.rollouts.episode_folder import rows_of
-from gv_engine.rollouts.following import Following, Way
+from gv_engine.rollouts.following import Following, KnownWay
 from gv_engine.rollouts.policy import Policy, load_policies
 from gv_engine.rollouts.rollout import FinishedEpisode, rollout, rows_of_steps
 
@@ -37,7 +37,7 @@ class Job:
     keep: bool = False
     masks: bool = False
     options: dict[str, Any] = field(default_factory=dict)
-    ways: tuple[Way, ...] = ()
+    ways: tuple[KnownWay, ...] = ()
 
     def environment(self, num_envs: int) -> Any:
         """What it is played in.

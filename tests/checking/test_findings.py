@@ -86,8 +86,8 @@ SLIPS = [
         ("goal", "terminating_function: reach_exit is never met: walls are around all"),
     ),
     (
-        {"objects": {"Coin": {}}, "legend": {"K": "Coin"}},
-        ("drawing", "objects.Coin: no coin.svg beside the scenario, so it is a tile with C"),
+        {"objects": {"Token": {}}, "legend": {"K": "Token"}},
+        ("drawing", "objects.Token: no token.svg beside the scenario, so it is a tile with T"),
     ),
 ]
 

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from gv_engine.protocol.entry import Entry, Part
-from gv_engine.protocol.plan import LEVELS, ProtocolError, scenarios
+from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
+from gv_engine.protocol.plan import TESTED, ProtocolError, scenarios
 
-LENGTHS = tuple(k % 7 for k in range(LEVELS))
+LENGTHS = tuple(k % 7 for k in range(TESTED))
 CURVE = ((4096, 0.1), (8192, 0.75))
 
 
 @pytest.fixture
-def entry(tmp_path: Path) -> Entry:
-    return Entry(tmp_path / "mine", "Mine", "of a test").begin()
+def entry(tmp_path: Path) -> BenchmarkEntry:
+    return BenchmarkEntry(tmp_path / "mine", "Mine", "of a test").begin()
 
 
-def put(entry: Entry, **changes: Any) -> Path:
+def put(entry: BenchmarkEntry, **changes: Any) -> Path:
     """A part as a file, with some of its values changed; None takes them away."""
     given = {"format": 1, "scenario": "keydoor-5x5", "seed": 3, "digest": "abc"}
     given |= {"lengths": list(LENGTHS), **changes}
@@ -29,17 +29,17 @@ def put(entry: Entry, **changes: Any) -> Path:
 
 
 def test_what_is_written_is_read_back(entry):
-    part = Part("keydoor-5x5", 3, "abc", LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
+    part = EntryPart("keydoor-5x5", 3, "abc", LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
     file = entry.file("keydoor-5x5", 3)
     part.write(file)
-    assert Part.read(file) == part
+    assert EntryPart.read(file) == part
     assert file.stat().st_size < 2500
-    assert Entry.read(entry.path) == entry
+    assert BenchmarkEntry.read(entry.path) == entry
 
 
 def test_parts_come_from_the_smallest_scenario_on_and_by_seed(entry):
     for scenario, seed in [("keydoor-9x9", 0), ("keydoor-5x5", 9), ("keydoor-5x5", 2)]:
-        Part(scenario, seed, "", LENGTHS).write(entry.file(scenario, seed))
+        EntryPart(scenario, seed, "", LENGTHS).write(entry.file(scenario, seed))
     found = [(part.scenario, part.seed) for part in entry.parts()]
     assert found == [("keydoor-5x5", 2), ("keydoor-5x5", 9), ("keydoor-9x9", 0)]
 
@@ -56,7 +56,7 @@ def test_all_grids_that_tell_success_are_played():
         ({"format": 2}, r'found the format 2, expected \{"format": 1'),
         ({"lengths": None}, "it has no 'lengths', which a part needs"),
         ({"lengths": [1, 2]}, "its lengths are 2 numbers, expected 200, one for each level"),
-        ({"lengths": [-1] * LEVELS}, "its lengths have -1, expected steps to a success, 0 where"),
+        ({"lengths": [-1] * TESTED}, "its lengths have -1, expected steps to a success, 0 where"),
         ({"greedy": "all"}, "its greedy are all, expected 200"),
         ({"seed": 10}, "its seed is 10, expected a whole number from 0 to 9"),
         ({"seed": 4}, "it is of keydoor-5x5, seed 4, and belongs at keydoor-5x5/4.json"),
@@ -75,7 +75,7 @@ def test_all_grids_that_tell_success_are_played():
 )
 def test_a_wrong_part_is_told(entry, changes, message):
     file = put(entry)
-    assert Part.read(file).lengths == LENGTHS
+    assert EntryPart.read(file).lengths == LENGTHS
     put(entry, **changes)
     with pytest.raises(ProtocolError, match=message) as told:
         list(entry.parts())
@@ -92,15 +92,15 @@ def test_what_is_no_json_is_told(entry, text):
 
 def test_folders_that_are_none_are_told(entry, tmp_path):
     with pytest.raises(ProtocolError, match="is no entry: there is no entry"):
-        Entry.read(tmp_path)
+        BenchmarkEntry.read(tmp_path)
     with pytest.raises(FileExistsError, match="is there already, and is no entry"):
-        Entry(tmp_path, "Other").begin()
+        BenchmarkEntry(tmp_path, "Other").begin()
     (entry.path / "entry.json").write_text('{"format": 1, "name": "x", "polcy": "ppo"}')
     with pytest.raises(ProtocolError, match=r'found \{"polcy": "ppo"\}; allowed are texts'):
-        Entry.read(entry.path)
+        BenchmarkEntry.read(entry.path)
     (entry.path / "entry.json").write_text('{"format": 1}')
     with pytest.raises(ProtocolError, match="has no name: add"):
-        Entry.read(entry.path)
+        BenchmarkEntry.read(entry.path)
     (entry.path / "keydor-5x5").mkdir()
     (entry.path / "keydor-5x5" / "0.json").write_text("{}")
     with pytest.raises(ProtocolError, match="keydor-5x5: the protocol plays no such scenario"):

@@ -7,9 +7,9 @@ from gv_engine import GridVectorEnv
 from gv_engine.envs import level_sets
 from gv_engine.envs.level_sets import LevelsError
 from gv_engine.protocol import plan
-from gv_engine.protocol.entry import Part
+from gv_engine.protocol.entry import EntryPart
 from gv_engine.protocol.making import Making, played
-from gv_engine.protocol.plan import LEVELS, levels_of
+from gv_engine.protocol.plan import TESTED, split_levels
 from tests.comparing import same
 
 pytestmark = pytest.mark.compiled
@@ -29,7 +29,7 @@ class Own:
 
 
 def test_no_level_is_tested_that_was_learned():
-    levels = levels_of(LEVEL)
+    levels = split_levels(LEVEL)
     assert levels.apart
     assert levels.train
     assert not {*levels.train.seeds} & {*levels.test.seeds}
@@ -53,11 +53,11 @@ def test_what_has_too_few_levels_says_so(monkeypatch):
         return found(scenario, range(3))
 
     monkeypatch.setattr(plan, "level_set", few)
-    levels = levels_of.__wrapped__(LEVEL)
+    levels = split_levels.__wrapped__(LEVEL)
     assert not levels.apart
     assert levels.train is None
     assert levels.test.seeds[:6] == (0, 1, 2) * 2
-    assert len(levels.test.seeds) == LEVELS
+    assert len(levels.test.seeds) == TESTED
 
 
 def test_each_level_has_its_own_place_whatever_the_seed(tmp_path, monkeypatch):
@@ -79,4 +79,4 @@ def test_a_part_repeats():
     part = Making("valid").part(LEVEL, 3)
     assert part == Making("valid").part(LEVEL, 3)
     assert (part.held_out, part.different, part.steps) == (True, 21, 0)
-    assert isinstance(part, Part)
+    assert isinstance(part, EntryPart)

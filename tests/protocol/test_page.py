@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gv_engine.protocol import page
-from gv_engine.protocol.entry import Entry, Part
-from gv_engine.protocol.plan import LEVELS, SEEDS, ProtocolError
+from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
+from gv_engine.protocol.plan import SEEDS, TESTED, ProtocolError
 from tests import ROOT
 
 ENTRIES = sorted(path.parent for path in (ROOT / "benchmarks/entries").glob("*/entry.json"))
@@ -19,7 +19,7 @@ def test_the_page_of_the_docs_has_what_the_entries_have(tmp_path):
     docs = ROOT / "docs"
     made = tmp_path / "protocol.md"
     shutil.copy(docs / "protocol.md", made)
-    page.write(made, [Entry.read(path) for path in ENTRIES])
+    page.write_page(made, [BenchmarkEntry.read(path) for path in ENTRIES])
     assert made.read_text("utf-8") == (docs / "protocol.md").read_text("utf-8")
     for drawing in sorted(tmp_path.glob("images/*")):
         assert drawing.read_text("utf-8") == (docs / "images" / drawing.name).read_text("utf-8")
@@ -28,19 +28,23 @@ def test_the_page_of_the_docs_has_what_the_entries_have(tmp_path):
 
 
 @pytest.fixture
-def entries(tmp_path: Path) -> list[Entry]:
+def entries(tmp_path: Path) -> list[BenchmarkEntry]:
     """A learner with all seeds of a level and one of another; and the shortest ways."""
-    won, lost = (8,) * LEVELS, (0,) * LEVELS
-    half = won[: LEVELS // 2] + lost[: LEVELS // 2]
-    learner = Entry(tmp_path / "learner", "Learner", "it learns").begin()
+    won, lost = (8,) * TESTED, (0,) * TESTED
+    half = won[: TESTED // 2] + lost[: TESTED // 2]
+    learner = BenchmarkEntry(tmp_path / "learner", "Learner", "it learns").begin()
     curve = ((1000, 0.0), (3000, 1.0))
     for seed in range(SEEDS):
-        part = Part(LEVEL, seed, "", won if seed else half, LEVELS, True, lost, 4000, 2.0, curve)
+        part = EntryPart(
+            LEVEL, seed, "", won if seed else half, TESTED, True, lost, 4000, 2.0, curve
+        )
         part.write(learner.file(LEVEL, seed))
-    Part("memory-9x9", 4, "", half[50:] + lost[:50], 7, False).write(learner.file("memory-9x9", 4))
-    solver = Entry(tmp_path / "solver", "Shortest", "", "solver").begin()
-    ways = (4,) * (LEVELS - 50) + lost[:50]
-    Part(LEVEL, 0, "", ways).write(solver.file(LEVEL, 0))
+    EntryPart("memory-9x9", 4, "", half[50:] + lost[:50], 7, False).write(
+        learner.file("memory-9x9", 4)
+    )
+    solver = BenchmarkEntry(tmp_path / "solver", "Shortest", "", "solver").begin()
+    ways = (4,) * (TESTED - 50) + lost[:50]
+    EntryPart(LEVEL, 0, "", ways).write(solver.file(LEVEL, 0))
     return [learner, solver]
 
 
@@ -51,7 +55,7 @@ def row(text: str, name: str) -> list[list[str]]:
 
 
 def test_tables_have_success_ways_and_what_it_took(entries):
-    text = "\n\n".join(page.Shown(entries).sections("images"))
+    text = "\n\n".join(page.Comparison(entries).sections("images"))
     assert row(text, LEVEL) == [
         [f"`{LEVEL}`", "200", "4.0, 150 levels", "100.0 % (91.7 to 100.0)", "0.0 %"],
         [f"`{LEVEL}`", "4,000", "2.0", "2.00×"],
@@ -61,7 +65,7 @@ def test_tables_have_success_ways_and_what_it_took(entries):
 
 
 def test_what_is_missing_is_said(entries):
-    text = "\n\n".join(page.Shown(entries).sections("images"))
+    text = "\n\n".join(page.Comparison(entries).sections("images"))
     hard, whole, effort = row(text, "memory-9x9")
     assert hard == ["`memory-9x9`", "25.0 %"]
     assert whole == ["`memory-9x9` *", "7", "–", "25.0 %, 1 of 10", "–"]
@@ -73,7 +77,7 @@ def test_what_is_missing_is_said(entries):
 def test_a_page_has_marks(entries, tmp_path):
     file = tmp_path / "page.md"
     file.write_text(f"# Mine\n\n{page.BEGIN}old\n{page.END}\nand more\n")
-    page.write(file, entries)
+    page.write_page(file, entries)
     text = file.read_text("utf-8")
     assert text.startswith(f"# Mine\n\n{page.BEGIN}\n- **Learner**: it learns\n")
     assert text.endswith(f"\n\n{page.END}\nand more\n")
@@ -83,4 +87,4 @@ def test_a_page_has_marks(entries, tmp_path):
     assert "150,0" in drawing  # ends to the right, at all
     file.write_text("# Mine\n")
     with pytest.raises(ProtocolError, match="has no place for the tables: add the lines"):
-        page.write(file, entries)
+        page.write_page(file, entries)

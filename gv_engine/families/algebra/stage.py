@@ -144,7 +144,7 @@ class TreeStage(Stage):
             return f"{text}: {rules or 'no rule applies here'}"
         if self._frame.action:
             return f"{self._frame.action}: {signed(self._frame.reward)}"
-        return self._frame.message
+        return ""  # the goal stands in the panel or below
 
     def _draw_rules(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """A button for each rule of the chosen node."""

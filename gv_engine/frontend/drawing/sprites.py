@@ -23,8 +23,8 @@ from gv_engine.playing.drawings import (
     drawing_file,
     read_drawing,
     tile_letters,
+    with_engines_own,
 )
-from gv_engine.reading.resources import ASSETS
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
 
@@ -58,7 +58,7 @@ class SpriteSheet:
     """Surfaces of sprites by name, colour, size and turn; each is drawn once.
 
     Args:
-        folders: where sprites are looked for after the engine's own, in order.
+        folders: of an author, see `with_engines_own`.
         palette: a name in `PALETTES`.
     """
 
@@ -70,7 +70,7 @@ class SpriteSheet:
     ) -> None:
         self._palette = PALETTES[palette]
         self._types = types
-        self._folders = (ASSETS / "sprites", *map(Path, folders))
+        self._folders = with_engines_own(folders)
         self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
         self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
 

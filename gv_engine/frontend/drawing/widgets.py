@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gv_engine.frontend.controls.theme import Theme
@@ -38,12 +38,12 @@ def line_height(size: tuple[int, int], scale: float) -> int:
 
 def wrap(text: str, line: int, width: int, most: int = 1000) -> list[str]:
     """The text in lines of at most so many pixels, each `line` high; the last one of `most` lines
-    may be longer."""
+    may be longer. A word that is wider is broken, as scripts without spaces are."""
     lines: list[str] = []
     for paragraph in text.splitlines():
         current = ""
-        for word in paragraph.split():
-            longer = f"{current} {word}" if current else word
+        for word, space in _words(paragraph, line, width):
+            longer = current + space + word if current else word
             full = current and font(line).size(longer)[0] > width
             if full and len(lines) < most - 1:
                 lines.append(current)
@@ -52,6 +52,14 @@ def wrap(text: str, line: int, width: int, most: int = 1000) -> list[str]:
                 current = longer
         lines.append(current)
     return lines[:most]
+
+
+def _words(paragraph: str, line: int, width: int) -> Iterator[tuple[str, str]]:
+    """What stays together, and what stands before it; letters of words that are too wide."""
+    for word in paragraph.split():
+        parts = [word] if font(line).size(word)[0] <= width else word
+        for number, part in enumerate(parts):
+            yield part, "" if number else " "
 
 
 class Pen:

@@ -1,0 +1,232 @@
+"""`python -m tests.screens FOLDER`: a picture of every screen, in many sizes, to be looked at.
+
+Each scene is drawn in windows from 400 × 300 to 2560 × 1440, with text from 100 % to 400 %, in both
+themes: FOLDER/SCENE/WINDOW.png, and all of them on FOLDER/SCENE.png. `--against OTHER` says which
+pictures are not those of another folder, made before a change, and lays such pairs side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from PIL import Image, ImageChops, ImageDraw
+
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.settings import Settings
+from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.frontend.window.app import App
+from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.playing.acting import actor_of
+from gv_engine.playing.catalogue import load_playable
+from gv_engine.playing.game import Game
+from tests.desk import Desk, home, playing, watching
+
+
+class Window(NamedTuple):
+    """How a scene is looked at."""
+
+    size: tuple[int, int]
+    scale: float
+    theme: str
+
+    @property
+    def title(self) -> str:
+        return f"{self.size[0]}x{self.size[1]}-{self.scale:.0%}-{self.theme}".replace("%", "")
+
+
+WINDOWS = (
+    Window((400, 300), 1, "dark"),
+    Window((400, 300), 2, "light"),
+    Window((1280, 800), 1, "dark"),
+    Window((1280, 800), 2, "light"),
+    Window((1280, 800), 4, "dark"),
+    Window((2560, 1440), 1, "light"),
+    Window((2560, 1440), 2, "dark"),
+    Window((2560, 1440), 4, "light"),
+    Window((640, 900), 1, "light"),
+)
+
+_LONG = "A level with a name that is longer than anybody would ever want to read on a card"
+_JAPANESE = "鍵と扉の部屋: 鍵を見つけて、扉を開けて、出口まで歩こう"
+_OF_ONES_OWN = """\
+name: "{name}"
+description: "{name}. {name}."
+state_space: {{objects: [Wall, Floor, Exit], colors: [NONE]}}
+action_space: [MOVE_FORWARD, TURN_LEFT, TURN_RIGHT]
+observation_space: {{objects: [Wall, Floor, Exit], colors: [NONE]}}
+reset_function: {{name: empty, shape: {shape}}}
+transition_functions: [{{name: move_agent}}, {{name: turn_agent}}]
+reward_functions: [{{name: reach_exit, reward_on: 1.0, reward_off: 0.0}}]
+observation_function: {{name: partially_occluded, area: [[-6, 0], [-3, 3]]}}
+terminating_function: {{name: reach_exit}}
+"""
+
+
+def _own(desk: Desk, name: str, shape: str = "[6, 6]") -> None:
+    file = Path("own.yaml")
+    file.write_text(_OF_ONES_OWN.format(name=name, shape=shape), "utf-8")
+    playing(desk, str(file))
+
+
+def _start(desk: Desk, *typed: str) -> None:
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    for text in typed:
+        desk.type(text)
+    _settle(desk)
+
+
+def _settle(desk: Desk) -> None:
+    """Wait for pictures that are made between frames."""
+    while desk.app.top.tick(0) is not None:
+        pass
+
+
+def _played(desk: Desk, name: str, *keys: str) -> None:
+    playing(desk, name)
+    desk.press(*keys)
+
+
+def _acting(desk: Desk) -> None:
+    desk.app.push(StartScreen(desk.app))
+    game = Game(load_playable("keydoor-9x9"), 3)
+    desk.app.let_act(game, actor_of(game, "solver"))
+    desk.look()
+    while game.position < 4:  # it thinks in a thread of its own
+        time.sleep(0.01)
+        desk.wait(1.0)
+
+
+def _won(desk: Desk) -> None:
+    playing(desk, seed=3)
+    desk.press("Right", "Up")
+
+
+def _replay(desk: Desk, *keys: str) -> None:
+    watching(desk, "TURN_LEFT", "MOVE_FORWARD", "TURN_RIGHT")
+    desk.press("Right", *keys)
+
+
+def _broken(desk: Desk) -> None:
+    Path("broken.yaml").write_text("name: broken\ntransition_functions: [{name: move_agnt}]\n")
+    _start(desk, "broken")
+
+
+SCENES: dict[str, Callable[[Desk], None]] = {
+    "start": _start,
+    "search": lambda desk: _start(desk, "key"),
+    "nothing-found": lambda desk: _start(desk, "qqqq"),
+    "keydoor": lambda desk: _played(desk, "keydoor-9x9", "Up", "Left"),
+    "memory": lambda desk: _played(desk, "memory-9x9"),
+    "tiny": lambda desk: _own(desk, "tiny", "[4, 4]"),
+    "huge": lambda desk: _own(desk, "huge", "[70, 90]"),
+    "long-name": lambda desk: _own(desk, _LONG),
+    "japanese": lambda desk: _own(desk, _JAPANESE),
+    "mission": lambda desk: _played(desk, "fetch", "Up"),
+    "together": lambda desk: _played(desk, "hold-plates"),
+    "won": _won,
+    "algebra": lambda desk: _played(desk, "mathy-poly-simplify-normal", "Down"),
+    "algebra-inspector": lambda desk: _played(desk, "mathy-poly-simplify-normal", "I"),
+    "pause": lambda desk: _played(desk, "keydoor-9x9", "Escape"),
+    "help": lambda desk: _played(desk, "keydoor-9x9", "H"),
+    "settings": lambda desk: _played(desk, "keydoor-9x9", "F2"),
+    "keys": lambda desk: _played(desk, "keydoor-9x9", "F2", "Up", "Up", "Up", "Return"),
+    "rules": lambda desk: _played(desk, "keydoor-9x9", "F3"),
+    "seed": lambda desk: _played(desk, "keydoor-9x9", "G"),
+    "race-menu": lambda desk: _played(desk, "keydoor-9x9", "F7"),
+    "inspector": lambda desk: _played(desk, "keydoor-9x9", "I"),
+    "inspector-view": lambda desk: _played(desk, "keydoor-9x9", "I", "Tab"),
+    "inspector-actions": lambda desk: _played(desk, "keydoor-9x9", "I", "Tab", "Tab"),
+    "acting": _acting,
+    "replay": _replay,
+    "export": lambda desk: _replay(desk, "E"),
+    "broken": _broken,
+}
+"""What leads to each, from the door."""
+
+
+def draw(scene: Callable[[Desk], None], window: Window) -> Image.Image:
+    """What a scene shows in a window, in a home of its own."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        home(Path(folder), patch)
+        patch.chdir(folder)
+        settings = Settings(animation=False, scale=window.scale, theme=window.theme)
+        desk = Desk(window.size, App(settings, Bindings()))
+        try:
+            scene(desk)
+            seen = desk.look()
+        finally:
+            desk.app.quit()
+        return Image.fromarray(seen.copy())
+
+
+def sheet(pictures: dict[str, Image.Image], across: int = 3, width: int = 640) -> Image.Image:
+    """Pictures side by side with their titles, large ones made smaller."""
+    label = 18
+    rows = [[*pictures.items()][k : k + across] for k in range(0, len(pictures), across)]
+    small = {
+        title: picture.resize((width, max(1, picture.height * width // picture.width)))
+        if picture.width > width
+        else picture
+        for title, picture in pictures.items()
+    }
+    heights = [max(small[title].height for title, _ in row) + label for row in rows]
+    whole = Image.new("RGB", (across * (width + 8), sum(heights)), "#808080")
+    pen, y = ImageDraw.Draw(whole), 0
+    for row, height in zip(rows, heights, strict=True):
+        for k, (title, _) in enumerate(row):
+            pen.text((k * (width + 8) + 4, y + 3), title, "white")
+            whole.paste(small[title], (k * (width + 8), y + label))
+        y += height
+    return whole
+
+
+def compare(folder: Path, other: Path) -> int:
+    """Say which pictures are not those of another folder, lay them side by side; how many."""
+    pairs: dict[str, Image.Image] = {}
+    for file in sorted(folder.glob("*/*.png")):
+        name = str(file.relative_to(folder))
+        now, before = Image.open(file), other / name
+        if not before.exists():
+            print(f"{name}: new")
+            continue
+        was = Image.open(before)
+        box = (0, 0, 1, 1) if was.size != now.size else ImageChops.difference(was, now).getbbox()
+        if box:
+            print(f"{name}: differs from ({box[0]}, {box[1]}) to ({box[2]}, {box[3]})")
+            pairs[f"{name}, before"], pairs[name] = was, now
+    if pairs:
+        sheet(pairs, 2, 960).save(folder / "differences.png")
+        print(f"{folder / 'differences.png'}: {len(pairs) // 2} pairs")
+    return len(pairs) // 2
+
+
+def main() -> int:
+    """Draw, and compare."""
+    parser = argparse.ArgumentParser(prog="python -m tests.screens", description=__doc__)
+    parser.add_argument("folder", metavar="FOLDER", type=Path)
+    parser.add_argument("--only", nargs="+", choices=SCENES, metavar="SCENE", default=[*SCENES])
+    parser.add_argument("--against", metavar="OTHER", type=Path)
+    options = parser.parse_args()
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
+    pygame.display.init()
+    for name in options.only:
+        pictures = {window.title: draw(SCENES[name], window) for window in WINDOWS}
+        (options.folder / name).mkdir(parents=True, exist_ok=True)
+        for title, picture in pictures.items():
+            picture.save(options.folder / name / f"{title}.png")
+        sheet(pictures).save(options.folder / f"{name}.png")
+        print(options.folder / f"{name}.png")
+    return 1 if options.against and compare(options.folder, options.against) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
