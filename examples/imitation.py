@@ -28,7 +28,7 @@ def look(net: list[Any], x: Any) -> tuple[Any, Any]:
     return first, chances / chances.sum(axis=1, keepdims=True)
 
 
-def imitate(x: Any, actions: Any, rounds: int = 400) -> list[Any]:
+def imitate(x: Any, actions: Any, rounds: int = 150) -> list[Any]:
     """A net that does what was done, found by Adam on all steps at once."""
     rng, shapes = np.random.default_rng(0), ((x.shape[1], 64), (64,), (64, 8), (8,))
     net: list[Any] = [rng.normal(0, 0.05, shape).astype(np.float32) for shape in shapes]
