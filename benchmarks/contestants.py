@@ -107,7 +107,7 @@ def vector(task: str, env: Any, limit: int = 500) -> Contestant:
     env.reset(seed=0)
     actions = itertools.cycle(_actions(worlds, env.num_actions))
     # not all at the same one, so that every round has its share of resets
-    env._batch.rows["steps"] = np.arange(worlds) % limit
+    env._batch.rows["steps"] = np.arange(len(env._batch)) % limit
 
     def step(times: int) -> None:
         for row in itertools.islice(actions, times):

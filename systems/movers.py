@@ -135,8 +135,8 @@ def is_no_door(types: ObjectTypes, object_type: int, agents: int) -> str:
 
 @system(TRANSITION, when=passes, check=is_no_door)
 def let_pass(w: World, agent: int, object_type: int) -> None:
-    """A solid object of a type lets the agent in the way that it looks, and no other way, if this
-    comes before `move_agent`."""
+    """An object of a type lets the agent in the way that it looks, and no other way, if this comes
+    before `move_agent`."""
     if stands_on(w, agent, object_type):
         w.add(here(w, agent), "solid")
     if lets_in(w, agent, w.action[agent], object_type):

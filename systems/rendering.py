@@ -28,6 +28,7 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
             observation=observation,
             observer=canvas.area.observer,
             types=canvas.types,
+            color=int(w.color.value[agent]),
             beneath=w.beneath(),
             action=action_name(w.action[agent]) if w.steps else "",
             reward=float(w.reward[agent]),

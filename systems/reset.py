@@ -281,8 +281,8 @@ def _maze_problem(shape: tuple[int, int], loops: float) -> str:
 
 @system(RESET, check=_maze_problem)
 def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
-    """A maze, in which each wall between two ways is left out by the share of `loops`; the agent in
-    the first corner, an exit in the last."""
+    """A maze of odd height and width, in which each wall between two ways is left out by the share
+    of `loops`; the agent in the first corner, an exit in the last."""
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
     for y in range(height):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ class WayFinder:
     def __init__(self, scenario: Scenario) -> None:
         spawning = multiprocessing.get_context("spawn")
         self._ours, theirs = spawning.Pipe()
-        self._actions = scenario.action_names
+        self._named: Callable[[Any], str] = str
         self._asked = 0
         self._process = spawning.Process(target=_answer, args=(theirs, scenario), daemon=True)
         self._process.start()
@@ -38,6 +39,7 @@ class WayFinder:
     def ask(self, game: Game) -> None:
         """Look for a way from the present state; what was asked before is forgotten."""
         self._asked += 1
+        self._named = game.action_of
         with suppress(OSError):  # `answer` says that it is gone
             self._ours.send((self._asked, game.row()))
 
@@ -47,7 +49,7 @@ class WayFinder:
             while self._ours.poll():
                 number, actions, says = self._ours.recv()
                 if number == self._asked:
-                    return Way(tuple(self._actions[action] for action in actions), says)
+                    return Way(tuple(map(self._named, actions)), says)
         except (EOFError, OSError):
             return Way((), "The search has broken off")
         return None

@@ -30,7 +30,7 @@ from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.world import ObjectWorld
 from systems.movers import let_pass
 from systems.queries import is_asked_for
-from systems.transition import move_agent, push
+from systems.transition import follow, hold_down, move_agent, push, slide, switch
 
 _LEVELS = 20
 _STEPS = 100
@@ -47,6 +47,9 @@ _COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque",
 _MOVE = marked(move_agent).system
 _MAKE_WAY = [marked(rule).system for rule in (push, let_pass)]
 """Rules that change what blocks the move of the same step."""
+_GO_BY_MOVE = [marked(rule).system for rule in (slide, hold_down)]
+_FOLLOW = marked(follow).system
+_SET_STATES = [marked(rule).system for rule in (switch, hold_down)]
 
 
 class Finding(NamedTuple):
@@ -148,12 +151,19 @@ class _Examiner:
                 )
 
     def order(self) -> Iterator[tuple[YamlNode, str]]:
-        """Rules that make way for a move, and come after it."""
-        moved = False
-        for node, call in self._rules(TRANSITION):
+        """Rules that make way for a move, and come after it; and others the other way round."""
+        rules = [*self._rules(TRANSITION)]
+        for number, (node, call) in enumerate(rules):
+            before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
+            moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
             if moved and call.system in _MAKE_WAY:
                 yield node, f"{call.name} makes way for a move; put it before move_agent"
-            moved |= call.system is _MOVE
+            if moves and not moved and call.system in _GO_BY_MOVE:
+                yield node, f"{call.name} goes by where a move has led; put it behind move_agent"
+            for other in after if call.system is _FOLLOW else ():
+                followed = other.arguments.get("object_type") == call.arguments["other_type"]
+                if followed and other.system in _SET_STATES:
+                    yield node, f"follow is a step late; put it behind {other.name}"
 
     def missions(self) -> Iterator[tuple[YamlNode, str]]:
         """A mission about what there never is."""
@@ -161,7 +171,7 @@ class _Examiner:
             entities = (
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )
-            if not any(is_asked_for(w, agent, e) for w, e in entities for agent in w.everyone):
+            if not any(is_asked_for(w, agent, e) for w, e in entities for agent in w.agents()):
                 yield (
                     self._top["mission"],
                     "no level has what it asks for; put one into the level, or ask for another",
@@ -198,7 +208,7 @@ class _Examiner:
         for world in self._played(tried):
             for number, (_, _, when) in enumerate(asked):
                 counts[number] += [
-                    any(when(world, agent, action) for agent in world.everyone) for action in tried
+                    any(when(world, agent, action) for agent in world.agents()) for action in tried
                 ]
         for (node, call, _), count in zip(asked, counts, strict=True):
             answered = {action for action, times in zip(tried, count, strict=True) if times}
@@ -313,7 +323,7 @@ def _open_to_agents(world: ObjectWorld) -> NDArray[np.bool_]:
     """(H, W) the cells that some agent may come to, if only walls stand in its way."""
     open_cells = ~_cells_of(world, {WALL})
     reached = np.zeros_like(open_cells)
-    for agent in world.everyone:
+    for agent in world.agents():
         reached[world.position.y[agent], world.position.x[agent]] = True
     while True:
         grown = reached.copy()

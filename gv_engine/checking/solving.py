@@ -98,7 +98,8 @@ class Solver:
         self._states, self._seconds = states, seconds
         self._limit = scenario.max_steps or states
         self._tells_success = scenario.tells_success
-        self._one_suffices = scenario.sharing.ends == ANY
+        self._scenario = scenario
+        self._one_suffices = np.array([each.sharing.ends == ANY for each in scenario.members])
         self._actions = _joint_actions(scenario)
         self._by_steps = goes_by_steps(scenario)
         self._worlds = _worlds(scenario, checked)
@@ -187,9 +188,9 @@ class Solver:
         """(n,) which states are wins."""
         if not self._tells_success:
             return np.asarray(rows["terminated"] != 0)
-        each = rows["success"][:, 1:] != 0
-        wins = each.any(axis=1) if self._one_suffices else each.all(axis=1)
-        return np.asarray(wins)
+        each, played = rows["success"][:, 1:] != 0, rows["member"]
+        every = (each | ~self._scenario.present(played)).all(axis=1)
+        return np.asarray(np.where(self._one_suffices[played], each.any(axis=1), every))
 
 
 def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:

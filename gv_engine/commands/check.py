@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from gv_engine.commands import tables
 from gv_engine.commands.arguments import (
@@ -17,7 +19,9 @@ from gv_engine.commands.arguments import (
     positive,
     scenario_options,
 )
-from gv_engine.language.errors import ScenarioError, Stopped
+from gv_engine.language.errors import GVEngineError, ScenarioError, Stopped
+from gv_engine.playing.catalogue import load_playable
+from gv_engine.playing.game import Game
 from gv_engine.playing.runaway import Guard
 from gv_engine.reading.document import read_file
 from gv_engine.reading.families import AnyScenario, hooks_of
@@ -25,6 +29,8 @@ from gv_engine.reading.files import exists
 from gv_engine.reading.library import built_in_grids, find
 from gv_engine.reading.loading import load_scenario
 
+_BEGUN = 5
+"""Levels for each other value of a parameter."""
 _EXAMPLES = """\
 gv-engine check keydoor-9x9
 gv-engine check cave --quick
@@ -83,7 +89,8 @@ def _check(options: argparse.Namespace) -> int:
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
-    return max(_examine(scenario, options) for scenario in scenarios)
+    examined = zip(sources, scenarios, strict=True)
+    return max(_examine(scenario, options, source, given) for source, scenario in examined)
 
 
 def sources_of(source: str) -> list[str]:
@@ -109,7 +116,9 @@ def played_of(source: str) -> list[str]:
     return [source] if sources[0] == source else sources
 
 
-def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:
+def _examine(
+    scenario: AnyScenario, options: argparse.Namespace, source: str, given: Mapping[str, Any]
+) -> int:
     hooks, document = hooks_of(scenario), scenario.document
     if document.said:
         rows = [(line,) for line in document.said]
@@ -125,7 +134,28 @@ def _examine(scenario: AnyScenario, options: argparse.Namespace) -> int:
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
     found = hooks.examine(scenario, options.episodes, options.seed, options.limit, options.quick)
-    tables.print_table(("", ""), found.facts)
-    for fault in found.faults:
+    begun, faults = _begun_with(source, given, scenario, options.seed)
+    facts = [*found.facts, *((("begun", ", ".join(begun)),) if begun else ())]
+    tables.print_table(("", ""), facts)
+    for fault in (*found.faults, *faults):
         complain(fault)
-    return 1 if found.faults else 0
+    return 1 if found.faults or faults else 0
+
+
+def _begun_with(
+    source: str, given: Mapping[str, Any], scenario: AnyScenario, seed: int
+) -> tuple[list[str], list[str]]:
+    """Begin some levels with other values of each parameter that is not given: with which that went
+    well, and what is wrong with others."""
+    well, faults = [], []
+    for parameter in scenario.document.parameters:
+        for value in parameter.others if parameter.name not in given else ():
+            told = f"{parameter.name}={value}"
+            try:
+                other = load_playable(source, **given, **{parameter.name: value})
+                for number in range(_BEGUN):
+                    Game(other, seed + number)
+                well.append(told)
+            except GVEngineError as error:
+                faults.append(f"with --set {told}: {error}")
+    return well, faults

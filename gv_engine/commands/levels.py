@@ -15,6 +15,7 @@ from gv_engine.commands.arguments import (
     add_levels,
     add_scenario,
     duration,
+    say,
     scenario_options,
 )
 from gv_engine.commands.progress import progress
@@ -76,6 +77,9 @@ def run(options: argparse.Namespace) -> int:
     found = level_set(scenario, options.levels)
     if options.out:
         found.save(options.out)
+        if not options.solve:
+            say(f"{options.out}: {len(found.seeds):,} levels")
+            return 0
     columns: tuple[str, ...] = ("level>", "seed>")
     rows_of: Iterator[tuple[object, ...]] = enumerate(found.seeds)
     if options.solve:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gv_engine.batches.autoreset import SAME_STEP
 from gv_engine.envs.scenario_vector_env import VectorStep, masked
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.reading.scenario import Scenario
@@ -21,7 +22,8 @@ class EachAgentVectorEnv(GridVectorEnv):
     World i of `reset(seed=s)` has the seed `s + i`; `reset_mask`, snapshots and pictures are those
     of worlds. An agent that is done has a reward of 0 and stays `terminated` until its world begins
     anew: `info["live"]`, (N * A,) bool, says whose next action counts. Episodes, their statistics
-    and `final_obs` end with their worlds.
+    and `final_obs` end with their worlds. Where a member of a mixture has fewer agents, the lines
+    of the others are like those of agents that have left, and no episode of theirs is counted.
 
     Args:
         scenario, options: as for `GridVectorEnv`.
@@ -30,9 +32,20 @@ class EachAgentVectorEnv(GridVectorEnv):
 
     several = True
 
+    def _line(self, number: int) -> str:
+        world, agent = divmod(number, len(self.scenario.sharing.names))
+        return f"{self.scenario.sharing.names[agent]} in {super()._line(world)}"
+
     def _settle_ends(self) -> None:
-        over = self._by_world(self._ended).all(axis=1)
-        self._ended[:] = over.repeat(len(self.scenario.sharing.names))
+        out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
+        member = out.final_member if self._mode == SAME_STEP else out.member
+        self._by_world(self._ended)[:] = over & self._present(member)
+
+    def _present(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(N, A) or (A,) which agents are there, by what lines say of their worlds."""
+        if not self.scenario.layout.fewer:
+            return self._all[: len(self.scenario.sharing.names)]
+        return self.scenario.present(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
         """(N, A, …) an array of all lines."""
@@ -42,7 +55,7 @@ class EachAgentVectorEnv(GridVectorEnv):
     def _info(self, given: Any = None) -> dict[str, Any]:
         out = self._batch.outputs
         over = self._by_world(out.terminated | out.truncated)
-        live = ~over | over.all(axis=1, keepdims=True)
+        live = (~over | over.all(axis=1, keepdims=True)) & self._present(out.member)
         return super()._info(given) | masked({"live": live.ravel()}, self._all)
 
 
@@ -108,8 +121,11 @@ class AgentsVectorEnv:
             RuleError: a rule is not defined on one of the worlds.
         """
         given, expected = np.asarray(actions), (self.num_envs, len(self.agents))
-        if given.shape != expected:
-            raise ValueError(f"actions have shape {given.shape}: expected {expected} integers")
+        if given.shape != expected or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions have shape {given.shape} and dtype {given.dtype}: expected {expected} "
+                f"integers"
+            )
         observation, *results, info = self.flat.step(given.ravel())
         rewards, terminated, truncated = map(self._by_world, results)
         return self._by_world(observation), rewards, terminated, truncated, self._by_world(info)

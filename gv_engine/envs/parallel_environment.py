@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     Attributes:
         scenario: what is played.
-        possible_agents: the names of all agents, in their order.
+        possible_agents: the names of all agents, in their order; of a mixture, those of the member
+            with the most. In a world that plays another one, `agents` begins with fewer.
         agents: of those whose episode goes on.
     """
 
@@ -78,11 +80,18 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     def observation_space(self, agent: str) -> Space[Any]:
         """What an agent may see, the same space at every call."""
+        self._know(agent)
         return self._form.space
 
     def action_space(self, agent: str) -> Space[Any]:
         """What an agent may do, the same space at every call."""
+        self._know(agent)
         return self._action_space
+
+    def _know(self, agent: Any) -> None:
+        """Make sure that it is the name of an agent."""
+        if agent not in self._seats:
+            raise ValueError(f"no agent {agent!r}: {nearest(str(agent), self.possible_agents)}")
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -93,7 +102,7 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
             self._batch.set_generator(0, seeding.np_random(seed)[0])
         self._started = True
         self._batch.step(np.full(len(self._seats), RESTART), DISABLED)
-        self.agents = list(self.possible_agents)
+        self.agents = self._present()
         return self._observations(self.agents), self._infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -106,7 +115,8 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
             observations, rewards, terminations, truncations and infos of these agents.
 
         Raises:
-            ValueError: one is missing or unknown, or an action is none of the action space.
+            ValueError: one is missing or unknown, an action is none of the action space, or nothing
+                was reset yet.
             RuleError: a rule is not defined on this world.
         """
         acting, out = self.agents, self._batch.outputs
@@ -126,9 +136,15 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
 
     def _chosen(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
         """(A,) numbers of actions, 0 for agents whose episode is over."""
+        if not self._started:
+            raise ValueError("call reset() before the first step()")
+        if not isinstance(actions, Mapping):
+            raise ValueError(
+                f"actions are a {type(actions).__name__}: expected a mapping of the agents' names "
+                f"({', '.join(self.possible_agents)}) to numbers"
+            )
         for name in actions:
-            if name not in self._seats:
-                raise ValueError(f"no agent {name!r}: {nearest(str(name), self.possible_agents)}")
+            self._know(name)
         chosen = np.zeros(len(self._seats), np.int64)
         for name in self.agents:
             if name not in actions:
@@ -180,9 +196,14 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
         self._started = True
         self._batch.restore(0, row)
         over = row["terminated"] or row["truncated"]
-        names = enumerate(self.possible_agents, 1)
+        names, present = enumerate(self.possible_agents, 1), self._present()
         self.agents = [name for number, name in names if not (over or row["done"][number])]
-        return self._observations(self.possible_agents), self._infos(self.possible_agents)
+        return self._observations(present), self._infos(present)
+
+    def _present(self) -> list[str]:
+        """The agents of the member of a mixture that is played; elsewhere all."""
+        present = self.scenario.present(int(self._batch.outputs.member[0])).tolist()
+        return list(compress(self.possible_agents, present))
 
     def fork(self) -> ParallelGridEnv:
         """An independent environment with the same world, and the same future."""

@@ -145,9 +145,13 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         if chosen.view(np.uint64).max() > last:  # where those below 0 are the largest
             wrong = int(np.flatnonzero((given < 0) | (given > last))[0])
             raise ValueError(
-                f"action {given[wrong]} of {self.called} {wrong}: allowed are 0 to {last}"
+                f"action {given[wrong]} of {self._line(wrong)}: allowed are 0 to {last}"
             )
         return chosen
+
+    def _line(self, number: int) -> str:
+        """What people call a line of the arrays."""
+        return f"{self.called} {number}"
 
     def _add_episode(
         self,

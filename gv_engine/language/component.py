@@ -108,6 +108,7 @@ _WORLD_ATTRIBUTES = frozenset(
         "order",
         "place",
         "placed",
+        "present",
         "playing",
         "recent",
         "remove",

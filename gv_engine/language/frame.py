@@ -63,6 +63,8 @@ class Frame(Scene):
     """(H, W, 3) what lies on the ground of every cell; None where nothing ever does."""
     types: ObjectTypes = OBJECT_TYPES
     """Which these numbers mean."""
+    color: int = 0
+    """Of the agent, if there are several."""
 
     @property
     def beneath_seen(self) -> NDArray[np.uint8] | None:

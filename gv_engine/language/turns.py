@@ -69,12 +69,12 @@ def prepare(w: Any, leaves: bool) -> None:
 
 def arrange(w: Any, turns: int) -> None:
     """Bring several agents into the order in which they take turns; it is a number of `TURNS`."""
-    count = len(w.order)
+    count = len(w.agents())
     first = w.steps % count if turns == 2 else 0
     for k in range(count):
         w.order[k] = 1 + (first + k) % count
     if turns == 1:
-        w.rng.shuffle(w.order)
+        w.rng.shuffle(w.order[:count])
 
 
 def is_over(w: Any, one_suffices: bool) -> bool:
@@ -82,4 +82,4 @@ def is_over(w: Any, one_suffices: bool) -> bool:
     count = 0
     for agent in w.agents():
         count += w.done[agent] != 0
-    return count == len(w.order) or (one_suffices and count > 0)
+    return count == len(w.agents()) or (one_suffices and count > 0)

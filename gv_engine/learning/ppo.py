@@ -1,5 +1,8 @@
 """Proximal policy optimisation (Schulman et al., 2017), from observations to updates, in one file.
 
+Where worlds have several agents, each is a line: they learn one net together, each for the rewards
+of its own, and the net is told which of them it acts for (de Witt et al., 2020).
+
 Read it from below: `Learner.update` collects some steps of all worlds, which the environment writes
 straight into `StepBuffers`, and learns from them; `Net` says what to do and what to expect.
 """
@@ -20,9 +23,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gv_engine.envs.agents_vector_environment import EachAgentVectorEnv
+from gv_engine.envs.environment import grid_scenario
 from gv_engine.envs.form import MISSION, compiled
 from gv_engine.envs.representations import Arrays, Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.turns import ANY
 
 _LAST = 500
 """Episodes that figures are means of."""
@@ -38,7 +44,7 @@ class Hyperparameters:
         seed: of the worlds, the weights, and all that is drawn.
         memory: whether the agent remembers (a GRU), told where episodes begin.
         masks: whether it keeps to the actions that would do something.
-        num_envs, length: worlds, and steps of each between two updates.
+        num_envs, length: worlds, and steps of each between two updates; so many for each agent.
         epochs, batches: how often an update goes through its steps, and in how many parts.
         rate: of Adam.
         gamma, lam: discount, and that of advantages (generalised advantage estimation).
@@ -83,12 +89,14 @@ class Shape(NamedTuple):
         codes: numbers that stand for a cell or what is held.
         mission: for each number of the mission how many values it has; () without one.
         actions: how many.
+        agents: of a world.
     """
 
     cells: int
     codes: int
     mission: tuple[int, ...]
     actions: int
+    agents: int = 1
 
     @classmethod
     def of(cls, env: GridVectorEnv) -> Shape:
@@ -100,22 +108,31 @@ class Shape(NamedTuple):
             codes=int(max(space["grid"].high.max(), space["item"].high.max())) + 1,
             mission=tuple(min(int(values), _FEW) for values in asked),
             actions=env.num_actions,
+            agents=env.scenario.layout.agents,
         )
 
-    def places(self, seen: Arrays, out: NDArray[np.int32]) -> None:
-        """Fill (N, places) with the rows of `Net.table` that what N agents see stands for."""
+    def places(self, seen: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]) -> None:
+        """Fill (N, places) with the rows of `Net.table` that what N agents see stands for, and
+        which of their world they are, from 0 on."""
         cells = self.cells
         number = len(out)
         out[:, :cells] = seen["grid"].reshape(number, cells)
         out[:, cells] = seen["item"].reshape(number)
         if self.mission:
-            out[:, cells + 1 :] = seen[MISSION] % self.mission
+            out[:, cells + 1 : cells + 1 + len(self.mission)] = seen[MISSION] % self.mission
+        if self.agents > 1:
+            out[:, -1] = agents
         out += self.firsts
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """For each place how many codes there may be: cells, what is held, the mission."""
-        return (*(self.codes,) * (self.cells + 1), *self.mission)
+        """For each place how many codes there may be: cells, what is held, the rest."""
+        return (*(self.codes,) * (self.cells + 1), *self.rest)
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """The sizes of places with codes of their own: the mission, and which agent it is."""
+        return (*self.mission, self.agents) if self.agents > 1 else self.mission
 
     @property
     def firsts(self) -> NDArray[np.int32]:
@@ -138,7 +155,7 @@ class Net(nn.Module):
         super().__init__()
         places, (width, hidden) = len(shape.sizes), (settings.embedding, settings.hidden)
         self.shape, self.hidden = shape, hidden
-        self.embedding = nn.Parameter(torch.randn(shape.codes + sum(shape.mission), width))
+        self.embedding = nn.Parameter(torch.randn(shape.codes + sum(shape.rest), width))
         scale = math.sqrt(2 / (places * width))
         self.first = nn.Parameter(torch.randn(places, width, hidden) * scale)
         self.first_bias = nn.Parameter(torch.zeros(hidden))
@@ -150,9 +167,9 @@ class Net(nn.Module):
     def table(self) -> Tensor:
         """(codes of all places, hidden) what each adds to the first layer."""
         shape, seen = self.shape, self.shape.cells + 1
-        cells, *mission = self.embedding.split([shape.codes, *shape.mission])
+        cells, *rest = self.embedding.split([shape.codes, *shape.rest])
         parts = [torch.matmul(cells, self.first[:seen]).flatten(0, 1)]
-        parts += [codes @ self.first[seen + k] for k, codes in enumerate(mission)]
+        parts += [codes @ self.first[seen + k] for k, codes in enumerate(rest)]
         return torch.cat(parts)
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
@@ -252,7 +269,7 @@ def _layer(inputs: int, outputs: int, scale: float) -> nn.Linear:
 
 
 class StepBuffers:
-    """T steps of N worlds, and what is seen after the last: memory that the environment fills.
+    """T steps of N agents, and what is seen after the last: memory that the environment fills.
 
     Attributes:
         arrays: (T + 1, N, …) what is seen and which actions are open; (T, N) what came of steps.
@@ -289,13 +306,14 @@ class StepBuffers:
 
 
 class Collected(NamedTuple):
-    """What is learned from: T steps of N worlds, or some of both.
+    """What is learned from: T steps of N agents, or some of both.
 
     Attributes:
         rows, masks: (T, N, …) what was seen, see `Shape.places`, and which actions were open.
         actions, chances: (T, N) what was done, and the logarithm of how likely that was.
         gains, returns: (T, N) advantages, and the returns that they lead to.
-        begins: (T, N) whether an episode began with the step.
+        live: (T, N) whether the agent took part in the step.
+        begins: (T, N) whether an episode began with it.
         memory: (N, hidden) before the first step.
     """
 
@@ -305,6 +323,7 @@ class Collected(NamedTuple):
     chances: Tensor
     gains: Tensor
     returns: Tensor
+    live: Tensor
     begins: Tensor
     memory: Tensor
 
@@ -316,13 +335,16 @@ class Deviation:
         self._gamma, self._returns = gamma, np.zeros(num_envs)
         self._count, self._mean, self._squares = 1e-4, 0.0, 1e-4
 
-    def scaled(self, rewards: NDArray[np.float32], ends: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """(T, N) rewards, after they have been counted."""
+    def scaled(
+        self, rewards: NDArray[np.float32], ends: NDArray[np.bool_], live: NDArray[np.bool_]
+    ) -> NDArray[np.float32]:
+        """(T, N) rewards, after those of steps in which agents took part have been counted."""
         seen = np.empty(rewards.shape)
         for t, (gained, over) in enumerate(zip(rewards, ends, strict=True)):
             self._returns = self._returns * self._gamma + gained
             seen[t] = self._returns
             self._returns[over] = 0
+        seen = seen[live]
         gap, total = seen.mean() - self._mean, self._count + seen.size
         self._squares += seen.var() * seen.size + gap**2 * self._count * seen.size / total
         self._mean += gap * seen.size / total
@@ -344,7 +366,8 @@ class Deviation:
 
 
 class Ended(NamedTuple):
-    """An episode that has ended."""
+    """An episode that has ended: of several agents the sum, and whether all of them were a success,
+    or any where it is over as soon as one is done."""
 
     total: float
     length: int
@@ -402,12 +425,17 @@ class Learner:
         self._deviation = Deviation(env.num_envs, settings.gamma)
         self._memory = torch.zeros(env.num_envs, settings.hidden)
         self._begins = torch.ones(env.num_envs, dtype=torch.bool)
+        self._agents = np.arange(env.num_envs) % self.shape.agents
         self._last: deque[Ended] = deque(maxlen=_LAST)
         self._number = self._episodes = 0
         self._measured = (math.nan,) * 3
         self.spent = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
         self.listed = Representation.of_observation(env.scenario, "cells").listed
-        env.reset(seed=settings.seed, out=self._steps.first)
+        members = env.scenario.members
+        self._limit = min(member.max_steps or math.inf for member in members)
+        self._suffices = np.any if env.scenario.sharing.ends == ANY else np.all
+        _, info = env.reset(seed=settings.seed, out=self._steps.first)
+        self._live = self._those_live(info)
 
     @contextmanager
     def _spends(self, what: str) -> Iterator[None]:
@@ -439,16 +467,17 @@ class Learner:
         steps, settings, net = self._steps, self.settings, self.net
         size = settings.length, self.env.num_envs
         actions = torch.zeros(size, dtype=torch.int64)
-        begins = torch.zeros(size, dtype=torch.bool)
+        begins, live = torch.zeros(2, *size, dtype=torch.bool)
         chances, expected, missed = torch.zeros(size), torch.zeros(size), torch.zeros(size)
         memory_before = self._memory.clone()
         with torch.no_grad():
             table = net.table()
             for t in range(settings.length):
                 with self._spends("copies"):
-                    self.shape.places({k: v[t] for k, v in steps.arrays.items()}, steps.rows[t])
+                    seen = {name: array[t] for name, array in steps.arrays.items()}
+                    self.shape.places(seen, self._agents, steps.rows[t])
                 with self._spends("acting"):
-                    begins[t] = self._begins
+                    begins[t], live[t] = self._begins, self._live
                     likely, expected[t] = self._look(table, steps.rows[t], self._masks(t))
                     draws = torch.rand(likely.shape, generator=self._chance)
                     actions[t] = (likely - torch.log(-torch.log(draws))).argmax(1)
@@ -460,13 +489,13 @@ class Learner:
                     self._note(told, table, missed[t])
             with self._spends("copies"):
                 last = {name: array[-1] for name, array in steps.arrays.items()}
-                self.shape.places(last, steps.rows[-1])
+                self.shape.places(last, self._agents, steps.rows[-1])
             with self._spends("acting"):
                 kept = self._memory
                 after = self._look(table, steps.rows[-1], self._masks(-1))[1]
                 self._memory = kept
         self._number += size[0] * size[1]
-        gains = self._gains(expected, after, missed)
+        gains = self._gains(expected, after, missed, live)
         return Collected(
             rows=torch.from_numpy(steps.rows[:-1]),
             masks=self._masks(slice(0, -1)),
@@ -474,8 +503,16 @@ class Learner:
             chances=chances,
             gains=gains,
             returns=gains + expected,
+            live=live,
             begins=begins,
             memory=memory_before,
+        )
+
+    def _those_live(self, info: dict[str, Any]) -> Tensor:
+        """(N,) whose next action counts; it does for agents that are alone."""
+        live = info.get("live")
+        return (
+            torch.ones(self.env.num_envs, dtype=torch.bool) if live is None else torch.tensor(live)
         )
 
     def _masks(self, which: Any) -> Tensor:
@@ -493,29 +530,33 @@ class Learner:
         """Note which episodes have ended, and what was still to be expected of those cut short."""
         _, _, terminated, truncated, info = told
         over = terminated | truncated
-        self._begins = torch.from_numpy(over)
+        self._begins, self._live = torch.from_numpy(over), self._those_live(info)
         if "episode" not in info:
             return
-        episode, ended = info["episode"], np.flatnonzero(over)
-        success = episode.get("s", over)
-        for i in ended.tolist():
-            self._last.append(Ended(float(episode["r"][i]), int(episode["l"][i]), bool(success[i])))
-        self._episodes += len(ended)
-        cut = np.flatnonzero(truncated & ~terminated)
+        episode, there = info["episode"], info["_episode"].reshape(-1, self.shape.agents)
+        total, length, success = (
+            episode.get(name, over).reshape(there.shape) for name in ("r", "l", "s")
+        )
+        for i in np.flatnonzero(there[:, 0]).tolist():
+            well = bool(self._suffices(success[i][there[i]]))
+            self._last.append(Ended(float(total[i].sum()), int(length[i, 0]), well))
+        self._episodes += int(there[:, 0].sum())
+        # what ends before its limit has ended because of others, and for all
+        cut = np.flatnonzero(truncated & ~terminated & (episode["l"] >= self._limit))
         if len(cut):
             final = info["final_obs"][cut]
             seen = {name: np.stack([each[name] for each in final]) for name in final[0]}
             rows = np.zeros((len(cut), len(self.shape.sizes)), np.int32)
-            self.shape.places(seen, rows)
+            self.shape.places(seen, self._agents[cut], rows)
             features = self.net.features(table, torch.from_numpy(rows))
             features, _ = self.net.remember(features, self._memory[cut])
             missed[cut] = self.net.critic(features)[:, 0]
 
-    def _gains(self, expected: Tensor, after: Tensor, missed: Tensor) -> Tensor:
+    def _gains(self, expected: Tensor, after: Tensor, missed: Tensor, live: Tensor) -> Tensor:
         """(T, N) advantages."""
         arrays, gamma, lam = self._steps.arrays, self.settings.gamma, self.settings.lam
         ends = arrays["terminated"] | arrays["truncated"]
-        rewards = torch.from_numpy(self._deviation.scaled(arrays["reward"], ends))
+        rewards = torch.from_numpy(self._deviation.scaled(arrays["reward"], ends, live.numpy()))
         goes_on = gamma * torch.from_numpy(~ends).float()
         rewards = rewards + gamma * missed
         gains, ahead = torch.zeros_like(rewards), torch.zeros_like(after)
@@ -543,12 +584,10 @@ class Learner:
     def _descend(self, batch: Collected) -> Tensor:
         """Take one step of Adam; (3,) entropy, divergence and error before it."""
         settings, net = self.settings, self.net
-        *of_steps, begins, memory = batch
-        rows, masks, actions, chances_then, gains, returns = (
-            each.flatten(0, 1) for each in of_steps
-        )
-        features = net.features(net.table(), rows).unflatten(0, begins.shape)
-        features = self._through_time(features, begins, memory)
+        rows, *of_steps, live, begins, memory = batch
+        features = net.features(net.table(), rows.flatten(0, 1)).unflatten(0, begins.shape)
+        features = self._through_time(features, begins, memory)[live.flatten()]
+        masks, actions, chances_then, gains, returns = (each[live] for each in of_steps)
         likely, expected = net.decide(features, masks)
         chances = likely.gather(1, actions[:, None])[:, 0]
         gains = (gains - gains.mean()) / (gains.std() + 1e-8)
@@ -583,6 +622,7 @@ class Learner:
             "deviation": self._deviation.state(),
             "memory": self._memory,
             "begins": self._begins.clone(),
+            "live": self._live.clone(),
             "worlds": torch.from_numpy(worlds.view(np.uint8).reshape(len(worlds), -1).copy()),
             "last": [tuple(each) for each in self._last],
             "counts": [self._number, self._episodes],
@@ -600,6 +640,7 @@ class Learner:
         self._chance.set_state(state["chance"])
         self._deviation.restore(state["deviation"])
         self._memory, self._begins = state["memory"], state["begins"]
+        self._live = state["live"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
         seen, info = self.env.restore(rows)
         for name, place in self._steps.first.items():
@@ -611,8 +652,10 @@ class Learner:
 
 def make_worlds(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:
     """The environment that a learner learns in, which may take more options."""
-    return GridVectorEnv(
-        scenario,
+    played = grid_scenario(scenario, None)
+    made = EachAgentVectorEnv if played.layout.agents > 1 else GridVectorEnv
+    return made(
+        played,
         settings.num_envs,
         observation_representation="cells",
         autoreset_mode="SameStep",

@@ -153,7 +153,8 @@ class Run:
                 writer.writerow(self._columns)
             writer.writerow([f"{seconds:.3f}", *figures])
         self._show(figures)
-        score = [0.0 if math.isnan(each) else each for each in (figures.success, figures.total)]
+        told = figures.success, figures.total, -figures.length
+        score = [0.0 if math.isnan(each) else each for each in told]
         if figures.episodes >= _ENOUGH and score > self._best.get("score", [-math.inf]):
             weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
             self._best = {"score": score, "steps": figures.steps, "net": weights}
@@ -172,8 +173,8 @@ class Run:
 
     @property
     def best(self) -> dict[str, Any]:
-        """`score`, success and return; `steps`, after which that was; `net`, its weights. Empty if
-        too few episodes have ended."""
+        """`score`: success, return, and length below 0; `steps`, after which that was; `net`, its
+        weights. Empty if too few episodes have ended."""
         return self._best
 
     def keep(self, learner: Learner, seconds: float) -> None:

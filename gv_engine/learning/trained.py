@@ -58,11 +58,16 @@ class Trained:
             self._table = self._net.table()
         self._memory = torch.zeros(num_envs, settings.hidden, dtype=torch.float64)
         self._rngs = [np.random.default_rng(0)] * num_envs
+        self._agents = np.zeros(num_envs, np.int64)
         self._likely: torch.Tensor | None = None
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Draw from these generators from now on, and remember nothing."""
+        """Draw from these generators from now on, and remember nothing.
+
+        Of A agents, episode n has the numbers A * n to A * n + A - 1.
+        """
         self._memory[list(worlds)] = 0
+        self._agents[list(worlds)] = np.array(numbers) % self._shape.agents
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
 
@@ -73,7 +78,7 @@ class Trained:
             RunError: the agents see other things than the run has, or in another view.
         """
         rows = np.zeros((len(self._rngs), len(self._shape.sizes)), np.int32)
-        self._shape.places(self._cells(observation), rows)
+        self._shape.places(self._cells(observation), self._agents, rows)
         masks = torch.from_numpy(info["action_mask"])
         with torch.no_grad():
             features = self._net.features(self._table, torch.from_numpy(rows))

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from itertools import takewhile
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gv_engine.language.errors import GVEngineError
 from gv_engine.playing.episode import Seen
 from gv_engine.playing.game import Game
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.rule_files import failure
-from gv_engine.rollouts.policy import Policy, PolicyError, load_policy
+from gv_engine.rollouts.policy import load_policies
 
 SOLVER = "solver"
 """What the actor is called that knows the shortest way."""
@@ -51,7 +54,8 @@ class Actor(Protocol):
 
 
 class PolicyActor:
-    """A policy as it acts in a rollout: in the game of seed S as in episode 0 with that seed.
+    """A policy as it acts in a rollout: in the game of seed S as in episode 0 with that seed. Where
+    there are several agents, it acts for all of them.
 
     Whoever else has acted before, it has seen all that happened, and drawn for every step.
 
@@ -65,8 +69,8 @@ class PolicyActor:
 
     def __init__(self, game: Game, named: str) -> None:
         self.name = named
-        self._num_actions = game.seen()[1]["action_mask"].shape[1]
-        self._policy: Policy = load_policy(named, 1, self._num_actions)
+        self._num_actions = game.seen()[1]["action_mask"].shape[-1]
+        self._policy = load_policies(named, game.scenario.sharing, 1, self._num_actions)
         self._way: list[str] = []
         self._seen: list[Seen] = []
         self._choices: list[Choice] = []
@@ -98,23 +102,24 @@ class PolicyActor:
             if number != game.position:
                 game.seek(number)
             seen = game.seen()
-            action = self._act(seen)
+            action = game.action_of(self._act(seen))
             chances = self._policy.chances
             told = () if chances is None else zip(game.actions, chances[0].tolist())
-            self._choices.append(Choice(game.actions[action], dict(told)))
+            self._choices.append(Choice(action, dict(told)))
             self._seen.append(seen)
             self._way.append(way[number])
         if game.position != position:
             game.seek(position)
         game.message = message
 
-    def _act(self, seen: Seen) -> int:
+    def _act(self, seen: Seen) -> NDArray[np.int64]:
         try:
-            return int(self._policy.act(*seen)[0])
+            chosen: NDArray[np.int64] = self._policy.act(*seen)[0]
         except GVEngineError:
             raise
         except Exception as error:  # whatever a policy of one's own may raise
             raise failure(error) from error
+        return chosen
 
 
 class Way(NamedTuple):
@@ -191,14 +196,8 @@ def actor_of(game: Game, named: str) -> Actor:
         named: `solver`, or a policy, see `gv_engine.rollouts.policy.load_policy`.
 
     Raises:
-        PolicyError: there is none of that name, or the game has several agents.
+        PolicyError: there is none of that name.
     """
-    if len(game.agents) > 1:
-        first, *_ = game.agents
-        raise PolicyError(
-            f"{named}: there are {len(game.agents)} agents; say whose policy it is, as "
-            f"{first}={named}"
-        )
     if named == SOLVER:
         return SolverActor(hooks_of(game.scenario).adviser(game.scenario))
     return PolicyActor(game, named)

@@ -51,6 +51,10 @@ class Episode(Protocol):
             PolicyError: a policy answers with something that is no action.
         """
 
+    def among(self, action: str, others: str) -> str:
+        """What all agents do when a player has said something: those whom it does not name, but for
+        the one that is controlled, do as is said for others."""
+
     @property
     def commands(self) -> tuple[Command, ...]:
         """What keys do in this level alone."""
@@ -93,7 +97,8 @@ class Episode(Protocol):
 
     def seen(self) -> Seen:
         """The observation and info of the present state, as a vector environment of this world
-        alone hands them to a policy."""
+        alone hands them to a policy; with an axis of agents behind that of worlds, if there may be
+        several."""
 
     def frame(self, message: str) -> Any:
         """The frame of the present state, in a grid a `gv_engine.language.frame.Frame`."""
@@ -122,9 +127,13 @@ class Told:
     """Figures of an episode, as its world has them."""
 
     world: Any
-    agents: Sequence[str] = ("agent",)
     controlled = 0
     partners: dict[str, Policy]
+
+    @property
+    def agents(self) -> Sequence[str]:
+        """The only one."""
+        return ("agent",)
 
     @property
     def commands(self) -> tuple[Command, ...]:
@@ -132,6 +141,10 @@ class Told:
         return ()
 
     def joint(self, action: str) -> str:
+        """The action itself."""
+        return action
+
+    def among(self, action: str, others: str) -> str:
         """The action itself."""
         return action
 

@@ -163,9 +163,13 @@ class Game:
 
     def action_of(self, numbers: Any) -> str:
         """The action of a number of `actions`, () or of one for each agent, (A,)."""
-        each = [self.actions[number] for number in np.ravel(numbers)]
+        each = [self.actions[number] for number in np.ravel(numbers)[: len(self.agents)]]
         named = (f"{name} {does}" for name, does in zip(self.agents, each, strict=True))
         return each[0] if len(each) == 1 else AND.join(named)
+
+    def among(self, action: str, others: str) -> str:
+        """A player's action, and what others would do beside; see `Episode.among`."""
+        return self._episode.among(action, others)
 
     def next_agent(self) -> None:
         """Let the player's actions be for the next agent that no policy acts for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from itertools import cycle, islice
@@ -108,6 +109,10 @@ class Crew(NamedTuple):
         return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
 
 
+ANY_NUMBER = Crew(bodies=((),) * _MOST)
+"""In place of agents that are not understood, so that nothing is said of their number."""
+
+
 def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
     """A number, a list of names, or a mapping of `AGENT_KEYS`."""
     entries: dict[str, YamlNode] = {}
@@ -117,9 +122,9 @@ def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
             raise Wrong(node, "agents have either a `number` or `names`; both are given")
     named_by = entries.get("names", node if isinstance(node.value, list) else None)
     if named_by is not None:
-        called = distinct(problems, named_by, word)
+        called = distinct(problems, named_by, _read_name)
         if not called:
-            raise Wrong(named_by, "found an empty list, expected at least one name")
+            return ANY_NUMBER
     else:
         alone = isinstance(node.value, dict) and "number" not in entries
         count = 1 if alone else integer(entries.get("number", node), 1, _MOST)
@@ -160,12 +165,25 @@ def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
     return Crew(sharing, tuple(bodies), (AGENT_TYPE,), shown)
 
 
+_is_name = re.compile(r"[\w-]+").fullmatch
+_EXPECTED = "expected a name of letters, digits, _ and -"  # others separate what steps say
+
+
+def _read_name(node: YamlNode) -> str:
+    name = word(node)
+    if not _is_name(name):
+        raise Wrong(node, f"found {name!r}, {_EXPECTED}")
+    return name
+
+
 def _read_teams(problems: Problems, node: YamlNode, names: Sequence[str]) -> Teams:
     teams = []
     for team, members in mapping(node).items():
         with problems.collect():
             if team in names:
                 raise Wrong(members, f"{team!r} is an agent; give the team another name")
+            if not _is_name(team):
+                raise Wrong(members, f"found the team {team!r}, {_EXPECTED}")
             found = distinct(problems, members, lambda each: one_of(each, names, "agent"))
             teams.append((team, tuple(number + 1 for number in found)))
     return tuple(teams)

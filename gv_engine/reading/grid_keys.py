@@ -63,7 +63,12 @@ SPACE: KeyTable = {
     ),
 }
 VIEW: KeyTable = {
-    "area": Key("[[ymin, ymax], [xmin, xmax]] around an agent that looks up.", AREA, required=True)
+    "area": Key(
+        "[[ymin, ymax], [xmin, xmax]] around an agent that looks up: -6 is six cells ahead, and a "
+        "ymax of 2 two behind.",
+        AREA,
+        required=True,
+    )
 }
 FROM_VISIBILITY: KeyTable = {
     "name": Key("It is `from_visibility`.", named(["from_visibility"]), required=True),

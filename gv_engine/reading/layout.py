@@ -102,6 +102,7 @@ class Layout:
         types: object types that can be spawned.
         drawn: how many values a level may draw for several places, see `w.drawn`.
         bodies: of each agent, what it is made of beside `Agent` and `Position`.
+        fewer: whether some worlds have but the first of them, as `w.present` says.
     """
 
     height: int
@@ -111,13 +112,14 @@ class Layout:
     types: tuple[ObjectType, ...]
     drawn: int = 0
     bodies: tuple[Parts, ...] = ((),)
+    fewer: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @property
     def agents(self) -> int:
-        """How many there are: the entities from 1 up to this."""
+        """How many there are at most: the entities from 1 up to this."""
         return len(self.bodies)
 
     @property
@@ -183,6 +185,12 @@ class Layout:
     def oriented(self) -> tuple[int, ...]:
         """Type indices of objects that look some way."""
         return tuple(kind.index for kind in self.types if kind.is_oriented)
+
+    @cached_property
+    def agent_types(self) -> frozenset[float]:
+        """Type indices by which agents see each other."""
+        parts = (part for body in self.bodies for part in body)
+        return frozenset(values[0] for cls, values in parts if cls is Kind)
 
     @cached_property
     def leaves(self) -> tuple[int, ...]:
@@ -282,6 +290,7 @@ class Layout:
                 *HEAD,
                 # with a spare one for NOTHING, so that an agent's number is its index
                 *((name, kind, (self.agents + 1,)) for name, kind in OF_AGENTS.items()),
+                *([("present", np.int16)] if self.fewer else ()),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
                 *(self._who if self.agents > 1 else ()),

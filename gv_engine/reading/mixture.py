@@ -205,20 +205,23 @@ class _Reader(TopLevel):
                     f"{scenario.name} observes the area {scenario.area}, {first.name} "
                     f"{first.area}; all scenarios of a mixture need the same",
                 )
-            crew, others = ((each.sharing.names, each.layout.bodies) for each in (scenario, first))
-            if crew != others:
-                ours, theirs = (", ".join(names) for names, _ in (crew, others))
-                self.problems.add(
-                    node,
-                    f"{scenario.name} has the agents {ours}, and {first.name} {theirs}; all "
-                    f"scenarios of a mixture need the same, of the same colours and components",
-                )
             if not own_actions and scenario.actions != first.actions:
                 ours, theirs = (", ".join(each.action_names) for each in (scenario, first))
                 self.problems.add(
                     node,
                     f"{scenario.name} has the actions {ours}, and {first.name} {theirs}; give an "
                     f"action_space beside `mixture`, for all of them",
+                )
+
+        largest = _of_most_agents([scenario for _, scenario, _ in read])
+        for node, scenario, _ in read:
+            if not _is_part_of(scenario, largest):
+                ours, theirs = (", ".join(each.sharing.names) for each in (scenario, largest))
+                self.problems.add(
+                    node,
+                    f"{scenario.name} has the agents {ours}, and {largest.name} {theirs}; all "
+                    f"scenarios of a mixture need the same or the first of them, of the same "
+                    f"colours and components",
                 )
 
         asking = [(node, member) for node, member, _ in read if member.layout.mission]
@@ -252,15 +255,34 @@ class _Reader(TopLevel):
             types |= {kind.index: kind for kind in layout.types}
             for cls in layout.components:
                 self.add_column(columns, cls, self.entries[MIXTURE])
+        crew = _of_most_agents(members).layout
         return Layout(
             max(scenario.layout.height for scenario in members),
             max(scenario.layout.width for scenario in members),
-            max(scenario.layout.capacity for scenario in members),
+            crew.agents + max(each.layout.capacity - each.layout.agents for each in members),
             tuple(columns.values()),
             tuple(types[index] for index in sorted(types)),
             max(scenario.layout.drawn for scenario in members),
-            members[0].layout.bodies,
+            crew.bodies,
+            any(scenario.layout.agents < crew.agents for scenario in members),
         )
+
+
+def _of_most_agents(members: Sequence[Scenario]) -> Scenario:
+    """The first of the members that have the most agents."""
+    return max(members, key=lambda member: len(member.sharing.names))
+
+
+def _is_part_of(scenario: Scenario, largest: Scenario) -> bool:
+    """Whether the agents of a scenario are the first ones of another, by names and by what they are
+    made of. One alone has no name, and what makes it one of several it gets there."""
+    count, (body, *_) = len(scenario.sharing.names), scenario.layout.bodies
+    if count == 1 and largest.layout.agents > 1:
+        return {*body} <= {*largest.layout.bodies[0]}
+    names, bodies = scenario.sharing.names, scenario.layout.bodies
+    return (*names,) == (*largest.sharing.names[:count],) and bodies == largest.layout.bodies[
+        :count
+    ]
 
 
 def _weight(node: YamlNode) -> float:
@@ -284,7 +306,7 @@ def _union(members: tuple[Scenario, ...]) -> dict[str, Any]:
         "actions": members[0].actions,
         "own_actions": members[0].own_actions,
         "area": members[0].area,
-        "sharing": members[0].sharing,
+        "sharing": _of_most_agents(members).sharing,
         "layout": members[0].layout,
         "reward_names": tuple(
             dict.fromkeys(name for member in members for name in member.reward_names)

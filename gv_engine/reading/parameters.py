@@ -127,6 +127,14 @@ class ScenarioParameter:
         high = "" if self.most == math.inf else f" to {self.most:g}"
         return words + low + high
 
+    @property
+    def others(self) -> tuple[Any, ...]:
+        """Values that it may have, beside its own: the bounds of a number, or all choices."""
+        bounds = (self.least, self.most) if self.kind in ("int", "float") else ()
+        whole = int if self.kind == "int" else float
+        values = self.choices or [whole(bound) for bound in bounds if math.isfinite(bound)]
+        return tuple(value for value in values if value != self.value)
+
     def fault(self, value: Any) -> str:
         """What is wrong with a value; empty if nothing is."""
         fits = isinstance(value, _KINDS[self.kind].types) and (

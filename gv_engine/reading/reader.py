@@ -28,7 +28,7 @@ from gv_engine.language.system import (
     marked,
 )
 from gv_engine.reading.actions import read_actions
-from gv_engine.reading.agents import Crew, read_agents
+from gv_engine.reading.agents import ANY_NUMBER, Crew, read_agents
 from gv_engine.reading.calls import Calls, is_complete
 from gv_engine.reading.chance import CHANCE_KEYS, ChanceReader, is_by_chance
 from gv_engine.reading.document import FILE_KEYS, Document
@@ -164,7 +164,9 @@ class _Reader(TopLevel):
         )
         actions, own_actions = self.actions(USUAL_ACTIONS)
         self.crew = self.key(
-            "agents", lambda node: read_agents(self.problems, self.names, node), self.crew
+            "agents",
+            lambda node: read_agents(self.problems, self.names, node),
+            ANY_NUMBER if "agents" in self.entries else self.crew,
         )
         self.read.crew = self.crew
         self.names.own_actions = tuple(command.name for command in own_actions)
@@ -310,10 +312,10 @@ class _Reader(TopLevel):
     def reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
         named = [key for key in _LEVELS if key in self.entries]
         if len(named) != 1:
-            both = f"both are given: {' and '.join(named)}"
-            fault = both if named else "neither is given, nor are `maps` or a `room`"
+            both = f"given are {' and '.join(named)}"
+            fault = both if named else "none is given"
             node = self.entries[named[0]] if named else self.missing("reset_function")
-            self.problems.add(node, f"a level needs either `map` or `reset_function`; {fault}")
+            self.problems.add(node, f"a level needs one of {', '.join(_LEVELS)}; {fault}")
             return ()
         drawn = "map" in named or "maps" in named
         for key, what in (("legend", "a legend"), ("symmetries", "symmetries")):

@@ -268,6 +268,15 @@ class Scenario:
         *inner, total = accumulate(math.ldexp(weight, -exponent) for weight in weights)
         return (*(end / total for end in inner), 1.0)
 
+    def present(self, member: NDArray[Any] | int = 0) -> NDArray[np.bool_]:
+        """(…, A) which agents are there in worlds that play these members of a mixture.
+
+        Args:
+            member: (…) numbers of members.
+        """
+        counts = np.array([len(each.sharing.names) for each in self.members])
+        return np.arange(self.layout.agents) < counts[member, None]
+
     def of_one_agent(self, what: str) -> Scenario:
         """This scenario, for something that knows one agent.
 
@@ -298,6 +307,14 @@ class Scenario:
                 f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
                 f"{len(self.members)}; restore it into an environment of the same scenario"
             )
+        if self.layout.fewer:
+            counts, told = self.present(played).sum(axis=1), np.atleast_1d(rows["present"])
+            strange = (told != counts) & (np.atleast_1d(rows["height"]) > 0)
+            if strange.any():
+                raise ValueError(
+                    f"the snapshot is damaged: present is {told[strange][0]}, and its member of "
+                    f"the mixture has {counts[strange][0]} agents"
+                )
         ends = np.array([len(member._ends) for member in self.members])
         found = np.atleast_2d(rows["ended_by"])
         beyond = found[found > ends[played][:, None]]

@@ -89,8 +89,6 @@ def rollout(
     """
     kinds = rows_of_steps(env, masks)  # or an error, before anything is played
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.seats)
-    any_of_them = several and env.scenario.sharing.ends == ANY
-    ended = partial(_ended, np.logical_or if any_of_them else np.logical_and)
     number = np.arange(first, first + n)  # of the episode in each world
     following, behind = first + n, first + episodes
     idle = number >= behind  # no episode is left: plays its last one again, unheard
@@ -136,6 +134,8 @@ def rollout(
         if not over.any():
             continue
         told = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
+        member = info["member"] if "member" in info else np.zeros(over.shape, np.int64)
+        ended = partial(_ended, env.scenario, member.max(axis=1) if member.ndim > 1 else member)
         ends = ended(terminated)[told].tolist()
         good = ended(info["success"])[told].tolist() if "success" in info else [None] * len(told)
         sums = terms[:, told].T.copy()
@@ -145,7 +145,7 @@ def rollout(
             waiting[played] = FinishedEpisode(
                 number=played,
                 seed=seed_of(played),
-                member=int(np.max(info["member"][i])) if "member" in info else 0,
+                member=int(np.max(member[i])),
                 length=steps,
                 total=returned,
                 terms=sums[k],
@@ -165,9 +165,15 @@ def rollout(
             expected += 1
 
 
-def _ended(settle: np.ufunc, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(N,) what holds of worlds, whose agents' flags are (N, A)."""
-    return flags if flags.ndim == 1 else settle.reduce(flags, axis=1)
+def _ended(scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(N,) what holds of worlds that play these members, whose agents' flags are (N, A)."""
+    if flags.ndim == 1:
+        return flags
+    there = scenario.present(member)
+    suffices = np.array([each.sharing.ends == ANY for each in scenario.members])[member]
+    every, some = (flags | ~there).all(axis=1), (flags & there).any(axis=1)
+    ended: NDArray[np.bool_] = np.where(suffices, some, every)
+    return ended
 
 
 class _Block:

@@ -47,7 +47,7 @@ class RowWorld:
 
     def agents(self) -> range:
         """The agents: the entities from 1 on."""
-        return self._layout.everyone
+        return self._layout.everyone[: self.present if self._layout.fewer else None]
 
     def cells(self) -> NDArray[np.uint8]:
         """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""

@@ -30,7 +30,7 @@ class Simulation:
         scenario: what is played; see `member` for a mixture.
         world: its state; see `ObjectWorld` for reward, flags and components.
         view: what an agent sees at the moment, filled by `observe`.
-        agents: their entities.
+        agents: their entities, of those too that a member of a mixture has not.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -76,10 +76,11 @@ class Simulation:
             world.rng = generator
         if len(self._members) > 1:
             world.member = draw_member(world.rng, self._members)
+        world.present = len(self.member.sharing.names)
         with world.context:
             world.clear()
             for reset in self._playing.resets:
-                for agent in self.agents if reset.call.is_an_agents else (NOTHING,):
+                for agent in world.agents() if reset.call.is_an_agents else (NOTHING,):
                     reset.run(world, agent)
         self._forget_terms()
 
@@ -124,8 +125,11 @@ class Simulation:
             world.action[agent] = action
         prepare(world, sharing.done == LEAVE)
         arrange(world, TURNS.index(sharing.turns))
-        world.playing[:] = [agent for agent in self.agents if world.live[agent]]
-        world.acting[:] = [agent for agent in world.order.tolist() if world.live[agent]]
+        there = world.agents()
+        world.playing[:] = [agent for agent in there if world.live[agent]]
+        world.acting[:] = [
+            agent for agent in world.order[: len(there)].tolist() if world.live[agent]
+        ]
         self._forget_terms()
 
     def terms_of(self, agent: int) -> tuple[float, ...]:
@@ -164,14 +168,18 @@ class Simulation:
         return self.view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: int = 1) -> None:
-        """Write an agent's observation into arrays of (h, w, 3) and (3,) uint8; if it has left,
-        nothing is seen."""
-        if not self.world.is_alone and self.world.position.y[agent] < 0:
+        """Write an agent's observation into arrays of (h, w, 3) and (3,) uint8; if it has left, or
+        is not there, nothing is seen."""
+        if self._is_away(agent):
             grid[...], item[...] = (HIDDEN, 0, 0), (NONE_GRID_OBJECT, 0, 0)
             return
         self.look(agent).show(self.world, agent, grid, item)
         for observation in self._entered.observations:
             observation.run(self.world, agent, self.view, (grid, item))
+
+    def _is_away(self, agent: int) -> bool:
+        """Whether one of several agents has left, or is not there."""
+        return not self.world.is_alone and self.world.position.y[agent] < 0
 
     def render(
         self,
@@ -198,9 +206,9 @@ class Simulation:
 
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
         """Write 1 for every action that some transition would act on, else 0, into (actions,); 0
-        for all if the agent is done and others are not."""
+        for all if the agent is away, or done and others are not."""
         world, transitions = self.world, self._playing.transitions
-        if world.done[agent] and not world.terminated:
+        if (world.done[agent] and not world.terminated) or self._is_away(agent):
             mask[...] = 0
             return
         mark_answered(transitions, world, agent, self.scenario.actions, mask)

@@ -42,7 +42,8 @@ class ObjectWorld(Verbs, World):
         layout: which components, types and sizes it has room for.
         context: where its entities live in esper.
         free: no entity below this one is free.
-        everyone: the agents; is_alone: whether there is one.
+        everyone: the agents that there may be; is_alone: whether that is one.
+        present: how many of them, the first ones, are there.
         live: (A + 1,) whether an agent takes part in the step.
         order: (A,) in which agents take turns in it.
         playing, acting: those who take part, by number, and in their order.
@@ -96,6 +97,7 @@ class ObjectWorld(Verbs, World):
         self._agents = tuple(map(self._prefab, layout.agent_prefabs))
         self.everyone = layout.everyone
         self.is_alone = layout.agents == 1
+        self.present = layout.agents
         self.live = np.ones(layout.agents + 1, object)
         self.order = np.arange(1, layout.agents + 1)
         self.playing, self.acting = [*layout.everyone], [*layout.everyone]
@@ -129,6 +131,8 @@ class ObjectWorld(Verbs, World):
         self._alive = [False] * self.capacity
         for name, value in _AT_FIRST:
             setattr(self, name, [value] * (len(self.everyone) + 1))
+        for agent in self.everyone[self.present :]:
+            self.done[agent] = 1
         # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
         shape = self.layout.height + 1, self.layout.width + 1
         self._looked_at: list[NDArray[Any]] = []
@@ -349,7 +353,7 @@ class ObjectWorld(Verbs, World):
 
     def agents(self) -> range:
         """The agents: the entities from 1 on."""
-        return self.everyone
+        return self.everyone[: self.present] if self.layout.fewer else self.everyone
 
     def agent_at(self, y: int, x: int) -> int:
         """The agent in a cell, or NOTHING."""
@@ -450,6 +454,7 @@ class ObjectWorld(Verbs, World):
         generator_to_row(self.rng, row["rng"])
         tables = "alive", "placed", "recent", *(["drawn"] if self.layout.drawn else [])
         tables += () if self.is_alone else WHO
+        tables += ("present",) if self.layout.fewer else ()
         for name in (*OF_AGENTS, *FIGURES, *self.layout.layers, *tables):
             with _told_as(f"w.{name}"):
                 row[name] = getattr(self, name)
@@ -478,6 +483,8 @@ class ObjectWorld(Verbs, World):
             ValueError: the row has another layout.
         """
         self.layout.check(row)
+        if self.layout.fewer:
+            self.present = row["present"].item()
         self.clear()
         self.rng = generator_from_row(row["rng"])
         for name in FIGURES:

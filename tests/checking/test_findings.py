@@ -70,6 +70,23 @@ SLIPS = [
         ("order", "transition_functions[1]: push makes way for a move; put it before move_agent"),
     ),
     (
+        {
+            "objects": {"Ice": {"layer": "ground"}},
+            "transition_functions": [{"name": "slide", "object_type": "Ice"}, "move_agent"],
+        },
+        ("order", "transition_functions[0]: slide goes by where a move has led; put it behind"),
+    ),
+    (
+        {
+            "objects": {"Lever": {"states": ["OFF", "ON"]}, "Gate": {"states": ["OFF", "ON"]}},
+            "transition_functions": [
+                {"name": "follow", "object_type": "Gate", "other_type": "Lever"},
+                {"name": "switch", "object_type": "Lever"},
+            ],
+        },
+        ("order", "transition_functions[0]: follow is a step late; put it behind switch"),
+    ),
+    (
         {"mission": {"text": "fetch the {color} {object}", "object": "Key", "color": "RED"}},
         ("mission", "mission: no level has what it asks for"),
     ),

@@ -180,3 +180,22 @@ def test_check_tells_of_drawings_that_are_not_there(
     assert main(["check", ".", "--episodes", "1"]) == 0
     said = f"{missing}; did you mean 'Lamp.svg'? (there are: Lamp.svg)\n"
     assert said in capsys.readouterr().out
+
+
+def test_other_values_of_parameters_are_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "hall.yaml"
+    file.write_text("""\
+parameters: {size: {default: 9, min: 5, max: 20}}
+room: [$size, $size]
+place: [Exit, {agent: any}, {object: MovingObstacle, count: 9}]
+transition_functions: [move_agent, move_obstacles]
+reward_functions: [reach_exit]
+observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
+terminating_function: reach_exit
+""")
+    assert main(["check", str(file), "--quick"]) == 1
+    told = capsys.readouterr()
+    assert "size=20" in told.out
+    assert "with --set size=5: " in told.err
+    assert "no free cell is left" in told.err
+    assert main(["check", str(file), "--quick", "--set", "size=20"]) == 0

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gv_engine
+from components.appearance import HIDDEN
 from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
 from gv_engine.gridverse import GridWorld
 from gv_engine.language.turns import DONE, ENDS, TURNS
@@ -102,13 +103,36 @@ def levels(draw: st.DrawFn, agents: int) -> dict[str, Any]:
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_random_levels_of_any_number_of_agents(agents: int, data: st.DataObject, seed: int):
-    """Worlds of a vector are parallel environments of objects, and so are their rows."""
-    played = gv_engine.Scenario.load(data.draw(levels(agents)))
+    play_alike(gv_engine.Scenario.load(data.draw(levels(agents))), seed)
+
+
+@pytest.mark.compiled
+@pytest.mark.sample("3")
+@pytest.mark.parametrize("most", [2, 3, 8])
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), seed=st.integers(0, 2**32))
+def test_random_mixtures_of_different_numbers_of_agents(most: int, data: st.DataObject, seed: int):
+    counts = [most, *data.draw(st.lists(st.integers(1, most), min_size=1, max_size=3))]
+    members = [{"scenario": data.draw(levels(count))} for count in counts]
+    mixed = gv_engine.Scenario.load({"mixture": members})
+    played = play_alike(mixed, seed)
+    assert [len(member.sharing.names) for member in mixed.members] == counts
+    for member, agents in played:
+        assert agents == [f"a{k}" for k in range(counts[member])]
+
+
+def play_alike(played: gv_engine.Scenario, seed: int) -> list[tuple[int, list[str]]]:
+    """Worlds of a vector are parallel environments of objects, and so are their rows; of each, the
+    member of a mixture that it plays, and who is there."""
+    agents = played.layout.agents
     many = AgentsVectorEnv(played, 2, world="compiled", autoreset_mode="Disabled", copy=True)
     alone = [gv_engine.parallel_env(played, world="object") for _ in range(2)]
-    many.reset(seed=seed)
+    _, begun = many.reset(seed=seed)
     for i, env in enumerate(alone):
         env.reset(seed=seed + i)
+        assert [name in env.agents for name in env.possible_agents] == begun["live"][i].tolist()
+        assert not begun["action_mask"][i, len(env.agents) :].any()
+    who = [list(env.agents) for env in alone]
     chance = np.random.default_rng(seed)
     while any(env.agents for env in alone):
         actions = chance.integers(len(played.actions), size=(2, agents))
@@ -126,6 +150,100 @@ def test_random_levels_of_any_number_of_agents(agents: int, data: st.DataObject,
                 told = rewards[i, k], terminated[i, k], truncated[i, k], info["success"][i, k]
                 assert told == (paid[name], ended[name], cut[name], infos[name]["success"])
             assert_same_rows(many.snapshot(i), env.snapshot())
+    return [(int(many.snapshot(i)["member"]), each) for i, each in enumerate(who)]
+
+
+ALONE = {key: value for key, value in LEVEL.items() if key != "agents"}
+CROWDS: dict[str, Any] = {
+    "mixture": [
+        {"scenario": ALONE},
+        {"scenario": level(names=["ann", "bob"], turns="rotating", ends="any")},
+        {"scenario": level(done="leave")},
+    ]
+}
+"""One, two or three agents."""
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # as above
+def test_pettingzoos_tests_of_a_mixture():
+    from pettingzoo.utils import parallel_to_aec
+
+    def made() -> Any:
+        return gv_engine.parallel_env(CROWDS, world="object")
+
+    pettingzoo_test.parallel_api_test(made(), num_cycles=200)
+    pettingzoo_test.parallel_seed_test(made, num_cycles=60)
+    pettingzoo_test.api_test(parallel_to_aec(made()), num_cycles=200)
+
+
+def test_a_world_of_a_mixture_goes_on_as_its_member_alone():
+    env, seen = gv_engine.parallel_env(CROWDS, world="object"), set()
+    for seed in range(12):
+        env.reset(seed=seed)
+        member = env.scenario.members[env.snapshot()["member"]]
+        if len(env.agents) == 1:
+            continue  # who is told of in another way
+        own = gv_engine.parallel_env(
+            CROWDS["mixture"][env.scenario.members.index(member)]["scenario"], world="object"
+        )
+        own.reset(seed=0)
+        drawn = np.random.default_rng(seed)
+        drawn.random()  # which member it is
+        own._batch.set_generator(0, drawn)
+        own.reset()
+        seen.add(len(own.agents))
+        chance = np.random.default_rng(seed)
+        while env.agents:
+            assert env.agents == own.agents
+            given = {name: int(chance.integers(4)) for name in env.agents}
+            assert env.step(given)[1:4] == own.step(given)[1:4]
+        assert not own.agents
+    assert seen == {2, 3}
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_agents_that_are_not_there_in_arrays(mode: str):
+    envs = AgentsVectorEnv(CROWDS, 6, world="object", autoreset_mode=mode, episode_statistics=True)
+    present = envs.scenario.present()
+    assert present.tolist() == [True, False, False]
+    _, info = envs.reset(seed=0)
+    chance, episodes = np.random.default_rng(0), 0
+    for _ in range(60):
+        there = envs.scenario.present(info["member"][:, 0])
+        assert (info["live"] <= there).all()
+        assert not info["action_mask"][~there].any()
+        seen, rewards, _, _, info = envs.step(chance.integers(4, size=(6, 3)))
+        now = envs.scenario.present(info["member"][:, 0])
+        assert (seen["grid"][~now] == (HIDDEN, 0, 0)).all()
+        assert not rewards[~there].any()
+        if "episode" in info:
+            over = info["_episode"].any(axis=1)
+            assert (info["_episode"][over] == there[over]).all()
+            episodes += over.sum()
+    assert episodes > 6
+
+
+def test_rows_say_who_is_there():
+    env = gv_engine.parallel_env(CROWDS, world="object")
+    env.reset(seed=0)
+    row = env.snapshot()
+    assert row["present"] == len(env.agents) < 3
+    assert row["done"].tolist()[1:] == [agent >= row["present"] for agent in range(3)]
+    other = gv_engine.parallel_env(CROWDS, world="object")
+    assert [*other.restore(row)[0]] == other.agents == env.agents
+    row["present"] = 3
+    with pytest.raises(ValueError, match="damaged: present is 3, and its member of the mixture"):
+        other.restore(row)
+
+
+def test_members_whose_agents_are_not_the_first_of_the_largest():
+    for other in (
+        level(names=["bob", "cat"]),
+        level(names=["ann", "bob"], colors=["GREEN"]),
+        {**ALONE, "agents": {"components": ["Solid"]}},
+    ):
+        with pytest.raises(gv_engine.ScenarioError, match="the same or the first of them"):
+            gv_engine.Scenario.load({"mixture": [{"scenario": level()}, {"scenario": other}]})
 
 
 @pytest.mark.compiled
@@ -214,20 +332,32 @@ def test_pictures(world: str):
         ({"ann": 0, "bob": 0}, "no action of cat, whose episode goes on"),
         ({"ann": 0, "bob": 0, "cat": 0, "dan": 0}, "no agent 'dan'"),
         ({"ann": 0, "bob": 0, "cat": 99}, "action 99 of cat: allowed are 0 to 7, for MOVE_FORWARD"),
+        ([0, 0, 0], r"a list: expected a mapping of the agents' names \(ann, bob, cat\)"),
     ],
 )
 def test_actions_that_are_none(actions: dict[str, int], says: str):
     env = gv_engine.parallel_env(level(), world="object")
+    with pytest.raises(ValueError, match=r"call reset\(\) before"):
+        env.step(actions)
     env.reset(seed=0)
     with pytest.raises(ValueError, match=says):
         env.step(actions)
+    for space in (env.action_space, env.observation_space):
+        with pytest.raises(ValueError, match="no agent 'bop': did you mean 'bob'"):
+            space("bop")
 
 
 def test_what_is_refused():
     envs = AgentsVectorEnv(level(), 2, world="object")
     envs.reset(seed=0)
-    with pytest.raises(ValueError, match=r"actions have shape \(2,\): expected \(2, 3\) integers"):
-        envs.step([0, 0])
+    wrong: dict[str, Any] = {
+        r"shape \(2,\) and dtype int64: expected \(2, 3\) integers": [0, 0],
+        r"shape \(2, 3\) and dtype float64: expected": np.zeros((2, 3)),
+        "action 9 of bob in world 1: allowed are 0 to 7": [[0, 0, 0], [0, 9, 0]],
+    }
+    for says, actions in wrong.items():
+        with pytest.raises(ValueError, match=says):
+            envs.step(actions)
     for alone in (GridEnv, GridVectorEnv):
         with pytest.raises(ValueError, match=r"has 3 agents, and this environment one"):
             alone(level(), world="object")

@@ -45,7 +45,7 @@ def gray(surface: pygame.Surface) -> NDArray[np.float64]:
 
 
 def test_there_is_a_sprite_for_everything():
-    assert {"agent", "other_agent", "unknown", *SHOWN} == set(SPRITES)
+    assert {"agent", "other_agent", "own_agent", "unknown", *SHOWN} == set(SPRITES)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")

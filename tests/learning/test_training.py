@@ -16,7 +16,7 @@ from gv_engine.commands import main, parser
 from gv_engine.commands.play import begin
 from gv_engine.protocol import making
 from gv_engine.protocol.making import Making
-from gv_engine.reading.library import built_in_grids
+from gv_engine.reading.library import built_in_grids, levels_of_several
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.policy import load_policy
 
@@ -123,11 +123,12 @@ def test_advantages_are_those_of_their_definition():
     arrays["reward"][:] = rng.random((6, 3))
     arrays["terminated"][:] = [[t == 2, False, False] for t in range(6)]
     arrays["truncated"][:] = [[False, t == 3, False] for t in range(6)]
-    learner._deviation.scaled = lambda rewards, ends: rewards  # type: ignore[method-assign]
+    learner._deviation.scaled = lambda rewards, ends, live: rewards  # type: ignore[method-assign]
     expected = torch.rand(6, 3, dtype=torch.float32)
     after, missed = torch.rand(3), torch.zeros(6, 3)
     missed[3, 1] = 0.7
-    gains = learner._gains(expected, after, missed)
+    live = torch.ones(6, 3, dtype=torch.bool)
+    gains = learner._gains(expected, after, missed, live)
     following = torch.cat([expected[1:], after[None]]).clone()
     following[2, 0], following[3, 1] = 0, 0.7
     surprise = torch.from_numpy(arrays["reward"]) + settings.gamma * following - expected
@@ -137,6 +138,73 @@ def test_advantages_are_those_of_their_definition():
             powers = [(settings.gamma * settings.lam) ** k for k in range(end - t + 1)]
             total = sum(p * float(surprise[t + k, world]) for k, p in enumerate(powers))
             assert float(gains[t, world]) == pytest.approx(total, abs=1e-5)
+
+
+def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
+    """What they see and do changes no weight; agents are told apart by their numbers."""
+    alone = {"extends": "commons", "agents": 1, "map": "###\n#>#\n###"}
+    mixed = {"mixture": [{"scenario": alone}, "commons"], "max_steps": 9}
+    settings = ppo.Hyperparameters(num_envs=8, length=16, epochs=1)
+    one, other = (
+        ppo.Learner(ppo.make_worlds(mixed, settings, world="object"), settings) for _ in range(2)
+    )
+    collected = one._collect()
+    live = collected.live
+    assert live[0].tolist() == one.env.reset(seed=0)[1]["live"].tolist()
+    assert 0.5 < live.float().mean() < 1
+    seats = (collected.rows[..., -1] - int(one.shape.firsts[-1])).reshape(16, 8, 2)
+    assert (seats == torch.tensor([0, 1])).all()
+    one._learn(collected)
+    changed = other._collect()
+    changed.rows[~live] = changed.rows[live][0]
+    changed.actions[~live] = 0
+    changed.gains[~live], changed.returns[~live] = 100, 100
+    other._learn(changed)
+    for mine, theirs in zip(one.net.parameters(), other.net.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
+    """A line that is truncated is worth what was still to be expected, only at the limit."""
+    level = {"extends": "race", "max_steps": 5}
+    settings = ppo.Hyperparameters(num_envs=2, length=4)
+    learner = ppo.Learner(ppo.make_worlds(level, settings, world="object"), settings)
+    final = {name: array[0] for name, array in learner.env.reset(seed=0)[0].items()}
+    told = np.array([5] * 3 + [4] * 3)
+    info = {
+        "live": np.ones(6, bool),
+        "episode": {"r": np.zeros(6), "l": told, "s": np.array([False] * 5 + [True])},
+        "_episode": np.ones(6, bool),
+        "final_obs": np.array([final] * 6, object),
+    }
+    terminated = np.array([False] * 5 + [True])
+    missed = torch.zeros(6)
+    with torch.no_grad():
+        learner._note((None, None, terminated, ~terminated, info), learner.net.table(), missed)
+    assert (missed[:3] != 0).all()
+    assert (missed[3:] == 0).all()
+    assert [each.success for each in learner._last] == [False, True]
+
+
+def test_agents_learn_together_and_what_they_learned_is_a_policy_of_all(capsys):
+    given = ["train", "hold-plates", "--until", "0.97", "--out", "plates"]
+    assert main([*given, "--steps", "400000"]) == 0
+    assert main([*given[:2], "--steps", "16384", "--num-envs", "16", "--out", "whole"]) == 0
+    assert main([*given[:2], "--steps", "8192", "--num-envs", "16", "--out", "part"]) == 0
+    assert main(["train", "--resume", "part", "--steps", "16384"]) == 0
+    assert curve(Path("part")) == curve(Path("whole"))
+    for number in ("7", "100"):
+        words = "rollout", "hold-plates", "--episodes", "100", "--num-envs", number
+        assert main([*words, "--policy", "plates", "--out", number]) == 0
+    (one, _), (other, _) = map(episode_folder.read, ("7", "100"))
+    assert one["episode_success"].mean() >= 0.9
+    for name, array in one.items():
+        assert np.array_equal(array, other[name]), name
+    game = begin(parser()[0].parse_args(["play", "hold-plates", "--policy", "plates", "--seed=0"]))
+    assert game.length == int(one["episode_start"][1])
+    capsys.readouterr()
+    assert main(["record", "hold-plates", "a.png", "--policy", "plates", "--steps", "500"]) == 0
+    assert f"{game.length} steps" in capsys.readouterr().out
 
 
 def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
@@ -189,12 +257,12 @@ def test_a_policy_remembers_nothing_of_the_episode_before():
     assert not torch.equal(policy._memory[0], memories[0][0])  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", [*built_in_grids()])
+@pytest.mark.parametrize("name", [*built_in_grids(), *levels_of_several()])
 def test_every_level_can_be_learned(name):
     settings = ppo.Hyperparameters(num_envs=2, length=4)
     env = ppo.make_worlds(load_scenario(name), settings, world="object")
     figures = ppo.Learner(env, settings).update()
-    assert figures.steps == 8
+    assert figures.steps == 8 * env.scenario.layout.agents
     assert np.isfinite(figures.entropy)
     assert np.isfinite(figures.error)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from components.appearance import BLUE, RED
 from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.checking.solving import Solver, Verdict
@@ -16,6 +17,7 @@ from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.language.errors import SeveralAgentsError
+from gv_engine.playing.acting import actor_of
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError, Taken
 from gv_engine.reading.library import levels_of_several
@@ -179,6 +181,48 @@ def test_they_are_compared_and_their_way_is_found(plates: Scenario):
     assert len(solution.actions) == 10
 
 
+def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
+    game = Game(plates, 5)
+    actor = actor_of(game, "valid")
+    env = AgentsVectorEnv(plates, 1, world="object", autoreset_mode="Disabled")
+    policy = load_policies("valid", plates.sharing, 1, env.num_actions)
+    (episode,) = rollout(env, policy, 1, 5, keep=True)
+    assert episode.steps is not None
+    for numbers in episode.steps["action"][:20]:
+        choice = actor.choose(game)
+        assert choice is not None
+        assert choice.action == game.action_of(numbers)
+        assert not choice.chances
+        game.step(choice.action)
+    game.seek(3)
+    again = actor.choose(game)
+    assert again is not None
+    assert again.action == game.action_of(episode.steps["action"][3])
+
+
+def test_who_takes_over_plays_one_and_the_policy_the_others():
+    game = Game(Scenario.load("hunt"), 0)
+    would = "ann TURN_LEFT | bob TURN_RIGHT | cat MOVE_FORWARD"
+    assert (
+        game.among("MOVE_FORWARD", would) == "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
+    )
+    game.next_agent()
+    assert game.among("ann MOVE_LEFT", would) == "ann MOVE_LEFT | bob WAIT | cat MOVE_FORWARD"
+    game.step(game.among(game.wait, would))
+    assert game.taken[-1].action == "ann TURN_LEFT | cat MOVE_FORWARD"
+    assert game.among("FLY", would) == "FLY"
+    assert Game(Scenario.load("keydoor-5x5"), 0).among("TOGGLE", "") == "TOGGLE"
+
+
+def test_who_is_controlled_has_its_own_colour(plates: Scenario):
+    game, colors = Game(plates, 0), []
+    for _ in range(2):
+        colors.append(game.frame().color)
+        game.next_agent()
+    assert colors == [RED, BLUE]
+    assert Game(Scenario.load("keydoor-5x5"), 0).frame().color == 0
+
+
 def test_too_many_for_a_search():
     scenario = Scenario.load({"extends": "hold-plates", "agents": {"names": [*"abcdef"]}})
     with pytest.raises(SeveralAgentsError, match="262,144 ways to act at once"):
@@ -195,3 +239,19 @@ def test_a_snapshot_holds_all_of_them(tmp_path: Path, plates: Scenario):
     assert other.state() == game.state()
     with pytest.raises(SnapshotError, match="cannot go on with"):
         snapshots.load(tmp_path / "two.npz", Scenario.load("hunt"))
+
+
+def test_a_game_of_a_mixture_has_those_who_are_there():
+    pair = {"extends": "race", "map": "#####\n#>.E#\n#>..#\n#####", "agents": 2}
+    alone = {"extends": "race", "map": "#####\n#>.E#\n#####", "agents": 1}
+    game = Game(Scenario.load({"mixture": [{"scenario": pair}, {"scenario": alone}]}), 0)
+    seen: dict[int, set[str]] = {1: set(), 2: set()}
+    for seed in range(8):
+        game.reset(seed)
+        game.next_agent()
+        seen[len(game.agents)].add(game.controlled)
+        game.step("MOVE_FORWARD")
+        game.step(f"{game.controlled} MOVE_FORWARD")
+        told = game._episode.refusal("agent_2 MOVE_FORWARD")
+        assert told == "" if len(game.agents) == 2 else told.startswith("no agent 'agent_2'")
+    assert seen == {1: {"agent_1"}, 2: {"agent_1", "agent_2"}}

@@ -67,7 +67,7 @@ from tests.reading.test_chance import LEVEL, RULES, drawn, level
         ("things: [agent, Key, Exit]", "thigns: [agent]", "reachable.thigns: unknown key 'thigns'"),
         ("reachable:", "tries: 0\nreachable:", "tries: found 0, allowed are 1 to 10000"),
         ("reachable: {th", "tries: 9\n# {th", "tries: `tries` goes with `reachable`"),
-        ("maps:", "room: [5, 5]\nmaps:", "both are given: maps and room"),
+        ("maps:", "room: [5, 5]\nmaps:", "given are maps and room"),
         ("object: Exit", "objcet: Exit", "place[1].objcet: unknown key 'objcet'; did you mean"),
         ("color: $color, in", "colour: $color, in", "place[0].colour: unknown key 'colour'"),
     ],

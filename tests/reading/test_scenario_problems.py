@@ -144,7 +144,7 @@ def test_the_level_itself_is_fine(tmp_path):
         (
             MAP + LEGEND,
             "",
-            "1: reset_function: a level needs either `map` or `reset_function`; nei",
+            "1: reset_function: a level needs one of map, maps, room, reset_function; non",
         ),
         ("max_steps: 100", "reset_function: {name: empty, shape: [4, 4]}", "6: map: a level needs"),
         (MAP + LEGEND, "reset_function: from_map\n", "6: reset_function: from_map draws what stan"),

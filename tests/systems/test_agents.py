@@ -219,6 +219,11 @@ def test_a_function_for_some_agents_runs_in_their_turns(world: str):
         ({"transition_functions": [{"name": "turn_agent", "for": []}]}, "found an empty list"),
         ({"transition_functions": [{"name": "move_obstacles", "for": "ann"}]}, "is nobody's"),
         ({"agents": 1}, "`for` says which of several agents; there is one"),
+        (
+            {"agents": {"names": ["ann", "bob | cat"]}},
+            r"\[1\]: found 'bob \| cat', expected a name",
+        ),
+        ({"agents": {"number": 2, "teams": {"x=y": ["agent_1"]}}}, "found the team 'x=y'"),
     ],
 )
 def test_agents_and_teams_that_are_not_there(changes: dict[str, Any], says: str):

@@ -129,6 +129,8 @@ def parameters(
         values["turns"] = np.asarray(TURNS.index(sharing.turns))
         values["leaves"] = np.asarray(sharing.done == LEAVE)
         values["one_suffices"] = np.asarray(sharing.ends == ANY)
+        if member.layout.fewer:
+            values["present"] = np.asarray(len(sharing.names))
     if scenario.missions:
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
     for field, call in fields_of_calls(member):

@@ -181,14 +181,16 @@ def program_of(scenario: Scenario, slots: Sequence[int], elements: Elements) -> 
     functions = program_functions.functions_of(
         part for call in calls for part in _functions_in(call)
     )
-    _check(scenario, functions, checked="running" in (elements["parameters"].names or ()))
+    checked = "running" in (elements["parameters"].names or ())
+    _check(scenario, functions, checked)
     asked = program_functions.digest_of(
         functions, _surroundings(), *_spelled(scenario), str(list(slots)), str(elements)
     )
     with _LOCK:
         link = partial(_link, scenario, slots, elements)
         built_in = all(is_engine_module(function.__module__) for function in functions)
-        program = Program(scenario.name, asked, link, built_in)
+        name = f"{scenario.name} with checks" if checked else scenario.name
+        program = Program(name, asked, link, built_in)
         return _PROGRAMS.setdefault(program.key, program)
 
 

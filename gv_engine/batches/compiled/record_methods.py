@@ -434,6 +434,8 @@ def _in_line(w: Any) -> Any:
 
 @method("agents")
 def _agents(w: Any) -> Any:
+    if LAYOUTS[w].fewer:
+        return lambda w: range(1, w.present + 1)
     behind = LAYOUTS[w].agents + 1
     return lambda w: range(1, behind)
 

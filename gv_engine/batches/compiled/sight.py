@@ -12,10 +12,12 @@ import numpy as np
 
 from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.batches.compiled.vectors import cut, show
-from gv_engine.language.area import seen_from
 from gv_engine.language.component import NOTHING, OUTSIDE
 from gv_engine.language.geometry import relative, step_x, step_y
 from gv_engine.reading.layout import Layout
+
+STATE = np.uint32(0xFF00)
+"""The bits of a look that are its state."""
 
 
 def look(w: Any, agent: int, view: Any) -> None:
@@ -38,14 +40,19 @@ def look(w: Any, agent: int, view: Any) -> None:
 
 
 def look_at_others(w: Any, agent: int, view: Any) -> None:
-    """Lay the other agents over a view; of several in a cell, the first shows."""
+    """Lay the other agents over a view, turned as it is; of several in a cell, the first shows."""
+    # read once: what is written to the view might be anywhere
+    facing = w.agent.facing[agent]
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    y, x = w.position.y[agent], w.position.x[agent]
+    first, middle, height, width = view.y, view.x, view.height, view.width
     for number in range(len(w.order)):
         other = len(w.order) - number
-        y, x = w.position.y[other], w.position.x[other]
-        ahead, right = seen_from(w, agent, y, x)
-        i, j = view.y - ahead, view.x + right
-        if other != agent and y >= 0 and 0 <= i < view.height and 0 <= j < view.width:
-            view.cover(i, j, other, w.look_of(other))
+        dy, dx = w.position.y[other] - y, w.position.x[other] - x
+        i, j = first - dy * ahead_y - dx * ahead_x, middle + dy * ahead_x - dx * ahead_y
+        if 0 <= i < height and 0 <= j < width and other != agent and y + dy >= 0:
+            way = relative(w.agent.facing[other], facing)
+            view.cover(i, j, other, w.look_of(other) & ~STATE | np.uint32(way) << np.uint32(8))
 
 
 def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
@@ -64,9 +71,9 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
 
 def view_writer(layout: Layout) -> Any:
     """`write_view`, in which the objects that look some way look as the agent sees them."""
-    if not layout.oriented:
-        return write_view
     turn = turner(layout)
+    if turn is nothing_to_turn:
+        return write_view
 
     def write_turned(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
         write_view(w, agent, view, grid, item)
@@ -76,8 +83,9 @@ def view_writer(layout: Layout) -> Any:
 
 
 def turner(layout: Layout) -> Any:
-    """`(w, agent, grid)`: turn the states of the objects in (h, w, 3) that look some way."""
-    kinds = layout.oriented
+    """`(w, agent, grid)`: turn the states of the objects in (h, w, 3) that look some way, but for
+    agents, which `look_at_others` has turned."""
+    kinds = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
     if not kinds:
         return nothing_to_turn
 

@@ -177,7 +177,11 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
     looks = Unit(_looking(first_look, sight.system.function, values, writer), field)
     acting, showing = (_acting_in_turn, _showing_those_left) if several else (_acting, _showing)
     systems = BoundSystems(
-        _beginning(call(_CLEAR), in_turn(resets, acting=False)),
+        _beginning(
+            _count_those_present if scenario.layout.fewer else _all_are_present,
+            call(_CLEAR),
+            in_turn(resets, acting=False),
+        ),
         acting(
             *(gathered([before for _, before in asked]) for asked in (rewards, [over], [well])),
             move=in_turn(moves, acting=True),
@@ -199,17 +203,28 @@ def _clear(w: Any, was: Any) -> None:
 _CLEAR = Unit(_clear, seldom=True)
 
 
-def _beginning(clear: Any, reset: Any) -> Any:
+def _all_are_present(w: Any, p: Any) -> None:
+    """Nobody is to be counted."""
+
+
+def _count_those_present(w: Any, p: Any) -> None:
+    """How many agents there are in worlds of this member of a mixture."""
+    w.present = p.present
+
+
+def _beginning(count: Any, clear: Any, reset: Any) -> Any:
     def begin(w: Any, p: Any, terms: Any) -> None:
+        count(w, p)
         clear(w, p, ())
         w.error = 0
         w.steps = 0
         w.terminated = 0
         w.truncated = 0
-        for agent in w.agents():
+        for agent in range(1, len(w.done)):
             w.action[agent] = 0
             w.total[agent] = 0.0
             forget(w, agent)
+            w.done[agent] = agent > len(w.agents())
         reset(w, p)
         forget_terms(terms)
 
@@ -305,7 +320,7 @@ def _showing(looks: Any, answer: Any) -> Any:
 
 
 def _showing_those_left(looks: Any, answer: Any) -> Any:
-    """The same for several agents, of which some may be done or have left."""
+    """The same for several agents, of which some may be done, have left, or be not there."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         if w.position.y[w.turn] >= 0:
@@ -315,7 +330,7 @@ def _showing_those_left(looks: Any, answer: Any) -> Any:
             item[0] = NONE_GRID_OBJECT
             grid[:] = 0
             grid[:, :, 0] = HIDDEN
-        if w.done[w.turn] and not w.terminated:
+        if w.position.y[w.turn] < 0 or (w.done[w.turn] and not w.terminated):
             mask[:] = 0
         else:
             answer(w, p, mask)

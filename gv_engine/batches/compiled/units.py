@@ -270,7 +270,11 @@ def _turns(context: Any, builder: Any, w: Any, world: Any, among: str | bool) ->
     def number(name: str, index: Any) -> Any:
         return builder.load(figure(context, builder, w, world, name, index))
 
-    with _cgutils.for_range(builder, _INDEX(agents_of(w))) as loop, ExitStack() as inside:
+    count = _INDEX(agents_of(w))
+    if "present" in w.fields:
+        present = context.get_getattr(w, "present")(context, builder, w, world, "present")
+        count = builder.zext(present, _INDEX)
+    with _cgutils.for_range(builder, count) as loop, ExitStack() as inside:
         agent = builder.add(loop.index, _INDEX(1))
         if among == "order":
             agent = number("order", loop.index)

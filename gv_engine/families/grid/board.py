@@ -43,6 +43,7 @@ class Board:
         motion: Motion | None = None,
         progress: float = 1.0,
         beneath: NDArray[np.uint8] | None = None,
+        color: int = 0,
     ) -> None:
         """Draw a grid.
 
@@ -57,6 +58,7 @@ class Board:
             motion: how it came to this; None if at once.
             progress: of the motion, from 0 to 1.
             beneath: (H, W, 3) what lies on the ground, if there is one.
+            color: of the agent, if there are several.
         """
         top, left = round(corner[0]), round(corner[1])
         self._corner, self._shape = (rect.y - top, rect.x - left), grid.shape[:2]
@@ -72,14 +74,14 @@ class Board:
         y, x = self._origin
         surface.blit(self._ground, self.place(y, x).topleft)
         if motion is None or progress >= 1:
-            self._draw_agent(surface, agent, ANGLES[agent[2]])
+            self._draw_agent(surface, agent, ANGLES[agent[2]], color)
         else:
             for thing, at, alpha in _moving(motion, progress):
                 self._draw_thing(surface, thing, at, alpha, shown)
             turn = (ANGLES[agent[2]] - ANGLES[motion.agent[2]] + 180) % 360 - 180
             angle = ANGLES[agent[2]] - turn * (1 - progress)
             place = between(motion.agent, agent, progress)
-            self._draw_agent(surface, (*place, agent[2]), angle)
+            self._draw_agent(surface, (*place, agent[2]), angle, color)
         surface.set_clip(before)
 
     def _update(self, shown: Codes, start: tuple[int, int], rect: pygame.Rect, cell: int) -> None:
@@ -101,7 +103,7 @@ class Board:
         self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, window)
 
     def _draw_agent(
-        self, surface: pygame.Surface, agent: tuple[float, float, int], angle: float
+        self, surface: pygame.Surface, agent: tuple[float, float, int], angle: float, color: int
     ) -> None:
         height, width = self._shape
         if not (-1 < agent[0] < height and -1 < agent[1] < width):
@@ -109,9 +111,9 @@ class Board:
         place = self.place(agent[0], agent[1])
         side = max(place.w, SMALLEST_AGENT)
         if angle == ANGLES[agent[2]]:
-            sprite = self._sheet.get("agent", 0, side, agent[2])
+            sprite = self._sheet.agent(color, side, agent[2])
         else:
-            sprite = pygame.transform.rotozoom(self._sheet.get("agent", 0, side), angle, 1)
+            sprite = pygame.transform.rotozoom(self._sheet.agent(color, side), angle, 1)
         surface.blit(sprite, sprite.get_rect(center=place.center))
 
     def _draw_thing(

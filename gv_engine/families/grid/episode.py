@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class GridEpisode(Told):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.agents = tuple(scenario.sharing.names)
+        self._names = tuple(scenario.sharing.names)
         self.controlled = 0
         self.partners: dict[str, Policy] = {}
         self.actions = scenario.action_names
@@ -66,8 +67,13 @@ class GridEpisode(Told):
         self._simulation = Simulation(scenario)
         self.world = self._simulation.world
         # what each was shown
-        self._grid = np.zeros((len(self.agents), *scenario.area.shape, 3), np.uint8)
-        self._item = np.zeros((len(self.agents), 3), np.uint8)
+        self._grid = np.zeros((len(self._names), *scenario.area.shape, 3), np.uint8)
+        self._item = np.zeros((len(self._names), 3), np.uint8)
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The names of those that are there, in their order."""
+        return self._names[: self.world.present]
 
     @property
     def reward(self) -> float:
@@ -110,7 +116,7 @@ class GridEpisode(Told):
         """Begin the episode that an environment gives for a seed."""
         self._simulation.reset(np.random.default_rng(seed))
         for name, policy in self.partners.items():
-            policy.begin([0], seed, [self.agents.index(name)])
+            policy.begin([0], seed, [self._names.index(name)])
         self._observe()
 
     def refusal(self, action: str) -> str:
@@ -126,8 +132,8 @@ class GridEpisode(Told):
 
     def _told(self, action: str) -> dict[str, str]:
         """What an action says that agents do, by their names."""
-        if len(self.agents) == 1:
-            return {self.agents[0]: action}
+        if len(self._names) == 1:
+            return {self._names[0]: action}
         if action == self.wait:
             return {}
         parts = [part.rpartition(" ") for part in action.split(AND)]
@@ -136,7 +142,7 @@ class GridEpisode(Told):
     def joint(self, action: str) -> str:
         """What all agents do when a player has said what one of them does; see
         `gv_engine.playing.episode.Episode`."""
-        if len(self.agents) == 1 or self.refusal(action):
+        if len(self._names) == 1 or self.refusal(action):
             return action
         told = self._told(action)
         for agent, name in enumerate(self.agents, 1):
@@ -146,6 +152,15 @@ class GridEpisode(Told):
         acts = (name for name in self.agents if told.get(name, self.wait) != self.wait)
         return AND.join(f"{name} {told[name]}" for name in acts) or self.wait
 
+    def among(self, action: str, others: str) -> str:
+        """What all do when a player has said something, and others do as they would; see
+        `gv_engine.playing.episode.Episode`."""
+        if len(self._names) == 1 or self.refusal(action):
+            return action
+        own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._told(action)}
+        told = self._told(others) | own
+        return AND.join(f"{name} {told[name]}" for name in self.agents if name in told)
+
     def step(self, action: str) -> None:
         """Take an action that is not refused.
 
@@ -153,7 +168,7 @@ class GridEpisode(Told):
             RuleError: a rule is not defined on this world.
         """
         told = self._told(action)
-        does = (told.get(name, self.wait) for name in self.agents)
+        does = (told.get(name, self.wait or self.actions[0]) for name in self._names)
         self._simulation.step(*(WAIT if name == self.wait else named_action(name) for name in does))
         self._observe()
 
@@ -168,8 +183,13 @@ class GridEpisode(Told):
         return mask
 
     def seen(self) -> Seen:
-        """What `GridVectorEnv` hands out, the observation as `default`."""
-        return self._seen(self._shown)
+        """What `GridVectorEnv` hands out, the observation as `default`; `AgentsVectorEnv`, where
+        there may be several agents."""
+        if len(self._names) == 1:
+            return self._seen(1)
+        each = [self._seen(agent) for agent in self._simulation.agents]
+        observation, info = (_side_by_side(parts) for parts in zip(*each, strict=True))
+        return observation, info
 
     def _seen(self, agent: int) -> Seen:
         """The same of an agent."""
@@ -235,9 +255,17 @@ class GridEpisode(Told):
             self._simulation.set_terms(agent, values)
 
     def _observe(self) -> None:
+        self.controlled = min(self.controlled, len(self.agents) - 1)
         # once a step, like an environment: looking may draw from the world's generator
         for agent in self._simulation.agents:
             self._simulation.observe(self._grid[agent - 1], self._item[agent - 1], agent)
+
+
+def _side_by_side(parts: Sequence[Any]) -> Any:
+    """(1, A, …) of (1, …) arrays of each agent, in mappings too."""
+    if isinstance(parts[0], dict):
+        return {name: _side_by_side([part[name] for part in parts]) for name in parts[0]}
+    return np.stack(parts, axis=1)
 
 
 def _knows_columns_only(scenario: Scenario) -> bool:

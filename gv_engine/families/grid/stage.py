@@ -107,7 +107,7 @@ class GridStage(Stage):
         start = corner((height, width), room, center, cell)
         lit = self._lens.lit if self.side_panel is self._lens else None
         lit = frame.seen if lit is None else lit
-        drawn = frame.grid, lit, frame.agent, moving, progress, frame.beneath
+        drawn = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
         self._state.draw(surface, rect, start, cell, *drawn)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
@@ -137,8 +137,8 @@ class GridStage(Stage):
         cell = max(1, min(rect.h // height, rect.w // width))
         agent = (*frame.observer, 0)
         start = corner((height, width), room, frame.observer, cell)
-        below = frame.beneath_seen
-        self._seen.draw(surface, rect, start, cell, frame.observation, None, agent, beneath=below)
+        seen = frame.observation, None, agent, None, 1.0, frame.beneath_seen, frame.color
+        self._seen.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline the cell that is pointed at, in both views, and the one that is inspected."""
@@ -224,7 +224,8 @@ class GridStage(Stage):
         cell = min(rect.h // height, rect.w // width)
         board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
         whole = board.get_rect()
-        Board(self._sheet).draw(board, whole, (0, 0), max(1, cell), frame.grid, None, frame.agent)
+        shown = frame.grid, None, frame.agent
+        Board(self._sheet).draw(board, whole, (0, 0), max(1, cell), *shown, color=frame.color)
         if not cell:  # more cells than pixels
             scale = min(rect.h / height, rect.w / width)
             size = max(1, int(width * scale)), max(1, int(height * scale))

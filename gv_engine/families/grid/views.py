@@ -57,7 +57,7 @@ class Views:
                 over = side - cell
                 corner = left + x * cell - over // 2, y * cell - over // 2
                 self._surface.set_clip((left, 0, width * cell, height * cell))
-                self._surface.blit(self._sheet.get("agent", 0, side, facing), corner)
+                self._surface.blit(self._sheet.agent(frame.color, side, facing), corner)
                 mosaic.forget(y, x, around=-(-over // cell))
             left += width * cell + cell // 2
         return self._picture.copy()

@@ -105,6 +105,11 @@ class SpriteSheet:
             kept[key] = _dimmed(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
         return kept[key]
 
+    def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
+        """Return the sprite of the agent whose view is shown: of several the one of a colour, with
+        a bright edge that others have not. Do not draw on it."""
+        return self.get("own_agent" if color else "agent", color, size, turn)
+
     def tile(
         self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
     ) -> pygame.Surface:

@@ -12,6 +12,7 @@ from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.language.errors import GVEngineError
 from gv_engine.playing.acting import Actor, Choice, actor_of
+from gv_engine.playing.episode import AND
 from gv_engine.playing.game import Game
 from gv_engine.playing.racing import Rival
 
@@ -77,9 +78,12 @@ class ActingScreen(PlayScreen):
                 self._stop()
 
     def take(self, action: str) -> None:
-        """The player acts, and takes over with it; see `PlayScreen.take`."""
+        """The player acts, and takes over with it; see `PlayScreen.take`. Of several agents only
+        that one: for the others the agent goes on to act."""
         if action:
             self._stop()
+            others = self._choice.action if self._choice else ""
+            action = self.game.among(action, others or self.game.wait)
         super().take(action)
 
     def seek(self, position: int) -> None:
@@ -200,4 +204,10 @@ def likeliest(choice: Choice) -> list[tuple[str, float]]:
 
 
 def _in_words(action: str) -> str:
-    return action.replace("_", " ").capitalize()
+    """An action, or what each of several agents does, by their names."""
+    said = []
+    for part in action.split(AND):
+        name, _, does = part.rpartition(" ")
+        words = does.replace("_", " ")
+        said.append(f"{name}: {words.lower()}" if name else words.capitalize())
+    return ", ".join(said)
