@@ -16,7 +16,10 @@ from tests import ROOT
 from tests.desk import Desk
 from tests.screen import PATIENCE, Screen
 
-XDOTOOL = {"Space": "space", "PageUp": "Prior", "Period": "period", "Slash": "question"}
+XDOTOOL = {
+    **{"Space": "space", "PageUp": "Prior", "Period": "period", "Slash": "question"},
+    **{"LeftBracket": "bracketleft", "RightBracket": "bracketright"},
+}
 
 
 class Player:

@@ -120,6 +120,13 @@ def _broken(desk: Desk) -> None:
     _start(desk, "broken")
 
 
+def _edited(desk: Desk, *keys: str) -> None:
+    desk.app.push(StartScreen(desk.app))
+    desk.app.begin_level("keydoor")
+    desk.look()
+    desk.press(*keys)
+
+
 SCENES: dict[str, Callable[[Desk], None]] = {
     "start": _start,
     "search": lambda desk: _start(desk, "key"),
@@ -149,6 +156,10 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "replay": _replay,
     "export": lambda desk: _replay(desk, "E"),
     "broken": _broken,
+    "editor": lambda desk: _edited(desk, "Down", "Down", "Space"),
+    "editor-fault": lambda desk: _edited(desk, "Down", "Right", "Delete"),
+    "editor-level": lambda desk: _edited(desk, "F4"),
+    "editor-rules": lambda desk: _edited(desk, "F3", "Down"),
 }
 """What leads to each, from the door."""
 

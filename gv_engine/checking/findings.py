@@ -18,6 +18,7 @@ from components.objects import WALL
 from gv_engine.checking.answers import unanswered, undeclared
 from gv_engine.language.call import Call
 from gv_engine.language.component import column_name
+from gv_engine.language.errors import FaultPlace
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.modules import is_engine_module
 from gv_engine.language.objects import ObjectTypes
@@ -66,9 +67,14 @@ class Finding(NamedTuple):
 
 def findings(scenario: Scenario) -> list[Finding]:
     """What is found in a scenario, or in each that it mixes."""
-    found = [finding for member in scenario.members for finding in _Examiner(member).findings()]
+    return [finding for finding, _ in placed_findings(scenario)]
+
+
+def placed_findings(scenario: Scenario) -> list[tuple[Finding, FaultPlace]]:
+    """The same, each with its place, as far as it has one."""
+    found = [each for member in scenario.members for each in _Examiner(member).findings()]
     said = [*unanswered(scenario), *undeclared(scenario)]
-    return [*found, *(Finding("action", says) for says in said)]
+    return [*found, *((Finding("action", says), FaultPlace()) for says in said)]
 
 
 class _Examiner:
@@ -83,11 +89,13 @@ class _Examiner:
             is_engine_module(system.function.__module__) and not system.objects for system in parts
         )
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[tuple[Finding, FaultPlace]]:
+        label = self._scenario.document.label
         for name, look in _LOOKS.items():
             for node, says in look(self):
-                yield Finding(name, located(self._scenario.document.label, node, says))
-        yield from (Finding("drawing", line) for line in missing_drawings(self._scenario))
+                yield Finding(name, located(label, node, says)), node.place
+        for line in missing_drawings(self._scenario):
+            yield Finding("drawing", line), FaultPlace()
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
         """The item of a list, or what else stands there."""

@@ -17,6 +17,7 @@ from gv_engine.commands import (
     bench,
     check,
     compiling,
+    edit,
     levels,
     listing,
     minari,
@@ -40,6 +41,7 @@ from gv_engine.rollouts.policy import PolicyError
 
 COMMANDS = (
     play,
+    edit,
     replay,
     listing,
     new,
@@ -63,6 +65,7 @@ examples:
   gv-engine play                      choose a level in a window, and play
   gv-engine list                      what else there is
   gv-engine new cave                  a folder with a level and a rule of your own
+  gv-engine edit cave                 paint it, order its rules, and play it
   gv-engine rules                     what its file and its rules can name
   gv-engine schema                    the same, for editors
   gv-engine check cave                is it sound, and does it compile?

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import accumulate
+from typing import NamedTuple
 
 _SCREEN = 4000
 """Characters of a message, about as many as a screen has room for."""
@@ -99,6 +100,22 @@ class SeveralAgentsError(GVEngineError, ValueError):
     """A scenario with several agents, where there is room for one."""
 
 
+class FaultPlace(NamedTuple):
+    """Where in a scenario something is wrong.
+
+    Attributes:
+        path: of the value, as messages give it; "" for the whole.
+        line: of its file, from 1; None in a scenario that is no file.
+        file: that it stands in, if that is another one than the scenario's.
+        cell: y, x on the map; None if it is about no cell.
+    """
+
+    path: str = ""
+    line: int | None = None
+    file: str = ""
+    cell: tuple[int, int] | None = None
+
+
 class ScenarioError(GVEngineError, ValueError):
     """A scenario with mistakes.
 
@@ -106,7 +123,10 @@ class ScenarioError(GVEngineError, ValueError):
 
     Attributes:
         problems: all of them, one located line each.
+        places: where each of them is, as far as the reader has told; () if it has not.
     """
+
+    places: tuple[FaultPlace, ...] = ()
 
     def __init__(self, problems: Iterable[str]) -> None:
         told = [problems] if isinstance(problems, str) else problems  # as whoever adds to it has it

@@ -144,9 +144,27 @@ def read_file(
         ScenarioError: no such file, no UTF-8, no YAML, no mapping, no such variant, or it extends
             one of these; an `UnknownOptionError` for a setting that it has no parameter for.
     """
+    return read_text(_bytes_of(level), level, trust, settings)
+
+
+def read_text(
+    raw: bytes,
+    level: Level,
+    trust: Trust = NAMED,
+    settings: Mapping[str, Any] | None = None,
+) -> Document:
+    """Read what a file says, or would say, if it were written.
+
+    Args:
+        raw: the text, in UTF-8.
+        level: the file, which need not be there, and the variant.
+        trust, settings: as for `read_file`.
+
+    Raises:
+        ScenarioError: as for `read_file`.
+    """
     problems = Problems(str(level.file))
     place = level.file.absolute()
-    raw = _bytes_of(level)
     document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
     try:
         pack = is_pack(level.file)

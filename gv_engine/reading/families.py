@@ -201,6 +201,8 @@ class Family:
         format: place of the `gv_engine.reading.forms.Format` of its scenario files.
         episode: place of what makes a `gv_engine.playing.episode.Episode` of one of its scenarios.
         stage: place of the `gv_engine.frontend.drawing.stage.Stage` of its games.
+        sketch: place of the `gv_engine.frontend.drawing.sketch_drawing.SketchDrawing` of its
+            levels; "" if they are not drawn, and so not edited.
         text: place of what writes a frame of its games as a str.
         terminal: place of the `gv_engine.frontend.terminal.picture.TerminalPicture` of its games.
         views: places of the `Drawing` of each of its views, see
@@ -226,6 +228,7 @@ class Family:
     views: Mapping[str, str]
     keys: tuple[Command, ...]
     panels: tuple[str, ...] = ()
+    sketch: str = ""
     rules: str = ""
     extra: Extra | None = None
     of_several: Callable[[], LevelsByName] = dict

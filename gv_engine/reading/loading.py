@@ -61,10 +61,15 @@ def _document(
 ) -> Document:
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust, settings)
-    return read_file(_found(source), trust, settings)
+    return read_file(level_of(source), trust, settings)
 
 
-def _found(source: str | Path) -> Level:
+def level_of(source: str | Path) -> Level:
+    """Where a scenario of any family is, by name, beginning of one, or file.
+
+    Raises:
+        ScenarioError: there is none.
+    """
     known = playable_levels()
     if source not in known and not exists(Path(source)):
         longer = [name for name in known if name.startswith(f"{source}-")]

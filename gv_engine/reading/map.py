@@ -395,9 +395,9 @@ class MapReader:
                 if symbol := self.legend.get(character):
                     yield y, x, symbol
 
-    def _at(self, y: int) -> YamlNode:
-        first = self._node.first_row
-        return self._node if first is None else replace(self._node, line=first + y)
+    def _at(self, y: int, x: int = 0) -> YamlNode:
+        first, cell = self._node.first_row, (y, x)
+        return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 
     def _rows(self) -> list[str]:
         if self._node.folded:
@@ -410,7 +410,7 @@ class MapReader:
                 raise Wrong(self._at(y), f"row {y + 1} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
                 self._problems.add(
-                    self._at(y),
+                    self._at(y, min(len(row), len(rows[0]))),
                     f"row {y + 1} is {len(row)} characters long, row 1 is {len(rows[0])}; all rows "
                     f"must be as long as the first",
                 )
@@ -427,15 +427,15 @@ class MapReader:
             self._wrong.add(character)
             if character not in self.legend:
                 hint = instead(character, (c if c != " " else "blank" for c in self.legend))
-                self._problems.add(self._at(y), f"{place}: no {character!r} in the legend{hint}")
+                self._problems.add(self._at(y, x), f"{place}: no {character!r} in the legend{hint}")
             return
         if fault := self._allowed(symbol):
             self._wrong.add(character)
-            self._problems.add(self._at(y), f"{place}: {character!r} is {fault}")
+            self._problems.add(self._at(y, x), f"{place}: {character!r} is {fault}")
         if symbol.facing is not None:
             if len(self.agents) >= self._most:
                 fault = f"a second agent, the first is in {self.agents[0]}"
                 if self._most > 1:
                     fault = f"agent {len(self.agents) + 1}, and there are {self._most}"
-                self._problems.add(self._at(y), f"{place}: {fault}")
+                self._problems.add(self._at(y, x), f"{place}: {fault}")
             self.agents.append(place)

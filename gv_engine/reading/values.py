@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from gv_engine.language.area import Area
-from gv_engine.language.errors import ScenarioError, TrustError, nearest, printable
+from gv_engine.language.errors import (
+    FaultPlace,
+    ScenarioError,
+    TrustError,
+    nearest,
+    printable,
+)
 from gv_engine.language.objects import COLORS
 
 LONGEST_SIDE = 512
@@ -43,6 +49,7 @@ class YamlNode:
         first_row: line of the first row of a text whose line breaks count, else None.
         folded: a text over several lines whose line breaks do not count.
         file: where it stands, if that is another file than the scenario's.
+        cell: y, x of the cell that it stands for, if it is part of a map.
     """
 
     value: Value
@@ -52,6 +59,12 @@ class YamlNode:
     first_row: int | None = None
     folded: bool = False
     file: str = ""
+    cell: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> FaultPlace:
+        """Where it stands, for errors."""
+        return FaultPlace(self.path, self.line, self.file, self.cell)
 
     @property
     def plain(self) -> Any:
@@ -93,7 +106,7 @@ class Problems:
 
     def __init__(self, label: str) -> None:
         self._label = label
-        self._found: list[tuple[int, str]] = []
+        self._found: list[tuple[FaultPlace, str]] = []
         self._error = ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
@@ -103,7 +116,7 @@ class Problems:
             ScenarioError: there are so many that the rest is not worth the time.
         """
         if message:
-            self._found.append((node.line or 0, located(self._label, node, message)))
+            self._found.append((node.place, located(self._label, node, message)))
         if len(self) == _MOST_PROBLEMS:
             self.raise_if_any()
 
@@ -135,7 +148,10 @@ class Problems:
         return self._whole()
 
     def _whole(self) -> ScenarioError:
-        return self._error(text for _, text in sorted(self._found, key=lambda found: found[0]))
+        found = sorted(self._found, key=lambda found: found[0].line or 0)
+        error = self._error(text for _, text in found)
+        error.places = tuple(place for place, _ in found)
+        return error
 
 
 def located(label: str, node: YamlNode, message: str) -> str:

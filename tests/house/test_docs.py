@@ -164,8 +164,8 @@ def test_keys_are_those_of_the_bindings():
     algebra = row.findall((ROOT / "docs" / "mathy.md").read_text("utf-8"))
     for pair in keys.help(("algebra",)):
         assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
-    groups = "grid", "play", "agent", "wall", "view", "replay", "window"
-    told = [keys.help((group,)) for group in groups]
+    groups = "grid", "play", "agent", "wall", "view", "replay", "start", "edit", "trial", "list"
+    told = [keys.help((group,)) for group in (*groups, "window")]
     assert rows == [pair for pairs in told for pair in pairs]
 
 

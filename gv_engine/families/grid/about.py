@@ -16,6 +16,7 @@ FAMILY = Family(
     format=f"{_HERE}.format:FORMAT",
     episode=f"{_HERE}.episode:GridEpisode",
     stage=f"{_HERE}.stage:GridStage",
+    sketch=f"{_HERE}.sketch_view:SketchView",
     text="gv_engine.reading.text:grid_text",
     terminal=f"{_HERE}.terminal:GridPicture",
     views=dict.fromkeys(("both", "state", "observation"), f"{_HERE}.views:draws"),

@@ -46,6 +46,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("race", "race what was saved, the agent or the solver", ("F7",)),
         Command("record", "begin or end a recording", ("Ctrl+R", "F9")),
         Command("picture", "save a picture", ("F12",)),
+        Command("edit_level", "edit this level", ("Ctrl+E",)),
         Command("menu", "pause, menu", ("Escape", "Pad Back")),
     ),
     "agent": (
@@ -101,6 +102,52 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("scroll_up", "scroll up", ("PageUp",), True),
         Command("scroll_down", "scroll down", ("PageDown",), True),
     ),
+    "edit": (
+        Command("try", "play it, and come back", ("Tab",)),
+        Command("undo", "undo a change", ("Z", "Ctrl+Z"), True),
+        Command("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
+        Command("save", "save the file", ("Ctrl+S", "F5")),
+        Command("save_as", "save as another file", ("Ctrl+Shift+S",)),
+        Command("up", "a cell up", ("Up",), True),
+        Command("down", "a cell down", ("Down",), True),
+        Command("left", "a cell left", ("Left",), True),
+        Command("right", "a cell right", ("Right",), True),
+        Command("put", "put the thing into the cell, or a corner", ("Space", "Return")),
+        Command("erase", "take out what is in the cell", ("Delete", "Backspace")),
+        Command("pick", "take what is in the cell for more of it", ("E",)),
+        Command("next_thing", "next thing", ("RightBracket", "PageDown"), True),
+        Command("previous_thing", "previous thing", ("LeftBracket", "PageUp"), True),
+        Command("next_color", "another colour", ("C",), True),
+        Command("next_state", "another state, or way to look", ("S",), True),
+        Command("next_tool", "another tool: pen, rectangle, room, fill", ("T",), True),
+        Command("all_things", "more things, or the level's own", ("A",)),
+        Command("cell_form", "properties of what is in the cell", ("P",)),
+        Command("size", "another size", ("G",)),
+        Command("level_rules", "rules: add, order, set", ("F3", "R")),
+        Command("level_form", "properties of the level", ("F4", "L")),
+        Command("next_fault", "what is wrong, one after the other", ("N",), True),
+        Command("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
+        Command("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
+        Command("zoom_reset", "usual size", ("0",)),
+        Command("help", "keys", ("H", "Slash")),
+        Command("menu", "menu", ("Escape",)),
+    ),
+    "trial": (
+        Command("back", "back to the editor", ("Tab",)),
+        Command("next_agent", "control another agent", ("Shift+Tab",)),
+    ),
+    "list": (
+        Command("add", "add one", ("Insert", "A")),
+        Command("remove", "take it out", ("Delete",)),
+        Command("move_up", "move it up", ("Shift+Up", "Ctrl+Up"), True),
+        Command("move_down", "move it down", ("Shift+Down", "Ctrl+Down"), True),
+        Command("undo", "undo a change", ("Z", "Ctrl+Z"), True),
+        Command("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
+    ),
+    "start": (
+        Command("new_level", "make a new level", ("Ctrl+N",)),
+        Command("edit_level", "edit the chosen level", ("Ctrl+E",)),
+    ),
     "menu": (
         Command("up", "up", ("Up", "Pad Up"), True),
         Command("down", "down", ("Down", "Pad Down"), True),
@@ -125,7 +172,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 """All commands, by group."""
 
 SCREENS = {
-    "start": ("menu", "window"),
+    "start": ("start", "menu", "window"),
+    "edit": ("edit", "window"),
+    "list": ("list", "menu", "window"),
     **{
         family.title: (family.title, "play", "agent", "view", *family.panels, "window")
         for family in FAMILIES.values()

@@ -13,7 +13,7 @@ import platformdirs
 from gv_engine.language.errors import shortened
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
-from gv_engine.reading.files import read_bytes
+from gv_engine.reading.files import read_bytes, replacing
 
 NAME = "gv-engine"
 LARGEST_SETTINGS = 64 * 1024
@@ -75,6 +75,27 @@ def keep_unfinished(replay: Replay) -> None:
         replay.save(file)
     else:
         file.unlink(missing_ok=True)
+
+
+def keep_unsaved(name: str, text: str) -> Path:
+    """Keep what was edited and not saved, in a new file.
+
+    Args:
+        name: of the level.
+        text: of its file.
+
+    Returns:
+        The file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder = replay_folder().parent / "unsaved"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}-{datetime.now():%Y%m%d-%H%M%S}.yaml"
+    with replacing(file) as draft:
+        draft.write_text(text, "utf-8")
+    return file
 
 
 def new_file(folder: Path, game: Game, suffix: str) -> Path:

@@ -21,6 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Unpack
 
+from gv_engine.editing.beginning import new_work, open_work
 from gv_engine.frontend.controls.bindings import Bindings, BindingsError
 from gv_engine.frontend.controls.rebinding import lost, rebind
 from gv_engine.frontend.controls.settings import Settings, forced_scale
@@ -31,6 +32,8 @@ from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.keyboard import Keyboard
 from gv_engine.frontend.window.question import Question
 from gv_engine.frontend.window.screens.acting import ActingScreen
+from gv_engine.frontend.window.screens.edit import EditScreen
+from gv_engine.frontend.window.screens.edit_menu import StarterMenu
 from gv_engine.frontend.window.screens.help import HelpScreen
 from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.race import RaceScreen
@@ -190,6 +193,15 @@ class App(Host):
         self._opened[source] = scenario
         self.settings.played(source)
         self.remember()
+
+    def edit(self, source: str) -> None:
+        self.push(EditScreen(self, open_work(source, **self.consent)))
+
+    def new_level(self) -> None:
+        self.push(StarterMenu(self))
+
+    def begin_level(self, starter: str) -> None:
+        self.push(EditScreen(self, new_work(starter, **self.consent)))
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         if is_rollout(file):

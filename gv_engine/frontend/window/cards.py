@@ -72,6 +72,14 @@ class Card:
         """
         raise NotImplementedError
 
+    def edit(self, app: Host) -> None:
+        """Edit what it offers.
+
+        Raises:
+            GVEngineError, OSError: that cannot be done.
+        """
+        raise GVEngineError(f"{self.title} is no level to edit")
+
     def draw(self, pen: Pen, rect: pygame.Rect, chosen: bool) -> None:
         """Draw it."""
         line = pen.line
@@ -128,6 +136,9 @@ class ScenarioCard(Card):
 
     def open(self, app: Host) -> None:
         app.play(self.entry.source)
+
+    def edit(self, app: Host) -> None:
+        app.edit(self.entry.source)
 
 
 class MissingCard(Card):
@@ -216,3 +227,6 @@ class FileCard(Card):
             app.watch(self.file)
         else:
             app.play(str(self.file))
+
+    def edit(self, app: Host) -> None:
+        app.edit(str(self.file))

@@ -28,6 +28,8 @@ class Menu(Screen):
     """A title, maybe some words, and rows, scrolled if there is no room for all."""
 
     over = True
+    foot = 0
+    """Lines at the bottom of the window that stay free."""
 
     def __init__(self, app: Host) -> None:
         super().__init__(app)
@@ -105,9 +107,11 @@ class Menu(Screen):
         words = wrap(self.words, line, width - 2 * line) if self.words else []
         high = 2 * line  # of a row
         above = 3 * line + (len(words) + 1) * line * bool(words)
-        self._page = max(1, min(len(rows), (pen.area.h - line - above) // high))
+        room = pen.area.copy()
+        room.h -= self.foot * line
+        self._page = max(1, min(len(rows), (room.h - line - above) // high))
         card = pygame.Rect(0, 0, width, above + self._page * high + line // 2)
-        card.center = pen.area.center
+        card.center = room.center
         pen.card(card)
         inner = card.inflate(-2 * line, 0)
         pen.text(pygame.Rect(inner.x, card.y + line // 2, inner.w, 2 * line), self.title, size=1.4)

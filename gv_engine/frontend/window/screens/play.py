@@ -29,7 +29,7 @@ from gv_engine.frontend.window.sounds import sound_of
 from gv_engine.language.errors import reason
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.playing.acting import SOLVER
-from gv_engine.playing.catalogue import next_of_kin
+from gv_engine.playing.catalogue import next_of_kin, source_of
 from gv_engine.playing.game import GAME_COMMANDS, Game, seed_of
 from gv_engine.playing.racing import Rival
 from gv_engine.playing.replay import SUFFIX, ReplayError
@@ -75,6 +75,8 @@ class PlayScreen(GameScreen):
     def knows(self, name: str) -> bool:
         if name == "watch":
             return self._saved is not None
+        if name == "edit_level":
+            return bool(self.family.sketch)
         return self.game.knows(name) and self.stage.knows(name)
 
     def command(self, name: str) -> None:
@@ -108,7 +110,7 @@ class PlayScreen(GameScreen):
         self._beat = time.monotonic() + 1 / self.app.settings.time_speed
 
     def closed(self) -> None:
-        self._end_recording()
+        self.end_recording()
         self.app.played(self.game)
         try:
             keep_unfinished(self.game.replay())
@@ -167,7 +169,7 @@ class PlayScreen(GameScreen):
 
     def show(self, glide: bool = True) -> None:
         if self._staged is not self.game.scenario:
-            self._end_recording()
+            self.end_recording()
         super().show(glide)
         if self._recorder is not None:
             try:
@@ -191,7 +193,7 @@ class PlayScreen(GameScreen):
     def _record(self) -> None:
         """Begin a recording of what is shown from now on, or end it."""
         if self._recorder is not None:
-            self._end_recording()
+            self.end_recording()
             return
         try:
             self._recorder = self._recorder_of(self.app.settings.recording)
@@ -200,7 +202,7 @@ class PlayScreen(GameScreen):
             self._recorder = None
             self.app.say(f"Not recorded: {reason(error)}", stays=15)
 
-    def _end_recording(self) -> None:
+    def end_recording(self) -> None:
         if self._recorder is None:
             return
         recorder, self._recorder = self._recorder, None
@@ -224,6 +226,9 @@ class PlayScreen(GameScreen):
     def _recorder_of(self, suffix: str) -> Recorder:
         file = new_file(recording_folder(), self.game, suffix)
         return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
+
+    def _edit(self) -> None:
+        self.app.edit(source_of(self.game.scenario))
 
     def _menu(self) -> None:
         self.app.push(PauseMenu(self))
@@ -322,12 +327,13 @@ _COMMANDS = {
     "race": PlayScreen._race,
     "record": PlayScreen._record,
     "picture": PlayScreen._picture,
+    "edit_level": PlayScreen._edit,
     "menu": PlayScreen._menu,
 }
 
 IN_MENU = (
     *("again", "rules", "next_level", "previous_level", "kin", "enter_seed"),
-    *("save_replay", "watch", "race", "record", "picture", "real_time"),
+    *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
 )
 
 

@@ -63,7 +63,8 @@ class Prompt(Screen):
     def _done(self) -> None:
         if self._text:
             self._accept(self._text)
-        self.app.pop()
+        if self.app.top is self:  # what takes the text may have closed it
+            self.app.pop()
 
     def draw(self, pen: Pen, now: float) -> None:
         line = pen.line

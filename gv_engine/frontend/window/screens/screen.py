@@ -39,6 +39,10 @@ class Host(Protocol):
     def theme(self) -> Theme:
         """The colours that the settings ask for."""
 
+    @property
+    def top(self) -> Screen:
+        """The screen that has the keys."""
+
     def push(self, screen: Screen) -> None:
         """Put a screen upon the others."""
 
@@ -86,6 +90,22 @@ class Host(Protocol):
         Raises:
             GVEngineError: it cannot be played; the message says why.
         """
+
+    def edit(self, source: str) -> None:
+        """Edit a scenario; of one that comes with the engine, a copy.
+
+        Args:
+            source: its name or file.
+
+        Raises:
+            GVEngineError, OSError: it cannot be edited; the message says why.
+        """
+
+    def new_level(self) -> None:
+        """Choose what a new level begins with, and edit it."""
+
+    def begin_level(self, starter: str) -> None:
+        """Edit a new level, see `gv_engine.editing.beginning.new_work`."""
 
     def watch(self, file: Path, scenario: Playable | None = None) -> None:
         """Watch a replay.

@@ -33,6 +33,11 @@ SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
 HIGH = 5  # lines of a card
 COLUMN_WIDTH = 22
+_BUTTONS = (
+    ("Settings", "window", "settings"),
+    ("Keys", "window", "help"),
+    ("New level", "start", "new_level"),
+)
 NEVER = pygame.Rect(0, 0, 0, 0)
 
 
@@ -45,6 +50,8 @@ class Placed(NamedTuple):
 
 class StartScreen(Screen):
     """Cards of scenarios and replays, by group; typing leaves those that fit."""
+
+    groups = ("start", "menu", "window")
 
     def __init__(self, app: Host) -> None:
         super().__init__(app)
@@ -127,6 +134,10 @@ class StartScreen(Screen):
             self._choose(0 if name == "first" else len(self._placed) - 1)
         elif name == "choose":
             self._open()
+        elif name == "new_level":
+            self.app.new_level()
+        elif name == "edit_level":
+            self._edit()
         elif name == "erase":
             self._search(self._query[:-1])
         elif name == "complete":
@@ -180,6 +191,10 @@ class StartScreen(Screen):
     def _open(self) -> None:
         if self._placed:
             self._placed[min(self._chosen, len(self._placed) - 1)].card.open(self.app)
+
+    def _edit(self) -> None:
+        if self._placed:
+            self._placed[min(self._chosen, len(self._placed) - 1)].card.edit(self.app)
 
     # ---- what is seen ----------------------------------------------------------------
 
@@ -236,6 +251,7 @@ class StartScreen(Screen):
             "Type to search",
             "Arrows choose",
             f"{keys.label('menu', 'choose')} plays",
+            f"{keys.label('start', 'edit_level')} edits",
             f"{keys.label('window', 'help')} keys",
             f"{keys.label('window', 'settings')} settings",
             f"{keys.label('menu', 'leave')} {'clears' if self._query else 'quits'}",
@@ -250,8 +266,8 @@ class StartScreen(Screen):
             taken = pen.text(pygame.Rect(rest.x, rest.y, 10 * line, rest.h), "GV Engine", size=1.5)
             rest.x += taken + line
             rest.w -= taken + line
-            for label, name in (("Settings", "settings"), ("Keys", "help")):
-                key = self.app.bindings.label("window", name)
+            for label, group, name in _BUTTONS:
+                key = self.app.bindings.label(group, name)
                 width = pen.width(label + key) + 3 * line
                 slot = pygame.Rect(rest.right - width, rest.y, width, rest.h)
                 pen.button(slot, label, partial(self.command, name), key, ground="card")

@@ -254,7 +254,7 @@ class ZoomScreen(ActingScreen):
             super().command(name)
 
     def closed(self) -> None:
-        self._end_recording()
+        self.end_recording()
         self.actor.close()
         self._worlds.put_back(self._number, self.game)
 

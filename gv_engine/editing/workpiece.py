@@ -1,0 +1,234 @@
+"""A scenario file as it is edited: its text, what that means, and what is wrong with it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gv_engine.editing.manuscript import Manuscript
+from gv_engine.editing.rules import RuleList
+from gv_engine.editing.sketch import MapCell, Sketch
+from gv_engine.editing.vocabulary import Vocabulary, vocabulary
+from gv_engine.editing.yaml_text import EditError, KeyPath, has, put, remove
+from gv_engine.language.errors import FaultPlace, GVEngineError, ScenarioError
+from gv_engine.playing.reloading import Watch
+from gv_engine.reading.document import Document, read_text
+from gv_engine.reading.forms import Format
+from gv_engine.reading.library import Level
+from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.schema import formats
+from gv_engine.reading.trust import NAMED, Trust
+from gv_engine.worlds.simulation import Simulation
+
+NEW = "new-level.yaml"
+"""What messages call a file that has no name yet."""
+
+
+class Fault(NamedTuple):
+    """Something that is wrong with a level.
+
+    Attributes:
+        says: what, without the name of the file.
+        place: where.
+        is_slip: whether it may well be meant, and keeps nobody from playing.
+    """
+
+    says: str
+    place: FaultPlace = FaultPlace()
+    is_slip: bool = False
+
+
+class Workpiece:
+    """What an editor has in hand.
+
+    Args:
+        manuscript: the text.
+        variant: which of the scenarios in it.
+        folder: where its rule files are, if it has no file yet.
+        trust: which Python it may run.
+        settings: values of its parameters.
+
+    Attributes:
+        manuscript: see there.
+        document: the text, read; None if it cannot be.
+        scenario: what it means; None as long as something is wrong.
+        faults: what is wrong.
+        words: what may stand in cells.
+        sketch: the level.
+    """
+
+    def __init__(
+        self,
+        manuscript: Manuscript,
+        variant: str = "",
+        folder: Path | None = None,
+        trust: Trust = NAMED,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.manuscript, self.variant, self.trust = manuscript, variant, trust
+        self._folder = folder or Path()
+        self._settings = settings or {}
+        self._rules: Watch | None = None
+        self._read: tuple[str, Path | None] | None = None
+        self.document: Document | None = None
+        self.scenario: Scenario | None = None
+        self.faults: tuple[Fault, ...] = ()
+        self.words = Vocabulary()
+        self.sketch = Sketch("", None, self.words)
+        self.refresh()
+
+    @property
+    def level(self) -> Level:
+        """Where it is, or will be."""
+        return Level(self.manuscript.file or self._folder / NEW, self.variant)
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        file = self.level.file
+        name = file.parent.name if file.stem == "scenario" else file.stem
+        named = f"{name}#{self.variant}" if self.variant else name
+        return f"{named} *" if self.manuscript.is_changed else named
+
+    def refresh(self) -> bool:
+        """Read the text again, if it is another one; False if it is not."""
+        now = self.manuscript.text, self.manuscript.file
+        if self._read == now:
+            return False
+        self._read = now
+        self.scenario = None
+        try:
+            document = read_text(
+                self.manuscript.text.encode(), self.level, self.trust, dict(self._settings)
+            )
+        except ScenarioError as error:
+            self.faults = self._faults(error)
+            self.sketch = Sketch(self.manuscript.text, self.document, self.words, self.variant)
+            return True
+        self.document = document
+        self.words = vocabulary(document)
+        self.sketch = Sketch(self.manuscript.text, document, self.words, self.variant)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                self.scenario = Scenario.read(document)
+            self.faults = ()
+            files = (file for file in self.scenario.watched() if file.suffix == ".py")
+            self._rules = Watch(files)
+        except ScenarioError as error:
+            self.faults = self._faults(error)
+        except GVEngineError as error:
+            self.faults = (Fault(str(error)),)
+        return True
+
+    def rules_differ(self) -> bool:
+        """Whether files of rules have changed since they were read; what is said now holds."""
+        files = [f for f in self.scenario.watched() if f.suffix == ".py"] if self.scenario else []
+        if self._rules is None or not self._rules.differs(files):
+            return False
+        self._read = None
+        return True
+
+    def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
+        places = error.places or (FaultPlace(),) * len(error.problems)
+        return tuple(
+            Fault(self.in_short(text), place)
+            for text, place in zip(error.problems, places, strict=True)
+        )
+
+    def in_short(self, says: str) -> str:
+        """A message without the name of the file that is edited."""
+        label = str(self.level.file)
+        return f"line {rest}" if (rest := says.removeprefix(f"{label}:")) != says else says
+
+    def cells_of(self, fault: Fault) -> list[MapCell]:
+        """The cells that a fault is about; none if it is about something else."""
+        place, sketch = fault.place, self.sketch
+        if place.cell is not None:
+            return [place.cell] if place.cell in sketch else []
+        if place.path.startswith("legend.") and len(place.path) > len("legend."):
+            return sketch.cells_of(place.path[len("legend.")])
+        return []
+
+    @property
+    def rules(self) -> RuleList:
+        """Its rules.
+
+        Raises:
+            EditError: the file cannot be read.
+        """
+        return RuleList(self.manuscript.text, self._known, self.words, dict(self.format.functions))
+
+    @property
+    def format(self) -> Format:
+        """What its file may say."""
+        return formats()[self._known.family]
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """What the file says, with what it extends, plain."""
+        plain = self._known.root.plain
+        return plain if isinstance(plain, dict) else {}
+
+    @property
+    def _known(self) -> Document:
+        if self.document is None:
+            raise EditError(f"The file cannot be read: {self.faults[0].says}")
+        return self.document
+
+    def put(self, path: KeyPath, value: Any) -> None:
+        """Let the file say something; None takes it out."""
+        if value is not None:
+            self.edit(lambda text: put(text, path, value))
+        elif has(self.manuscript.text, path):
+            self.edit(lambda text: remove(text, path))
+
+    # ---- changes -------------------------------------------------------------------------
+
+    def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
+        """Change the text and read it again; see `Manuscript.edit`."""
+        changed = self.manuscript.edit(change, stroke)
+        self.refresh()
+        return changed
+
+    def undo(self) -> bool:
+        """Take a step back; False if there is none."""
+        return self.manuscript.undo() and self.refresh()
+
+    def redo(self) -> bool:
+        """Take a step that was undone; False if there is none."""
+        return self.manuscript.redo() and self.refresh()
+
+    def draw_level(self, seed: int) -> None:
+        """Put the level of a seed as a map in place of what makes levels.
+
+        Raises:
+            EditError: there is something wrong with what makes them.
+        """
+        text = self._with_level(seed)
+        self.edit(lambda _: text)
+
+    def with_level_drawn(self, seed: int) -> Workpiece:
+        """A workpiece of its own, in which that has been done.
+
+        Raises:
+            EditError: there is something wrong with what makes levels.
+        """
+        manuscript = Manuscript(self._with_level(seed), self.manuscript.file)
+        return Workpiece(manuscript, self.variant, self._folder, self.trust, self._settings)
+
+    def _with_level(self, seed: int) -> str:
+        if self.scenario is None:
+            raise EditError("The level cannot be made: something is wrong with the file")
+        simulation = Simulation(self.scenario)
+        simulation.reset(np.random.default_rng(seed))
+        world = simulation.world
+        agents = [
+            (world.position.y[agent], world.position.x[agent], world.agent.facing[agent])
+            for agent in world.everyone
+        ]
+        return self.sketch.drawn(world.cells(), world.beneath(), agents)
