@@ -34,6 +34,7 @@ CONTENTS = {
         "docs/checking",
         "docs/researchers",
         "docs/learning",
+        "docs/protocol",
         "docs/libraries",
         "docs/cluster",
         "docs/minigrid",

@@ -23,6 +23,7 @@ from gv_engine.commands import (
     minari,
     new,
     play,
+    protocol,
     record,
     replay,
     rollout,
@@ -56,6 +57,7 @@ COMMANDS = (
     minari,
     record,
     bench,
+    protocol,
 )
 
 _EXAMPLES = """\

@@ -166,6 +166,17 @@ def duration(text: str) -> float:
     return seconds
 
 
+def share(text: str) -> float:
+    """A share of episodes."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 < found <= 1:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a share, as 0.98")
+    return found
+
+
 def seed_of_many(text: str) -> int:
     """The seed of the first of many episodes, whose seeds are kept as int64."""
     return at_most(2**62, natural(text))

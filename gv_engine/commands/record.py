@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +19,10 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.commands.pictures import add_pictures, check_name, draw
 from gv_engine.commands.replay import verified
+from gv_engine.playing.acting import actor_of
 from gv_engine.playing.catalogue import load_playable
+from gv_engine.playing.episode import Playable
+from gv_engine.playing.game import Game
 from gv_engine.playing.picture_files import FORMATS
 from gv_engine.playing.replay import SUFFIX
 from gv_engine.reading.families import FAMILIES
@@ -28,6 +32,7 @@ _EXAMPLES = """\
 gv-engine record keydoor-9x9 keydoor.png --view window
 gv-engine record keydoor-9x9 keydoor.gif --seed 3 --policy valid --steps 60
 gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state
+gv-engine record keydoor-9x9 solved.gvreplay --policy solver
 gv-engine record first.gvreplay first.mp4"""
 
 
@@ -41,7 +46,8 @@ def add(commands: Commands) -> None:
         "out",
         metavar="OUT",
         type=Path,
-        help=f"a name that ends with {', '.join(FORMATS)}: the last is one picture, after --steps",
+        help=f"a name that ends with {', '.join(FORMATS)}: the last is one picture, after --steps; "
+        f"or with {SUFFIX}: a replay",
     )
     parser.add_argument(
         "--seed", metavar="S", type=natural, default=0, help="of the level (default: 0)"
@@ -60,16 +66,37 @@ def add(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Play at most one episode, or a replay, and draw every step of it."""
     out: Path = options.out
-    check_name(out)
+    if out.suffix != SUFFIX:
+        check_name(out)
     if options.scenario.endswith(SUFFIX):
         return _replay(options)
     scenario = load_playable(options.scenario, **scenario_options(options))
+    if out.suffix == SUFFIX:
+        return _keep(scenario, options)
     still = out.suffix.lower() == ".png"
     steps = (0 if still else _STEPS) if options.steps is None else options.steps
     hooks = FAMILIES[scenario.identity.family].hooks
     frames = hooks.frames(scenario, options.policy, options.seed, steps)
     shown = draw(frames, scenario, out, options)
     say(f"{out}: {scenario.name}, seed {options.seed}, {shown - 1} steps")
+    return 0
+
+
+def _keep(scenario: Playable, options: argparse.Namespace) -> int:
+    """Play an episode, and keep it as a replay."""
+    game = Game(scenario, options.seed)
+    actor = actor_of(game, options.policy)
+    try:
+        while len(game.taken) < (_STEPS if options.steps is None else options.steps):
+            if game.taken and game.taken[-1].outcome:
+                break
+            while (choice := actor.choose(game)) is None:  # it thinks in a process of its own
+                time.sleep(0.01)
+            game.step(choice.action)
+    finally:
+        actor.close()
+    game.replay().save(options.out)
+    say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.taken)} steps")
     return 0
 
 

@@ -25,13 +25,16 @@ from gv_engine.commands.arguments import (
 )
 from gv_engine.commands.levels import grid
 from gv_engine.commands.progress import progress, undisturbed
+from gv_engine.commands.ways import known_ways
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.language.errors import MissingExtraError
+from gv_engine.playing.acting import SOLVER
 from gv_engine.playing.runaway import heeded
 from gv_engine.reading.extras import RAY
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
+from gv_engine.rollouts.following import KnownWay
 from gv_engine.rollouts.rollout import FinishedEpisode
 from gv_engine.rollouts.shards import Job, Shard
 
@@ -42,7 +45,9 @@ _HEEDS = 4.0
 _EXAMPLES = """\
 gv-engine rollout keydoor-9x9 --episodes 1000 --seed 0
 gv-engine rollout cave --policy valid --out cave-valid --threads 2
-gv-engine rollout cave --policy ./policy.py:greedy"""
+gv-engine rollout cave --policy ./policy.py:greedy
+gv-engine rollout keydoor-9x9 --policy solver --levels train --episodes 200 --out shortest
+gv-engine rollout keydoor-9x9 --from-replays games/*.gvreplay --out mine"""
 
 _EPILOG = """
 Episode k of seed S is the same for every number of worlds: its level is that of
@@ -81,7 +86,16 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--seed", metavar="S", type=seed_of_many, default=0, help="of the first one (default: 0)"
     )
-    add_policy(parser)
+    add_policy(parser, more="; solver: the shortest way, where it is found")
+    parser.add_argument(
+        "--from-replays",
+        dest="replays",
+        metavar="FILE",
+        nargs="+",
+        type=Path,
+        help="play games again that were saved from play, each an episode; those that were left "
+        "before their end are left out",
+    )
     add_levels(parser, "play these levels, one after the other")
     parser.add_argument(
         "--num-envs",
@@ -145,6 +159,12 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{error}; give --max-steps") from None
     listed = _listed(scenario, options.levels)
     episodes = options.episodes or (len(listed["levels"].seeds) if listed else _EPISODES)
+    ways: tuple[KnownWay, ...] = ()
+    if options.replays or options.policy == SOLVER:
+        levels = listed.pop("levels", None)
+        scenario = levels.scenario if levels else scenario
+        ways = known_ways(options, scenario, levels, episodes)
+        episodes = len(ways)
     num_envs, out = min(options.num_envs, episodes), options.out
     named = options.representation
     shown = {"observation_representation": named} if named else {}
@@ -157,6 +177,7 @@ def run(options: argparse.Namespace) -> int:
         keep=out is not None,
         masks=options.masks,
         options=listed | shown,
+        ways=ways,
     )
     try:
         env = job.environment(1 if options.ray else num_envs)
@@ -214,6 +235,8 @@ def run(options: argparse.Namespace) -> int:
 def _about(options: argparse.Namespace, listed: dict[str, LevelSet]) -> dict[str, Any]:
     """What a folder says of how its episodes were played."""
     about = {"seed": options.seed, "policy": options.policy}
+    if options.replays:
+        about = {"seed": 0, "policy": "replays", "replays": [file.name for file in options.replays]}
     if options.first:
         about["first"] = options.first
     if options.representation:

@@ -23,6 +23,7 @@ from gv_engine.commands.arguments import (
     positive,
     say,
     scenario_options,
+    share,
 )
 from gv_engine.commands.progress import progress, undisturbed
 from gv_engine.language.errors import MissingExtraError
@@ -87,7 +88,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--until",
         metavar="SHARE",
-        type=_share,
+        type=share,
         help="stop before that if so many of the last 500 episodes were a success, as 0.98",
     )
     parser.add_argument(
@@ -318,14 +319,3 @@ class _Training:
 
 def _told(which: str, success: float, total: float) -> list[tuple[str, str]]:
     return [(f"{which}success", f"{success:.1%}"), (f"{which}return, mean", f"{total:.4g}")]
-
-
-def _share(text: str) -> float:
-    """A share of episodes."""
-    try:
-        share = float(text)
-    except ValueError:
-        share = math.nan
-    if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected a share, as 0.98")
-    return share

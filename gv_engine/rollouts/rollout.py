@@ -65,6 +65,7 @@ def rollout(
     keep: bool = False,
     first: int = 0,
     masks: bool = False,
+    seeds: Sequence[int] = (),
 ) -> Iterator[FinishedEpisode]:
     """Play episodes, and yield them in order of their numbers.
 
@@ -79,6 +80,7 @@ def rollout(
         keep: whether episodes hold their steps.
         first: the number of the first one that is played; those before it are left to others.
         masks: whether steps have the action mask, too.
+        seeds: of the worlds of all episodes, by their numbers, if not one after the other.
 
     Raises:
         ValueError: as for `rows_of_steps`.
@@ -96,15 +98,18 @@ def rollout(
     waiting: dict[int, FinishedEpisode] = {}  # for those before them to end
     expected = first
 
+    def seed_of(number: int) -> int:
+        return seeds[min(number, len(seeds) - 1)] if seeds else seed + number
+
     def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
         worlds = np.flatnonzero(which).tolist()
         numbers = number[worlds].tolist()
         policy.begin(worlds, seed, numbers)
         length[which] = total[which] = terms[:, which] = 0
-        seeds: Any = [None] * n  # a list is more than Gymnasium speaks of
+        given: Any = [None] * n  # a list is more than Gymnasium speaks of
         for i, own in zip(worlds, numbers, strict=True):
-            seeds[i] = seed + own
-        return env.reset(seed=seeds, options={"reset_mask": which})
+            given[i] = seed_of(own)
+        return env.reset(seed=given, options={"reset_mask": which})
 
     observation, info = begin(np.ones(n, np.bool_))
     while not idle.all():
@@ -139,7 +144,7 @@ def rollout(
         for k, (i, (played, steps, returned)) in enumerate(zip(told, own, strict=True)):
             waiting[played] = FinishedEpisode(
                 number=played,
-                seed=seed + played,
+                seed=seed_of(played),
                 member=int(np.max(member[i])),
                 length=steps,
                 total=returned,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.rollouts.episode_folder import rows_of
+from gv_engine.rollouts.following import Following, KnownWay
 from gv_engine.rollouts.policy import Policy, load_policies
 from gv_engine.rollouts.rollout import FinishedEpisode, rollout, rows_of_steps
 
@@ -25,6 +26,7 @@ class Job:
         keep: whether the rows of a folder are wanted.
         masks: whether these have action masks.
         options: that the vector environment takes besides.
+        ways: that are gone, one in each episode, in place of what a policy would do.
     """
 
     scenario: AnyScenario
@@ -35,6 +37,7 @@ class Job:
     keep: bool = False
     masks: bool = False
     options: dict[str, Any] = field(default_factory=dict)
+    ways: tuple[KnownWay, ...] = ()
 
     def environment(self, num_envs: int) -> Any:
         """What it is played in.
@@ -49,6 +52,8 @@ class Job:
 
     def actor(self, env: Any) -> Policy:
         """What acts in it."""
+        if self.ways:
+            return Following(self.ways, env.num_envs)
         compiled = env.world == "compiled"
         sharing = self.scenario.sharing
         return load_policies(self.policy, sharing, env.num_envs, env.num_actions, compiled=compiled)
@@ -57,7 +62,8 @@ class Job:
         self, env: Any, actor: Policy, first: int, episodes: int
     ) -> Iterator[FinishedEpisode]:
         """Play some of it."""
-        return rollout(env, actor, episodes, self.seed, self.keep, first, self.masks)
+        seeds = [way.seed for way in self.ways]
+        return rollout(env, actor, episodes, self.seed, self.keep, first, self.masks, seeds)
 
 
 class Shard(NamedTuple):

@@ -17,6 +17,7 @@ LAST_LINES = {
     "choose_key_reset": "(4, 3) Key(Color.YELLOW)",
     "coins": "total 3.0",
     "creeping_walls": "26 walls",
+    "imitation": "100% of levels that it has not seen",
     "mirrored_observation": "mirrored ['Floor', 'Floor', 'Wall']",
     "out_of_keys": "Floor() True",
     "random_transition": "six cells in 9 steps",

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from gv_engine import GridVectorEnv, load_scenario
 from gv_engine.commands import main, parser
 from gv_engine.commands.play import begin
+from gv_engine.protocol import making
+from gv_engine.protocol.making import Making
 from gv_engine.reading.library import built_in_grids, levels_of_several
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.policy import load_policy
@@ -331,3 +334,18 @@ def test_a_run_learns_on_its_levels_and_remembers_them():
     part = trained("part", "--levels", "0:3", updates=2)
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
     assert_same(run.path, part)
+
+
+def test_a_part_of_the_protocol_is_a_run_that_stops_when_it_is_sure(monkeypatch):
+    monkeypatch.setattr(making, "_SETTLED", 10_000)
+    monkeypatch.setattr(making, "_SHORTER", 0.5)
+    settings = {"memory": False, "steps": 80_000, "until": 0.9}
+    part = Making("ppo", settings).part("keydoor-5x5", 1)
+    assert (part.scenario, part.seed, part.held_out) == ("keydoor-5x5", 1, True)
+    assert part.curve[-1][0] == part.steps
+    assert 10_000 < part.steps < 80_000
+    assert part.curve[-1][1] >= 0.9
+    assert np.mean(np.array(part.lengths) > 0) > 0.3
+    again = Making("ppo", settings).part("keydoor-5x5", 1)
+    assert replace(again, seconds=part.seconds) == part
+    assert sum(Making("ppo", settings).part("keydoor-5x5", 2).lengths) != sum(part.lengths)

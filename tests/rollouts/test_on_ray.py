@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -22,20 +24,26 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # Ray's own
 ]
 
+_PATIENCE = 120.0
+"""Seconds until machines are there, where others keep this one busy; Ray would wait for 30."""
 WORDS = ("rollout", "keydoor-5x5", "--max-steps", "30", "--episodes", "200", "--seed", "7")
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head that plays nothing, and two machines of one core."""
+    """A head that plays nothing, and two machines of one core, in a folder of their own: in Ray's
+    usual one it is written down, and other programs that start Ray would join it."""
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
-    made.nodes_to_play = [made.add_node(num_cpus=1) for _ in range(2)]
-    ray.init(made.address, log_to_driver=False)
-    yield made
-    ray.shutdown()
-    made.shutdown()
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory(prefix="ray") as folder:
+        patch.setenv("RAY_TMPDIR", folder)
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+        made.nodes_to_play = [made.add_node(wait=False, num_cpus=1) for _ in range(2)]
+        made.wait_for_nodes(timeout=_PATIENCE)
+        ray.init(made.address, log_to_driver=False)
+        yield made
+        ray.shutdown()
+        made.shutdown()
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +91,7 @@ def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
         number += 1
         if number == 5:
             cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
-            cluster.nodes_to_play.append(cluster.add_node(num_cpus=1))
+            cluster.nodes_to_play.append(cluster.add_node(wait=False, num_cpus=1))
 
     monkeypatch.setattr(episode_folder.EpisodeFolder, "extend", watched)
     assert main([*WORDS, "--out", "many", "--ray", cluster.address]) == 0
@@ -108,6 +116,33 @@ def test_what_was_interrupted_goes_on(cluster, monkeypatch, capsys):
     monkeypatch.setattr(command, "_shards", shards)
     assert main([*again, "--resume"]) == 0
     assert_same_bytes(one, Path("many"))
+
+
+def test_parts_of_the_protocol_are_the_same_wherever_they_are_made(cluster, here):
+    (here / "own.py").write_text(
+        "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
+    )
+    words = ["--policy", "./own.py:first", "--scenario", "keydoor-5x5", "--seeds", "0:4"]
+    assert main(["protocol", "one", *words]) == 0
+    assert main(["protocol", "many", *words, "--ray", cluster.address]) == 0
+    for seed in range(4):
+        name = f"keydoor-5x5/{seed}.json"
+        assert Path("one", name).read_bytes() == Path("many", name).read_bytes()
+
+
+def test_results_come_in_order_or_as_soon_as_they_are_there(cluster):
+    """One long part does not keep others from being written down."""
+
+    def after(seconds: float, name: str) -> str:
+        time.sleep(seconds)
+        return name
+
+    parts = [(2.0, "long"), *((0.0, str(k)) for k in range(6))]
+    names = [name for _, name in parts]
+    assert list(on_ray.results(after, parts, cluster.address)) == names
+    found = list(on_ray.results(after, parts, cluster.address, in_order=False))
+    assert sorted(found) == sorted(names)
+    assert found[0] != "long"
 
 
 def test_an_error_on_another_machine_is_told_as_here(cluster, here, capsys):

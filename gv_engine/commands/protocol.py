@@ -1,0 +1,257 @@
+"""`gv-engine protocol`: a benchmark of learning, part by part, and its page."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gv_engine.commands import tables
+from gv_engine.commands.arguments import (
+    INTERRUPTED,
+    Commands,
+    UsageError,
+    add_command,
+    complain,
+    positive,
+    say,
+    share,
+)
+from gv_engine.commands.progress import progress, undisturbed
+from gv_engine.language.errors import MissingExtraError, nearest
+from gv_engine.reading.extras import RAY, RL
+
+if TYPE_CHECKING:
+    from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
+    from gv_engine.protocol.making import Making
+
+_STEPS, _UNTIL = 1_000_000, 0.99
+_EXAMPLES = """\
+gv-engine protocol mine --policy ppo --scenario "keydoor-*" --seeds 0:3
+gv-engine protocol mine                         # goes on: all scenarios, ten seeds
+gv-engine protocol mine --show
+gv-engine protocol own --policy ./policy.py:act
+gv-engine protocol benchmarks/entries/* --page docs/protocol.md"""
+
+_EPILOG = """
+ENTRY is a folder: entry.json says what it is, and SCENARIO/SEED.json what came of each part. What
+is there stays, so that the command goes on wherever it was stopped; parts of a scenario that has
+changed since are made again. docs/protocol.md says what the protocol asks for, and has the table.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands, run, "protocol", "Benchmark a learner or a policy on all grids", _EXAMPLES
+    )
+    parser.epilog += _EPILOG
+    parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="a folder")
+    parser.add_argument(
+        "--policy",
+        metavar="P",
+        help="of a new entry: ppo, which `gv-engine train` learns; solver, which knows shortest "
+        "ways; random, valid, or ./file.py:function, which has to be named each time",
+    )
+    parser.add_argument(
+        "--memory", action="store_true", help="of a new entry of ppo: remember (a GRU)"
+    )
+    parser.add_argument(
+        "--steps",
+        metavar="N",
+        type=positive,
+        help=f"of a new entry of ppo: learn for so many at most (default: {_STEPS:,})",
+    )
+    parser.add_argument(
+        "--until",
+        metavar="SHARE",
+        type=share,
+        help="of a new entry of ppo: stop before that at such a success, when ways get no shorter "
+        f"(default: {_UNTIL})",
+    )
+    parser.add_argument(
+        "--scenario",
+        dest="scenarios",
+        metavar="NAME",
+        action="append",
+        help="make its parts alone, or of those like keydoor-*; may be repeated",
+    )
+    parser.add_argument(
+        "--seeds",
+        metavar="A:B",
+        type=_seeds,
+        default=(),
+        help="make those of seeds A to B - 1 alone, within 0:10",
+    )
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="local",
+        help="make parts on the machines of a Ray cluster, auto for the one that this machine "
+        "belongs to; without ADDRESS on the cores of this machine (needs the extra ray)",
+    )
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--show", action="store_true", help="make nothing, print what is there")
+    shown.add_argument(
+        "--page", metavar="FILE", type=Path, help="make nothing, write tables and curves into FILE"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make what is missing, and show what is there."""
+    # here, as what they import compiles
+    from gv_engine.protocol import page
+    from gv_engine.protocol.entry import BenchmarkEntry
+
+    if options.page or options.show:
+        entries = [BenchmarkEntry.read(path) for path in options.entries]
+        if options.page:
+            page.write_page(options.page, entries)
+            say(f"{options.page}: {', '.join(entry.name for entry in entries)}")
+    else:
+        entries = [_entry(path, options) for path in options.entries]
+        for entry in entries:
+            if code := _make(entry, options):
+                return code
+    if not options.page:
+        _print(entries)
+    return 0
+
+
+def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
+    """The entry of a folder, or a new one.
+
+    Raises:
+        UsageError: it is there and other options were given, or cannot be made by this command.
+    """
+    from gv_engine.protocol.entry import ENTRY_FILE, BenchmarkEntry
+    from gv_engine.protocol.making import PPO, RUN_NO_CODE
+
+    given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
+    given = {name: value for name, value in given.items() if value}
+    if not (path / ENTRY_FILE).is_file() and options.policy:
+        if given and options.policy != PPO:
+            raise UsageError(f"--{next(iter(given))} is of --policy {PPO} alone")
+        usual = {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
+        about = f"`--policy {options.policy}`" + "".join(
+            f" `--{name}`" if value is True else f" `--{name} {value}`"
+            for name, value in given.items()
+        )
+        return BenchmarkEntry(
+            path, path.resolve().name, about, options.policy, usual | given
+        ).begin()
+    entry = BenchmarkEntry.read(path)
+    if not entry.policy:
+        raise UsageError(
+            f"{path} was made by another program: --show prints it, --page puts it on a page"
+        )
+    if options.policy is None and entry.policy not in RUN_NO_CODE:
+        raise UsageError(
+            f"{path} is of a policy of somebody's own, and reading an entry runs no code: name it, "
+            f"--policy {entry.policy}"
+        )
+    asked = {"policy": options.policy or entry.policy, **given}
+    known = {"policy": entry.policy, **entry.settings}
+    for name, value in asked.items():
+        if known.get(name) != value:
+            raise UsageError(
+                f"{path} was made with --{name} {known.get(name)}, not {value}: leave it out, or "
+                f"name a new folder"
+            )
+    return entry
+
+
+def _make(entry: BenchmarkEntry, options: argparse.Namespace) -> int:
+    """Make the parts that are missing; the exit code."""
+    from gv_engine.protocol.making import PPO, Making
+
+    making = Making(entry.policy, entry.settings)
+    if making.policy == PPO and RL.missing:
+        raise MissingExtraError(RL.missing)
+    asked = list(_asked(making, options))
+    missing = [each for each in asked if not _is_there(entry, *each)]
+    try:
+        with progress(f"parts of {entry.name}", len(asked)) as advance:
+            advance(len(asked) - len(missing))
+            for part in _parts(making, entry, missing, options.ray):
+                with undisturbed():
+                    part.write(entry.file(part.scenario, part.seed))
+                advance(1, f"{part.scenario}, seed {part.seed}")
+    except KeyboardInterrupt:
+        left = sum(not _is_there(entry, *each) for each in missing)
+        complain(
+            f"interrupted: {entry.path} has {len(asked) - left} of {len(asked)} parts; the same "
+            f"command goes on"
+        )
+        return INTERRUPTED
+    return 0
+
+
+def _asked(making: Making, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """(scenario, seed) of all parts that were asked for, in their order.
+
+    Raises:
+        UsageError: no scenario has such a name.
+    """
+    from gv_engine.protocol.plan import SEEDS, scenarios
+
+    patterns = options.scenarios or ["*"]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in scenarios()):
+            raise UsageError(f"--scenario {pattern}: {nearest(pattern, scenarios())}")
+    for name in scenarios():
+        if any(fnmatchcase(name, pattern) for pattern in patterns):
+            for seed in (options.seeds or range(SEEDS)) if making.drawn else (0,):
+                yield name, seed
+
+
+def _is_there(entry: BenchmarkEntry, scenario: str, seed: int) -> bool:
+    """Whether an entry has a part, of the scenario as it is now."""
+    from gv_engine.protocol.entry import EntryPart
+    from gv_engine.protocol.plan import played_scenario
+
+    file = entry.file(scenario, seed)
+    return (
+        file.exists() and EntryPart.read(file).digest == played_scenario(scenario).identity.digest
+    )
+
+
+def _parts(
+    making: Making, entry: BenchmarkEntry, missing: Sequence[tuple[str, int]], address: str | None
+) -> Iterator[EntryPart]:
+    """Make parts, here or on a cluster."""
+    if address is None:
+        for each in missing:
+            if not _is_there(entry, *each):  # nor made by another process meanwhile
+                yield making.part(*each)
+        return
+    if RAY.missing:
+        raise MissingExtraError(RAY.missing)
+    from gv_engine.rollouts.on_ray import results  # here, as Ray takes its time
+
+    yield from results(making.everywhere().part, missing, address, in_order=False)
+
+
+def _print(entries: Sequence[BenchmarkEntry]) -> None:
+    """Print the success of entries, scenario by scenario."""
+    from gv_engine.protocol.page import Comparison
+    from gv_engine.protocol.plan import scenarios
+
+    head, rows = Comparison(entries).successes(list(scenarios()))
+    plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
+    tables.print_table([head[0], *(f"{name}>" for name in head[1:])], plain)
+
+
+def _seeds(text: str) -> range:
+    """The seeds of `0:3`."""
+    from gv_engine.protocol.plan import SEEDS
+
+    ends = text.split(":")
+    if len(ends) == 2 and all(each.isdecimal() for each in ends):
+        seeds = range(*map(int, ends))
+        if seeds and seeds.stop <= SEEDS:
+            return seeds
+    raise argparse.ArgumentTypeError(f"found {text!r}, expected seeds within 0:{SEEDS}, as 0:3")

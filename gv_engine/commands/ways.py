@@ -1,0 +1,87 @@
+"""Ways for `gv-engine rollout` that are known ahead: of replays, and of the solver."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gv_engine.commands.arguments import UsageError, complain
+from gv_engine.commands.progress import progress
+from gv_engine.commands.replay import verified
+from gv_engine.envs.level_sets import LevelSet
+from gv_engine.reading.families import AnyScenario
+from gv_engine.reading.scenario import Scenario
+from gv_engine.rollouts.following import KnownWay
+
+_SEARCHED = 10.0
+"""Seconds of computing for each level."""
+
+
+def known_ways(
+    options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
+) -> tuple[KnownWay, ...]:
+    """The ways of episodes; what has none is told and left out.
+
+    Args:
+        options: of the command.
+        loaded: what is played.
+        levels: whose ways the solver finds, if not those of all seeds from `--seed` on.
+        episodes: how many.
+
+    Raises:
+        UsageError: none is left, or options do not go together.
+        ReplayError: a replay is damaged, or of another scenario.
+    """
+    scenario = loaded
+    if not isinstance(scenario, Scenario) or scenario.layout.agents > 1:
+        raise UsageError(f"{scenario.name}: ways are known of grids of one agent alone")
+    if options.replays:
+        given = {
+            "--policy": options.policy != "random",
+            "--levels": options.levels,
+            "--seed": options.seed,
+            "--episodes": options.episodes,
+        }
+        if wrong := [name for name, value in given.items() if value]:
+            raise UsageError(f"--from-replays says what is played: leave {wrong[0]} out")
+        ways = tuple(_of_replays(scenario, options.replays))
+    else:
+        with progress("levels", episodes) as advance:
+            ways = tuple(_of_solver(scenario, levels, options.seed, episodes, advance))
+    if not ways:
+        raise UsageError(f"no way of {scenario.name} is left")
+    return ways
+
+
+def _of_replays(scenario: Scenario, files: list[Path]) -> Iterator[KnownWay]:
+    for file in files:
+        replay = verified(file, scenario).replay()
+        names = [taken.action for taken in replay.steps]
+        unknown = [name for name in names if name not in scenario.action_names]
+        if unknown:
+            complain(f"{file} is left out: it has the action {unknown[0]}, which agents have not")
+        elif not replay.outcome:
+            complain(f"{file} is left out: the game was left before its end")
+        else:
+            yield KnownWay(replay.seed, tuple(map(scenario.action_names.index, names)))
+
+
+def _of_solver(
+    scenario: Scenario,
+    levels: LevelSet | None,
+    seed: int,
+    episodes: int,
+    advance: Callable[..., None],
+) -> Iterator[KnownWay]:
+    from gv_engine.checking.solving import Solver  # compiles
+
+    solver = Solver(scenario, seconds=_SEARCHED)
+    for number in range(seed, seed + episodes):
+        own = levels.seeds[number % len(levels.seeds)] if levels else number
+        found = solver.solve(own)
+        advance()
+        if found.actions:
+            yield KnownWay(own, found.actions)
+        else:
+            complain(f"seed {own} is left out: {found.verdict.value}")

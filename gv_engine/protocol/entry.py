@@ -1,0 +1,257 @@
+"""Entries: folders of results, to which anybody can add one.
+
+An entry is a folder of JSON files, UTF-8:
+
+- `entry.json`: its `name` and what it is `about`, for people; and, if `gv-engine protocol` makes
+  its parts, the `policy` and the `settings` that they are made with.
+- `SCENARIO/SEED.json` for each scenario and seed: a part, see `EntryPart`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from gv_engine.language.errors import shortened
+from gv_engine.protocol.plan import SEEDS, TESTED, ProtocolError, scenarios
+from gv_engine.reading.files import read_bytes, replacing, sweep
+
+ENTRY_FILE = "entry.json"
+"""Of a folder: what the entry is."""
+_FORMAT = 1
+_LARGEST = 2**18
+"""Bytes of a file."""
+_MOST = 2**62
+
+
+@dataclass(frozen=True)
+class EntryPart:
+    """What came of one scenario and one seed.
+
+    Attributes:
+        scenario: its name.
+        seed: of training, or of what the policy draws.
+        digest: of the scenario, as `ScenarioIdentity` has it.
+        lengths: for each level of the test how many steps it took to a success; 0 where there was
+            none.
+        different: how many of these levels there are without those that come again.
+        held_out: whether none of these levels is among those that were learned.
+        greedy: the same, where the likeliest action was taken in place of one drawn; () if it was
+            not tried.
+        steps: of training, of all worlds together.
+        seconds: of computing that these took, in all threads together.
+        curve: (steps, success) while it was trained, the mean of its last 500 episodes.
+    """
+
+    scenario: str
+    seed: int
+    digest: str
+    lengths: tuple[int, ...]
+    different: int = TESTED
+    held_out: bool = True
+    greedy: tuple[int, ...] = ()
+    steps: int = 0
+    seconds: float = 0.0
+    curve: tuple[tuple[int, float], ...] = ()
+
+    @classmethod
+    def read(cls, path: Path) -> EntryPart:
+        """The part that a file of an entry holds.
+
+        Raises:
+            ProtocolError: it is none, says what cannot be, or lies under a wrong name.
+            OSError: it cannot be read.
+        """
+        given = _json(path, "parts")
+        try:
+            return _understood(given, path)
+        except ValueError as error:
+            raise ProtocolError(f"{path}: {error}") from None
+
+    def write(self, path: Path) -> None:
+        """Write it, whole or not at all.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path.parent.mkdir(exist_ok=True)
+        with replacing(path) as draft:
+            draft.write_text(json.dumps({"format": _FORMAT, **asdict(self)}) + "\n", "utf-8")
+
+
+@dataclass(frozen=True)
+class BenchmarkEntry:
+    """A folder of parts.
+
+    Attributes:
+        path: of the folder.
+        name, about: for people.
+        policy: what `gv-engine protocol` makes its parts with; "" if something else does.
+        settings: of that.
+    """
+
+    path: Path
+    name: str
+    about: str = ""
+    policy: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> BenchmarkEntry:
+        """The entry of a folder.
+
+        Raises:
+            ProtocolError: there is none, or it is not as it should be.
+            OSError: it cannot be read.
+        """
+        if not (path / ENTRY_FILE).is_file():
+            raise ProtocolError(
+                f"{path} is no entry: there is no {ENTRY_FILE}; name a policy for a new one, "
+                f"--policy ppo"
+            )
+        given = _json(path / ENTRY_FILE, "entries")
+        kinds = {"name": str, "about": str, "policy": str, "settings": dict}
+        for name, value in given.items():
+            if name != "format" and not isinstance(value, kinds.get(name, ())):
+                told = shortened(json.dumps({name: value}), 60)
+                raise ProtocolError(
+                    f"{path / ENTRY_FILE}: found {told}; allowed are texts `name`, `about` and "
+                    f"`policy`, and a mapping `settings`"
+                )
+        if not given.get("name"):
+            raise ProtocolError(
+                f'{path / ENTRY_FILE} has no name: add "name": "…" for people to read'
+            )
+        return cls(path, **{name: given[name] for name in kinds if name in given})
+
+    def begin(self) -> BenchmarkEntry:
+        """Write what it is into a new folder.
+
+        Raises:
+            FileExistsError: there is something already.
+            OSError: it cannot be written.
+        """
+        sweep(self.path)
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise FileExistsError(f"{self.path} is there already, and is no entry: name a new one")
+        self.path.mkdir(parents=True, exist_ok=True)
+        about = {"format": _FORMAT, **asdict(self)}
+        del about["path"]
+        with replacing(self.path / ENTRY_FILE) as draft:
+            draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        return self
+
+    def file(self, scenario: str, seed: int) -> Path:
+        """The file of a part."""
+        return self.path / scenario / f"{seed}.json"
+
+    def parts(self) -> Iterator[EntryPart]:
+        """All parts that are there, scenario by scenario, from the smallest, and seed by seed.
+
+        Raises:
+            ProtocolError: one is not as it should be, or lies where none belongs.
+            OSError: one cannot be read.
+        """
+        there = {file.parent.name for file in self.path.glob("*/*.json")}
+        if unknown := sorted(there - scenarios().keys()):
+            raise ProtocolError(
+                f"{self.path / unknown[0]}: the protocol plays no such scenario; `gv-engine list` "
+                f"has the names of those that it plays"
+            )
+        for scenario in scenarios():
+            files = self.path.glob(f"{scenario}/*.json") if scenario in there else ()
+            yield from sorted(map(EntryPart.read, files), key=lambda part: part.seed)
+
+
+def _json(path: Path, what: str) -> dict[str, Any]:
+    """The mapping that a file holds."""
+    data = read_bytes(path, _LARGEST, what)
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"{path} is no JSON: {shortened(str(error), 100)}") from None
+    if not isinstance(given, dict) or given.get("format") != _FORMAT:
+        found = given.get("format") if isinstance(given, dict) else given
+        told = shortened(json.dumps(found), 40)
+        raise ProtocolError(f'{path}: found the format {told}, expected {{"format": {_FORMAT}, …}}')
+    return given
+
+
+def _understood(given: dict[str, Any], path: Path) -> EntryPart:
+    """A part out of values that may be anything.
+
+    Raises:
+        ValueError: they are no part.
+    """
+    known = {each.name for each in fields(EntryPart)}
+    if unknown := sorted(given.keys() - known - {"format"}):
+        raise ValueError(f"found {unknown[0]!r}, allowed are {', '.join(sorted(known))}")
+    if missing := sorted({"scenario", "seed", "digest", "lengths"} - given.keys()):
+        raise ValueError(f"it has no {missing[0]!r}, which a part needs")
+    scenario, seed = given["scenario"], _whole(given, "seed", SEEDS - 1)
+    if (scenario, f"{seed}.json") != (path.parent.name, path.name):
+        raise ValueError(
+            f"it is of {shortened(str(scenario), 60)}, seed {seed}, and belongs at "
+            f"{shortened(str(scenario), 60)}/{seed}.json"
+        )
+    if not isinstance(given["digest"], str):
+        raise ValueError("its digest is no text")
+    if not isinstance(held_out := given.get("held_out", True), bool):
+        told = shortened(json.dumps(held_out), 40)
+        raise ValueError(f"its held_out is {told}, expected true or false")
+    return EntryPart(
+        scenario,
+        seed,
+        given["digest"],
+        _lengths(given, "lengths"),
+        _whole(given, "different", TESTED, TESTED),
+        held_out,
+        _lengths(given, "greedy") if given.get("greedy") else (),
+        _whole(given, "steps"),
+        _number(given.get("seconds", 0.0), "seconds"),
+        _curve(given.get("curve", [])),
+    )
+
+
+def _whole(given: dict[str, Any], name: str, most: int = _MOST, usual: int = 0) -> int:
+    value = given.get(name, usual)
+    if type(value) is not int or not 0 <= value <= most:
+        told = shortened(json.dumps(value), 40)
+        raise ValueError(f"its {name} is {told}, expected a whole number from 0 to {most:,}")
+    return value
+
+
+def _number(value: Any, name: str, most: float = _MOST) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= most:
+        told = shortened(json.dumps(value), 40)
+        raise ValueError(f"its {name} is {told}, expected a number from 0 to {most:,}")
+    return float(value)
+
+
+def _lengths(given: dict[str, Any], name: str) -> tuple[int, ...]:
+    values = given[name]
+    if not isinstance(values, list) or len(values) != TESTED:
+        found = f"{len(values)} numbers" if isinstance(values, list) else shortened(str(values), 40)
+        raise ValueError(f"its {name} are {found}, expected {TESTED}, one for each level")
+    for value in values:
+        if type(value) is not int or not 0 <= value < _MOST:
+            told = shortened(json.dumps(value), 40)
+            raise ValueError(
+                f"its {name} have {told}, expected steps to a success, 0 where there was none"
+            )
+    return tuple(values)
+
+
+def _curve(values: Any) -> tuple[tuple[int, float], ...]:
+    if not isinstance(values, list) or not all(
+        isinstance(each, list) and len(each) == 2 and type(each[0]) is int for each in values
+    ):
+        raise ValueError("its curve is no list of pairs [steps, success]")
+    found = tuple((steps, _number(success, "curve", 1.0)) for steps, success in values)
+    steps = [each[0] for each in found]
+    if steps != sorted({*steps}) or min(steps, default=0) < 0:
+        raise ValueError("its curve goes back: expected more steps in each pair [steps, success]")
+    return found

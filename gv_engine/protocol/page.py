@@ -1,0 +1,264 @@
+"""The page that shows entries: tables in Markdown, and curves as drawings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from gv_engine.playing.acting import SOLVER
+from gv_engine.protocol import curves
+from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
+from gv_engine.protocol.plan import SEEDS, ProtocolError, scenarios
+from gv_engine.protocol.statistics import Mean, interquartile_mean
+from gv_engine.reading.files import replacing
+from gv_engine.reading.library import GALLERY, MINIGRID, built_in_grids
+
+BEGIN, END = "<!-- protocol -->\n", "<!-- end of protocol -->\n"
+"""Between which a page has the tables."""
+_NONE = "–"
+_Successes = Callable[[str], list[float]]
+_GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's levels"}
+"""Of scenarios: names of files, and titles."""
+
+
+def _group(scenario: str) -> str:
+    folders = built_in_grids()[scenario].file.parents
+    return "gallery" if GALLERY in folders else "minigrid" if MINIGRID in folders else "rooms"
+
+
+class Compared:
+    """An entry, and what its parts say of each scenario.
+
+    Args:
+        entry: that is shown.
+
+    Attributes:
+        parts: by scenario, seed by seed.
+    """
+
+    def __init__(self, entry: BenchmarkEntry) -> None:
+        self.entry, self.name = entry, entry.name
+        self.parts: dict[str, list[EntryPart]] = {}
+        for part in entry.parts():
+            self.parts.setdefault(part.scenario, []).append(part)
+
+    @cached_property
+    def learns(self) -> bool:
+        """Whether any of its parts was trained."""
+        return any(part.steps for parts in self.parts.values() for part in parts)
+
+    @cached_property
+    def greedy(self) -> bool:
+        """Whether any of them was tried greedily, too."""
+        return any(part.greedy for parts in self.parts.values() for part in parts)
+
+    def successes(self, scenario: str, greedy: bool = False) -> list[float]:
+        """For each seed the share of levels."""
+        lengths = [_tried(part, greedy) for part in self.parts.get(scenario, ())]
+        return [float(np.mean(np.array(each) > 0)) for each in lengths if each]
+
+    def success(self, scenario: str, greedy: bool = False) -> Mean | None:
+        """The mean over seeds; None without any."""
+        found = self.successes(scenario, greedy)
+        return interquartile_mean([found]) if found else None
+
+
+def _tried(part: EntryPart, greedy: bool) -> tuple[int, ...]:
+    return part.greedy if greedy else part.lengths
+
+
+class Comparison:
+    """Entries side by side.
+
+    Args:
+        entries: one or more; those of the solver's policy say what the shortest way is.
+
+    Raises:
+        ProtocolError: a part is not as it should be.
+        OSError: one cannot be read.
+    """
+
+    def __init__(self, entries: Sequence[BenchmarkEntry]) -> None:
+        columns = [Compared(entry) for entry in entries]
+        self.columns = [each for each in columns if each.entry.policy != SOLVER]
+        solved = [each.parts for each in columns if each.entry.policy == SOLVER]
+        self.ways = {name: parts[0].lengths for found in solved for name, parts in found.items()}
+
+    def sections(self, images: str) -> Iterator[str]:
+        """The text of the page, part by part.
+
+        Args:
+            images: where the drawings are, from the page.
+        """
+        yield "\n".join(f"- **{each.name}**: {each.entry.about}" for each in self.columns)
+        yield from self._together()
+        yield from self._hard()
+        for group, title in _GROUPS.items():
+            names = [name for name in scenarios() if _group(name) == group]
+            yield f"### {title}"
+            yield "Success:"
+            yield _table(*self.successes(names))
+            if any(column.learns for column in self.columns):
+                yield "What it took to learn them, the means of the seeds:"
+                yield _table(*self._efforts(names))
+            if self.panels(group):
+                yield f"![Success over steps of training]({images}/protocol-{group}.svg)"
+
+    def _together(self) -> Iterator[str]:
+        """The means over all scenarios in which no entry lacks a seed."""
+        whole = [
+            name
+            for name in scenarios()
+            if all(len(column.successes(name)) == SEEDS for column in self.columns)
+        ]
+        missing = sum(
+            SEEDS - len(column.successes(name)) for column in self.columns for name in scenarios()
+        )
+        total = SEEDS * len(self.columns) * len(scenarios())
+        yield (
+            f"{total - missing:,} of {total:,} parts are there. Over the {len(whole)} of "
+            f"{len(scenarios())} scenarios in which no entry lacks a seed:"
+        )
+        if whole:
+            rows = [
+                [name, *(_mean(interquartile_mean([get(each) for each in whole])),)]
+                for name, get in self._measures()
+            ]
+            yield _table(["", "success"], rows)
+
+    def _measures(self) -> Iterator[tuple[str, _Successes]]:
+        """(name, successes of a scenario) of all that is shown of success."""
+        for column in self.columns:
+            yield column.name, column.successes
+            if column.greedy:
+                yield f"{column.name}, greedy", _greedy(column)
+
+    def _hard(self) -> Iterator[str]:
+        """Which scenarios nobody has learned to half."""
+        learners = [column for column in self.columns if column.learns]
+        rows = []
+        for name in scenarios():
+            found = [column.success(name) for column in learners]
+            best = max((mean.value for mean in found if mean), default=1.0)
+            if best < 0.5:
+                rows.append([f"`{name}`", *(_mean(mean) for mean in found)])
+        if rows:
+            yield "### Below a half"
+            yield "Scenarios of which no entry that learns wins half, as far as they have tried:"
+            yield _table(["", *(column.name for column in learners)], rows)
+
+    def successes(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of the table of successes."""
+        measures = list(self._measures())
+        rows = []
+        for name in names:
+            parts = [part for column in self.columns for part in column.parts.get(name, ())]
+            mark = "" if all(part.held_out for part in parts) else " *"
+            levels = str(parts[0].different) if parts else _NONE
+            row = [f"`{name}`{mark}", levels, self._way(name)]
+            for _, get in measures:
+                found = get(name)
+                seeds = f", {len(found)} of {SEEDS}" if 0 < len(found) < SEEDS else ""
+                row.append(_mean(interquartile_mean([found]) if found else None) + seeds)
+            rows.append(row)
+        return ["", "levels", "shortest way", *(name for name, _ in measures)], rows
+
+    def _way(self, name: str) -> str:
+        """The mean length of the shortest ways that are known."""
+        lengths = [length for length in self.ways.get(name, ()) if length]
+        if not lengths:
+            return _NONE
+        some = "" if len(lengths) == len(self.ways[name]) else f", {len(lengths)} levels"
+        return f"{np.mean(lengths):.1f}{some}"
+
+    def _efforts(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+        """Head and rows of the table of what it took."""
+        learners = [column for column in self.columns if column.learns]
+        head = [""]
+        for column in learners:
+            head += [f"{column.name}: steps", "seconds", "way"]
+        rows = []
+        for name in names:
+            row = [f"`{name}`"]
+            for column in learners:
+                parts = column.parts.get(name, [])
+                if not parts:
+                    row += [_NONE] * 3
+                    continue
+                row += [
+                    f"{np.mean([part.steps for part in parts]):,.0f}",
+                    f"{np.mean([part.seconds for part in parts]):.1f}",
+                    self._detour(name, parts),
+                ]
+            rows.append(row)
+        return head, rows
+
+    def _detour(self, name: str, parts: Sequence[EntryPart]) -> str:
+        """How many times the shortest way was gone, on levels that were won by both."""
+        shortest = np.array(self.ways.get(name, np.zeros_like(parts[0].lengths)))
+        ratios = [
+            gone[both].sum() / shortest[both].sum()
+            for gone in (np.array(part.lengths) for part in parts)
+            if (both := (gone > 0) & (shortest > 0)).any()
+        ]
+        return f"{np.mean(ratios):.2f}×" if ratios else _NONE
+
+    def panels(self, group: str) -> list[curves.Panel]:
+        """The curves of a group of scenarios."""
+        found = []
+        for name in scenarios():
+            lines = [
+                [part.curve for part in column.parts.get(name, ()) if part.curve]
+                for column in self.columns
+                if column.learns
+            ]
+            if _group(name) == group and any(lines):
+                found.append(curves.Panel(name, lines))
+        return found
+
+
+def _greedy(column: Compared) -> _Successes:
+    return lambda scenario: column.successes(scenario, greedy=True)
+
+
+def _mean(mean: Mean | None) -> str:
+    if mean is None:
+        return _NONE
+    value, low, high = (f"{100 * each:.1f}" for each in mean)
+    return f"{value} %" if low == high else f"{value} % ({low} to {high})"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
+    """Put entries into a page, between its marks, and their curves into `images` beside it.
+
+    Raises:
+        ProtocolError: an entry is not as it should be, or the page has no marks.
+        OSError: something cannot be read or written.
+    """
+    text = page.read_text("utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ProtocolError(
+            f"{page} has no place for the tables: add the lines {BEGIN.strip()} and {END.strip()}"
+        )
+    shown = Comparison(entries)
+    images = page.parent / "images"
+    images.mkdir(exist_ok=True)
+    names = [column.name for column in shown.columns if column.learns]
+    for group in _GROUPS:
+        panels = shown.panels(group)
+        if panels:
+            with replacing(images / f"protocol-{group}.svg") as draft:
+                draft.write_text(curves.drawn(panels, names), "utf-8")
+    body = "\n\n".join(shown.sections(images.name))
+    with replacing(page) as draft:
+        draft.write_text(f"{before}{begin}\n{body}\n\n{end}{after}", "utf-8")

@@ -1,0 +1,105 @@
+"""`gv-engine protocol`, with parts that take no time but for one."""
+
+from pathlib import Path
+
+import pytest
+
+from gv_engine.commands import main
+from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
+from gv_engine.protocol.making import Making
+from gv_engine.protocol.plan import TESTED, played_scenario
+
+WORDS = ["--scenario", "keydoor-?x?", "--seeds", "0:2"]
+
+
+@pytest.fixture(autouse=True)
+def made(tmp_path, monkeypatch) -> list[tuple[str, int]]:
+    """The parts that were made, by which nothing is played."""
+    found: list[tuple[str, int]] = []
+
+    def part(making: Making, scenario: str, seed: int) -> EntryPart:
+        if len(found) == 3 and (scenario, seed) not in found:
+            found.append((scenario, seed))
+            raise KeyboardInterrupt
+        found.append((scenario, seed))
+        digest = played_scenario(scenario).identity.digest
+        return EntryPart(scenario, seed, digest, (seed,) * TESTED)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Making, "part", part)
+    return found
+
+
+def test_it_goes_on_where_it_was_stopped(made, capsys):
+    assert main(["protocol", "mine", "--policy", "random", *WORDS]) == 130
+    told = "interrupted: mine has 3 of 6 parts; the same command goes on"
+    assert told in capsys.readouterr().err
+    assert main(["protocol", "mine", *WORDS]) == 0
+    levels = ["keydoor-5x5", "keydoor-7x7", "keydoor-9x9"]
+    asked = [(level, seed) for level in levels for seed in range(2)]
+    assert made == [*asked[:4], *asked[3:]]
+    assert [
+        (part.scenario, part.seed) for part in BenchmarkEntry.read(Path("mine")).parts()
+    ] == asked
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{level}\t200\t–\t50.0 % (0.0 to 100.0), 2 of 10" for level in levels]
+    made.clear()
+    assert main(["protocol", "mine", *WORDS]) == 0
+    assert not made
+
+
+def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
+    words = ["protocol", "mine", "--scenario", "keydoor-5x5", "--seeds", "0:2"]
+    assert main([*words, "--policy", "valid"]) == 0
+    EntryPart("keydoor-5x5", 1, "old", (3,) * TESTED).write(Path("mine/keydoor-5x5/1.json"))
+    made.clear()
+    assert main(words) == 0
+    assert made == [("keydoor-5x5", 1)]
+
+
+def test_an_entry_runs_no_code_that_was_not_named(made, capsys):
+    words = ["protocol", "mine", *WORDS[:2], "--seeds", "0:1"]
+    assert main([*words, "--policy", "./own.py:act"]) == 0
+    made.clear()
+    assert main(words) == 2
+    assert (
+        "reading an entry runs no code: name it, --policy ./own.py:act" in capsys.readouterr().err
+    )
+    assert not made
+
+
+def test_the_solver_has_one_seed(made):
+    assert main(["protocol", "mine", "--policy", "solver", "--scenario", "keydoor-5x5"]) == 0
+    assert made == [("keydoor-5x5", 0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "mine is no entry: there is no entry.json"),
+        (["--policy", "random", "--steps", "9"], "--steps is of --policy ppo alone"),
+        (["--policy", "random", "--scenario", "keydor-5x5"], "did you mean 'keydoor-5x5'?"),
+    ],
+    ids=["nothing", "steps", "scenario"],
+)
+def test_what_cannot_be_done_is_told(words, message, made, capsys):
+    assert main(["protocol", "mine", *words]) in (1, 2)
+    assert message in capsys.readouterr().err
+    assert not made
+
+
+def test_an_entry_keeps_its_settings(made, capsys):
+    BenchmarkEntry(
+        Path("mine"), "Mine", "", "ppo", {"memory": False, "steps": 5, "until": 0.9}
+    ).begin()
+    assert main(["protocol", "mine", "--steps", "6"]) == 2
+    assert "mine was made with --steps 5, not 6: leave it out" in capsys.readouterr().err
+    BenchmarkEntry(Path("other"), "Other").begin()
+    assert main(["protocol", "other"]) == 2
+    assert "other was made by another program: --show prints it" in capsys.readouterr().err
+    BenchmarkEntry(Path("wrong"), "Wrong", "", "ppo", {"memory": 1}).begin()
+    pytest.importorskip("torch")
+    assert main(["protocol", "wrong"]) == 1
+    assert "settings of an entry of ppo are memory (bool), steps (int), until" in (
+        capsys.readouterr().err
+    )

@@ -1,0 +1,100 @@
+"""Games that were played, and shortest ways, as rollouts; rollouts as replays."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.commands import main
+from gv_engine.envs.level_sets import level_set
+from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay
+from gv_engine.rollouts import episode_folder
+
+pytestmark = pytest.mark.compiled
+
+LEVEL = "keydoor-5x5"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_replay_and_a_rollout_of_the_same_episode_are_the_same_folder():
+    same = ["--policy", "valid", "--seed", "3"]
+    assert main(["record", LEVEL, "3.gvreplay", *same, "--steps", "1000"]) == 0
+    replay = Replay.load(Path("3.gvreplay"))
+    assert replay.outcome
+    words = ["--masks", "--representation", "cells", "--out"]
+    assert main(["rollout", LEVEL, *same, "--episodes", "1", *words, "played"]) == 0
+    assert main(["rollout", LEVEL, "--from-replays", "3.gvreplay", *words, "again"]) == 0
+    played, _ = episode_folder.read("played")
+    again, about = episode_folder.read("again")
+    assert about["replays"] == ["3.gvreplay"]
+    assert played.keys() == again.keys()
+    for name, array in played.items():
+        assert np.array_equal(array, again[name]), name
+
+
+def test_games_of_people_become_episodes_in_their_order(capsys):
+    scenario = Scenario.load(LEVEL)
+    seeds = [12, 7]
+    for seed in seeds:
+        words = ["--policy", "solver", "--seed", str(seed)]
+        assert main(["record", LEVEL, f"{seed}.gvreplay", *words]) == 0
+    game = Game(scenario, 5)
+    game.step("TURN_LEFT")
+    game.replay().save(Path("left.gvreplay"))
+    game.step(game.wait)
+    game.replay().save(Path("waits.gvreplay"))
+    files = ["12.gvreplay", "left.gvreplay", "7.gvreplay", "waits.gvreplay"]
+    assert main(["rollout", LEVEL, "--from-replays", *files, "--out", "games"]) == 0
+    told = capsys.readouterr().err
+    assert "left.gvreplay is left out: the game was left before its end" in told
+    assert "waits.gvreplay is left out: it has the action WAIT" in told
+    arrays, about = episode_folder.read("games")
+    assert about["complete"]
+    assert arrays["episode_seed"].tolist() == seeds
+    assert arrays["episode_success"].all()
+    ends = [*arrays["episode_start"][1:].tolist(), about["steps"]]
+    for seed, end in zip(seeds, ends, strict=True):
+        steps = Replay.load(Path(f"{seed}.gvreplay")).steps
+        actions = arrays["action"][end - len(steps) : end]
+        assert [about["action_names"][k] for k in actions] == [step.action for step in steps]
+
+
+def test_the_solver_plays_the_levels_of_a_set():
+    words = ["--policy", "solver", "--levels", "test", "--episodes", "5", "--seed", "2"]
+    assert main(["rollout", LEVEL, *words, "--out", "shortest"]) == 0
+    arrays, about = episode_folder.read("shortest")
+    seeds = level_set(Scenario.load(LEVEL), "test").seeds
+    assert tuple(arrays["episode_seed"].tolist()) == seeds[2:7]
+    assert arrays["episode_success"].all()
+    assert about["steps"] < 5 * 12
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--from-replays", "none.gvreplay"], "none.gvreplay"),
+        (["--from-replays", "3.gvreplay", "--policy", "valid"], "leave --policy out"),
+        (["--from-replays", "3.gvreplay", "--levels", "test"], "leave --levels out"),
+        (["--from-replays", "left.gvreplay"], "no way of keydoor-5x5 is left"),
+        (["--from-replays", "other.gvreplay"], "a replay of 'empty-4x4', not of 'keydoor-5x5'"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_what_cannot_be_played_again_is_told(words, message, capsys):
+    Game(Scenario.load(LEVEL), 5).replay().save(Path("left.gvreplay"))
+    Game(Scenario.load("empty-4x4"), 5).replay().save(Path("other.gvreplay"))
+    assert main(["rollout", LEVEL, *words, "--out", "games"]) in (1, 2)
+    assert message in capsys.readouterr().err
+    assert not Path("games").exists()
+
+
+def test_algebra_has_no_ways(capsys):
+    pytest.importorskip("mathy_core")
+    assert main(["rollout", "mathy-poly-simplify-easy", "--policy", "solver"]) == 2
+    assert "ways are known of grids of one agent alone" in capsys.readouterr().err

@@ -1,0 +1,90 @@
+"""The page of the protocol, and that it says what the entries say."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gv_engine.protocol import page
+from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
+from gv_engine.protocol.plan import SEEDS, TESTED, ProtocolError
+from tests import ROOT
+
+ENTRIES = sorted(path.parent for path in (ROOT / "benchmarks/entries").glob("*/entry.json"))
+LEVEL = "keydoor-5x5"
+
+
+def test_the_page_of_the_docs_has_what_the_entries_have(tmp_path):
+    """`make protocol` writes it."""
+    docs = ROOT / "docs"
+    made = tmp_path / "protocol.md"
+    shutil.copy(docs / "protocol.md", made)
+    page.write_page(made, [BenchmarkEntry.read(path) for path in ENTRIES])
+    assert made.read_text("utf-8") == (docs / "protocol.md").read_text("utf-8")
+    for drawing in sorted(tmp_path.glob("images/*")):
+        assert drawing.read_text("utf-8") == (docs / "images" / drawing.name).read_text("utf-8")
+    shown = {path.name for path in docs.glob("images/protocol-*")}
+    assert shown == {path.name for path in tmp_path.glob("images/*")}
+
+
+@pytest.fixture
+def entries(tmp_path: Path) -> list[BenchmarkEntry]:
+    """A learner with all seeds of a level and one of another; and the shortest ways."""
+    won, lost = (8,) * TESTED, (0,) * TESTED
+    half = won[: TESTED // 2] + lost[: TESTED // 2]
+    learner = BenchmarkEntry(tmp_path / "learner", "Learner", "it learns").begin()
+    curve = ((1000, 0.0), (3000, 1.0))
+    for seed in range(SEEDS):
+        part = EntryPart(
+            LEVEL, seed, "", won if seed else half, TESTED, True, lost, 4000, 2.0, curve
+        )
+        part.write(learner.file(LEVEL, seed))
+    EntryPart("memory-9x9", 4, "", half[50:] + lost[:50], 7, False).write(
+        learner.file("memory-9x9", 4)
+    )
+    solver = BenchmarkEntry(tmp_path / "solver", "Shortest", "", "solver").begin()
+    ways = (4,) * (TESTED - 50) + lost[:50]
+    EntryPart(LEVEL, 0, "", ways).write(solver.file(LEVEL, 0))
+    return [learner, solver]
+
+
+def row(text: str, name: str) -> list[list[str]]:
+    """The cells of each row of a scenario."""
+    lines = [line for line in text.splitlines() if line.startswith(f"| `{name}`")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_tables_have_success_ways_and_what_it_took(entries):
+    text = "\n\n".join(page.Comparison(entries).sections("images"))
+    assert row(text, LEVEL) == [
+        [f"`{LEVEL}`", "200", "4.0, 150 levels", "100.0 % (91.7 to 100.0)", "0.0 %"],
+        [f"`{LEVEL}`", "4,000", "2.0", "2.00×"],
+    ]
+    assert "images/protocol-rooms.svg" in text
+    assert "protocol-gallery" not in text
+
+
+def test_what_is_missing_is_said(entries):
+    text = "\n\n".join(page.Comparison(entries).sections("images"))
+    hard, whole, effort = row(text, "memory-9x9")
+    assert hard == ["`memory-9x9`", "25.0 %"]
+    assert whole == ["`memory-9x9` *", "7", "–", "25.0 %, 1 of 10", "–"]
+    assert effort == ["`memory-9x9`", "0", "0.0", "–"]
+    assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * n for n in (4, 3)]
+    assert "11 of 1,300 parts are there. Over the 1 of 130 scenarios" in text
+
+
+def test_a_page_has_marks(entries, tmp_path):
+    file = tmp_path / "page.md"
+    file.write_text(f"# Mine\n\n{page.BEGIN}old\n{page.END}\nand more\n")
+    page.write_page(file, entries)
+    text = file.read_text("utf-8")
+    assert text.startswith(f"# Mine\n\n{page.BEGIN}\n- **Learner**: it learns\n")
+    assert text.endswith(f"\n\n{page.END}\nand more\n")
+    assert "old" not in text
+    drawing = (tmp_path / "images/protocol-rooms.svg").read_text("utf-8")
+    assert "3,000 steps</text>" in drawing
+    assert "150,0" in drawing  # ends to the right, at all
+    file.write_text("# Mine\n")
+    with pytest.raises(ProtocolError, match="has no place for the tables: add the lines"):
+        page.write_page(file, entries)
