@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -363,3 +366,38 @@ def test_what_is_refused():
             alone(level(), world="object")
     with pytest.raises(ValueError, match=r"has 3 agents, and a state one"):
         GridWorld.from_scenario(gv_engine.Scenario.load(level()))
+
+
+_TRACE = """
+import hashlib, sys
+import gv_engine
+digest = hashlib.sha256()
+env = gv_engine.parallel_env("commons", world=sys.argv[1])
+for seed in (1, 2):
+    env.reset(seed=seed)
+    for step in range(60):
+        said = {agent: (step * 5 + k) % 6 for k, agent in enumerate(env.agents)}
+        seen, rewards, *_ = env.step(said)
+        digest.update(repr(sorted(rewards.items())).encode())
+        for agent in sorted(seen):
+            digest.update(seen[agent]["grid"].tobytes())
+        if not env.agents:
+            break
+    digest.update(env.snapshot()["rng"].tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_a_seed_is_the_same_episode_of_several_in_every_process():
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", _TRACE, kind],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            check=True,
+        ).stdout
+        for kind, hash_seed in [("object", "1"), ("object", "2"), ("compiled", "3")]
+    }
+    assert len(digests) == 1
