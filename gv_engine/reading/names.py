@@ -313,6 +313,11 @@ class Names:
     def _packages(self) -> dict[str, None]:
         return dict.fromkeys(package_of(module.__name__) for module in self.modules.values())
 
+    def is_taken(self, name: str) -> bool:
+        """Whether the engine, or a module of the scenario, has a type of this name. What else a
+        process has declared is in nobody's way."""
+        return name in self.types and self.types[name].module in self._homes()
+
     def default_objects(self) -> tuple[int, ...]:
         """Types that stand on grids: the built-in ones and those of the scenario's modules."""
         homes = self._homes()

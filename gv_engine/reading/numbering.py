@@ -108,7 +108,9 @@ def _is_meant(kind: ObjectType, modules: Sequence[str], words: set[str]) -> bool
 
 
 def _words(document: Document) -> set[str]:
-    return {word for key in referring(document.root) for word in _texts(key)}
+    """What may be the name of a type that somebody has declared elsewhere."""
+    words = {word for key in referring(document.root) for word in _texts(key)}
+    return words - {name for _, name in _in_text(document)}
 
 
 def referring(root: YamlNode) -> list[YamlNode]:

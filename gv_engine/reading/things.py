@@ -116,7 +116,7 @@ def _declared(
 ) -> ObjectType:
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
         raise Wrong(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
-    if name in names.types:
+    if names.is_taken(name):
         raise Wrong(node, f"there is an object type {name!r} already; choose another name")
     entries = check_keys(problems, node, THING_KEYS)
     parts: list[Any] = []

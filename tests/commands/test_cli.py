@@ -25,7 +25,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]):
     making = ("list", "new", "rules", "schema", "check", "solve", "compile")
     named = (
         *("play", "replay", *making, "rollout", "record", "bench", "train", "watch"),
-        *("levels", "minari"),
+        *("edit", "levels", "minari", "protocol"),
     )
     for words in ([], *([name] for name in named)):
         with pytest.raises(SystemExit, match="0"):

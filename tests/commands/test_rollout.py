@@ -254,6 +254,8 @@ def test_files_appear_whole_or_not_at_all(tmp_path: Path):
 
 def test_every_level_of_a_set_is_played_once(here: Path, capsys):
     assert main(["levels", "empty-4x4", "--levels", "0:9", "--out", "some.json"]) == 0
+    assert "some.json: " in capsys.readouterr().out
+    assert main(["levels", "empty-4x4", "--levels", "some.json"]) == 0
     seeds = [int(line.split("\t")[1]) for line in capsys.readouterr().out.splitlines()]
     assert 1 < len(seeds) <= 9
     words = ["rollout", "empty-4x4", "--max-steps", "5", "--levels", "some.json", "--out", "a"]

@@ -380,7 +380,10 @@ def paid(tmp_path):
         lines = done.stderr.splitlines()
         assert lines in (
             [],
-            ["gv-engine: compiling scenario for this machine, once; later runs load it"],
+            [
+                "gv-engine: compiling scenario with checks for this machine, once; "
+                "later runs load it"
+            ],
         )
         return first, bool(lines)
 

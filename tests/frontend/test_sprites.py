@@ -208,15 +208,15 @@ def test_a_sprite_that_is_nowhere_and_a_color_that_is_none():
 
 
 def test_a_type_of_text_without_a_drawing_is_a_tile_with_its_letters():
-    objects = {"Lantern": {"states": ["OFF", "ON"]}, "Coin": {"sprite": "key"}}
+    objects = {"Lampion": {"states": ["OFF", "ON"]}, "Coin": {"sprite": "key"}}
     played = scenario(">.", objects=objects)
     sheet = SpriteSheet(types=played.types)
-    off, on = (pixels(sheet.get(f"lantern_{state}", 1, 40)) for state in ("off", "on"))
+    off, on = (pixels(sheet.get(f"lampion_{state}", 1, 40)) for state in ("off", "on"))
     assert (off != on).any()
-    assert (off != pixels(sheet.get("lantern_off", 2, 40))).any()
+    assert (off != pixels(sheet.get("lampion_off", 2, 40))).any()
     assert (off != pixels(sheet.get("unknown", 1, 40))).any()
     assert list(missing_drawings(played)) == [
-        "<mapping>: objects.Lantern: no lantern_off.svg, lantern_on.svg beside the scenario, so it "
+        "<mapping>: objects.Lampion: no lampion_off.svg, lampion_on.svg beside the scenario, so it "
         "is a tile with Lo, Ln"
     ]
 

@@ -138,8 +138,8 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
     desk.press("Down")
     assert worlds.pace == 1000
     desk.press("Space")
-    steps = worlds.steps
     desk.click(screen._wall.place(7).center)
+    steps = worlds.steps  # the step that was going on has ended, as a world could be taken out
     zoom = desk.app.top
     assert isinstance(zoom, ZoomScreen)
     assert "World 7" in zoom.facts()

@@ -144,6 +144,13 @@ def test_types_of_the_process_keep_their_place(tmp_path: Path):
     assert made(scenario) == scenario.types["Ice"].index
 
 
+def test_what_others_have_declared_is_in_nobodys_way(tmp_path: Path):
+    things: dict[str, Any] = {"Walrus": {}, "Seal": {}}
+    there = own(level(tmp_path, objects=things))
+    object_type("Seal", module="tests.somewhere")
+    assert own(level(tmp_path, objects=things)) == there
+
+
 def test_a_changed_file_is_counted_anew(tmp_path: Path):
     folder = write(tmp_path, "Ice")
     before = level(folder, "Ice")
