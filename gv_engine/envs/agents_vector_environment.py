@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.batches.autoreset import SAME_STEP
+from gv_engine.envs.requests import Seeds
 from gv_engine.envs.scenario_vector_env import VectorStep, masked
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.reading.scenario import Scenario
@@ -101,7 +101,7 @@ class AgentsVectorEnv:
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: Seeds = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Draw new levels, as `GridVectorEnv.reset` does."""

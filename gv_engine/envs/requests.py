@@ -47,8 +47,12 @@ def known_options(options: Any, *names: str) -> dict[str, Any]:
     return dict(options)
 
 
-def seeds_of(seed: int | Sequence[int | None] | None, count: int, what: str) -> list[int | None]:
-    """The seed of each of so many worlds: `seed + i`, or `seed[i]`; None for none.
+Seeds = int | Sequence[int | None] | Mapping[int, int] | None
+"""World i has `seed + i`, or `seed[i]`; a mapping need not have all."""
+
+
+def seeds_of(seed: Seeds, count: int, what: str) -> list[int | None]:
+    """The seed of each of so many worlds; None for none.
 
     Args:
         what: the worlds are called.
@@ -58,6 +62,13 @@ def seeds_of(seed: int | Sequence[int | None] | None, count: int, what: str) -> 
     """
     if seed is None:
         return [None] * count
+    if isinstance(seed, Mapping):
+        found: list[int | None] = [None] * count
+        for i, own in seed.items():
+            if i not in range(count):
+                raise ValueError(f"seed[{i!r}]: the {what}s are 0 to {count - 1}")
+            found[i] = at_least(0, **{f"seed[{i}]": own})
+        return found
     if not isinstance(seed, Iterable):
         first = at_least(0, seed=seed)
         return [first + i for i in range(count)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.envs.outputs import Wanted
 from gv_engine.envs.requests import (
+    Seeds,
     at_least,
     autoreset_mode_of,
     floats_of,
@@ -108,7 +108,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
 
     def _asked(
-        self, seed: int | Sequence[int | None] | None, options: dict[str, Any] | None
+        self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
         """What a reset is asked for: the seed of every world, and (N,) which begin anew.
 

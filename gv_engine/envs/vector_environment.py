@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
 from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.pictures import Renderer
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.requests import at_least
+from gv_engine.envs.requests import Seeds, at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
 from gv_engine.reading.scenario import Scenario
 
@@ -160,14 +160,15 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: Seeds = None,
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
         """Draw new levels.
 
         Args:
-            seed: world i gets `seed + i`, or `seed[i]`; without one, its generator goes on.
+            seed: world i gets `seed + i`, or `seed[i]`, of a mapping if it has i; without one, its
+                generator goes on.
             options: `{"reset_mask": (N,) bool}` resets only the worlds where it is True.
             out: as for `step`; rewards and flags in it are left alone.
 

@@ -106,9 +106,7 @@ def rollout(
         numbers = number[worlds].tolist()
         policy.begin(worlds, seed, numbers)
         length[which] = total[which] = terms[:, which] = 0
-        given: Any = [None] * n  # a list is more than Gymnasium speaks of
-        for i, own in zip(worlds, numbers, strict=True):
-            given[i] = seed_of(own)
+        given: Any = {i: seed_of(own) for i, own in zip(worlds, numbers, strict=True)}
         return env.reset(seed=given, options={"reset_mask": which})
 
     observation, info = begin(np.ones(n, np.bool_))

@@ -109,8 +109,10 @@ def test_seeds(kind):
     assert same(one, copy.deepcopy(envs.reset(seed=[5, 6, 7])))
     assert not same(one, copy.deepcopy(envs.reset()))
     mixed = copy.deepcopy(envs.reset(seed=[5, None, 7]))
-    assert same(mixed[0]["grid"][0], one[0]["grid"][0])
-    assert same(mixed[0]["grid"][2], one[0]["grid"][2])
+    some = copy.deepcopy(envs.reset(seed={0: 5, 2: 7}))
+    for shown in (mixed, some):
+        assert same(shown[0]["grid"][0], one[0]["grid"][0])
+        assert same(shown[0]["grid"][2], one[0]["grid"][2])
 
 
 @KINDS
@@ -156,6 +158,8 @@ def test_wrong_actions(envs, actions, message):
     ("arguments", "message"),
     [
         ({"seed": [1, 2]}, "2 seeds for 3 worlds"),
+        ({"seed": {3: 1}}, r"seed\[3\]: the worlds are 0 to 2"),
+        ({"seed": {1: -1}}, r"seed\[1\]"),
         ({"options": {"reset_mask": np.ones(2, bool)}}, r"reset_mask has shape \(2,\)"),
         ({"options": {"reset_mask": np.ones(3, int)}}, r"dtype int64: expected \(3,\) bool"),
     ],

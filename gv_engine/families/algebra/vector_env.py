@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from gv_engine.batches import autoreset
 from gv_engine.batches.autoreset import KEEP, RESTART
 from gv_engine.envs.outputs import Wanted, places, written
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.requests import at_least
+from gv_engine.envs.requests import Seeds, at_least
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
 from gv_engine.families.algebra.chunk import (
     Chunk,
@@ -116,7 +116,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: Seeds = None,
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Arrays, dict[str, Any]]:
