@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from gv_engine.frontend.drawing.lettering import FINER, Letters, blit, font_of_file
+from gv_engine.frontend.drawing.lettering import FINER, Letters, blit, font_of_file, letters_of
 from gv_engine.frontend.drawing.sprites import pygame
 
 # below the line that quiets pygame's greeting
@@ -57,13 +57,4 @@ class Formulas(Letters):
 
 def formulas(line: int) -> Letters:
     """Return the letters of expressions for lines of so many pixels."""
-    if not freetype.get_init():
-        freetype.init()
-        _formulas.cache_clear()
-    return _formulas(line)
-
-
-@cache
-def _formulas(line: int) -> Formulas:
-    pygame.register_quit(_formulas.cache_clear)  # pygame.quit() makes fonts unusable
-    return Formulas(line)
+    return letters_of(Formulas, line)

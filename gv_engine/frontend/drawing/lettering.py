@@ -148,16 +148,21 @@ def font_of_file(file: str | None, size: float) -> freetype.Font:
 
 def font(line: int) -> Letters:
     """Return the letters for lines of so many pixels."""
+    return letters_of(Letters, line)
+
+
+def letters_of(kind: Callable[[int], Letters], line: int) -> Letters:
+    """Return letters of a kind for lines of so many pixels."""
     if not freetype.get_init():
         freetype.init()
-        _font.cache_clear()
-    return _font(line)
+        _made.cache_clear()
+    return _made(kind, line)
 
 
 @cache
-def _font(line: int) -> Letters:
-    pygame.register_quit(_font.cache_clear)  # pygame.quit() makes fonts unusable
-    return Letters(line)
+def _made(kind: Callable[[int], Letters], line: int) -> Letters:
+    pygame.register_quit(_made.cache_clear)  # pygame.quit() makes fonts unusable
+    return kind(line)
 
 
 @lru_cache(maxsize=256)
