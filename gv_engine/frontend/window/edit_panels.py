@@ -13,7 +13,7 @@ from gv_engine.language.component import snake_case
 from gv_engine.language.objects import COLORS
 
 if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.edit import EditScreen
+    from gv_engine.frontend.window.edit_host import EditHost
 
 
 _LONGEST_FAULT = 8  # lines
@@ -50,7 +50,7 @@ def place_edit(area: pygame.Rect, line: int) -> EditParts:
     return EditParts(header, palette, board, report, hints)
 
 
-def draw_palette(pen: Pen, rect: pygame.Rect, screen: EditScreen, drawing: SketchDrawing) -> None:
+def draw_palette(pen: Pen, rect: pygame.Rect, screen: EditHost, drawing: SketchDrawing) -> None:
     """Draw all things that can be put into cells, and how the chosen one is painted."""
     line, brushes = pen.line, screen.brushes
     pen.card(rect)
@@ -81,19 +81,19 @@ def draw_palette(pen: Pen, rect: pygame.Rect, screen: EditScreen, drawing: Sketc
     _draw_chosen(pen, told, screen)
 
 
-def _choose(screen: EditScreen, name: str, at: tuple[int, int]) -> None:
+def _choose(screen: EditHost, name: str, at: tuple[int, int]) -> None:
     screen.brushes.chosen = name
     screen.app.stale = True
 
 
-def _picture(drawing: SketchDrawing, screen: EditScreen, name: str, size: int) -> pygame.Surface:
+def _picture(drawing: SketchDrawing, screen: EditHost, name: str, size: int) -> pygame.Surface:
     symbol = screen.brushes.symbol(name)
     if symbol.facing is not None:
         return drawing.agent(symbol.facing, size)
     return drawing.thing(symbol.kind, symbol.state, symbol.color, size)
 
 
-def _draw_chosen(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
+def _draw_chosen(pen: Pen, rect: pygame.Rect, screen: EditHost) -> None:
     """The name of the chosen thing, and its state, colour and tool, each a button for the next."""
     brushes, line, keys = screen.brushes, pen.line, screen.app.bindings
     name = brushes.chosen
@@ -115,7 +115,7 @@ def _words(name: str) -> str:
     return name if name == AGENT_KEY else snake_case(name).replace("_", " ")
 
 
-def draw_report(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
+def draw_report(pen: Pen, rect: pygame.Rect, screen: EditHost) -> None:
     """Say what is in the cell, whether the level can be won, and what is wrong."""
     line = pen.line
     pen.card(rect)
@@ -129,7 +129,7 @@ def draw_report(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
     _draw_faults(pen, pygame.Rect(inner.x, y, inner.w, inner.bottom - y), screen)
 
 
-def _draw_faults(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
+def _draw_faults(pen: Pen, rect: pygame.Rect, screen: EditHost) -> None:
     """List what is wrong, from the chosen one on, as far as there is room."""
     line, faults, y = pen.line, screen.faults, rect.y
     first = max(0, screen.chosen_fault)
@@ -148,12 +148,12 @@ def _draw_faults(pen: Pen, rect: pygame.Rect, screen: EditScreen) -> None:
         y = slot.bottom + line // 2
 
 
-def _show_fault(screen: EditScreen, number: int, at: tuple[int, int]) -> None:
+def _show_fault(screen: EditHost, number: int, at: tuple[int, int]) -> None:
     screen.open_fault(number)
     screen.app.stale = True
 
 
-def _cell_words(screen: EditScreen) -> str:
+def _cell_words(screen: EditHost) -> str:
     """What is in the cell of the cursor."""
     if not screen.has_map:
         return ""

@@ -18,7 +18,7 @@ from gv_engine.reading.map import LEGEND_KEYS
 from gv_engine.reading.parameters import PARAMETERS
 
 if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.edit import EditScreen
+    from gv_engine.frontend.window.screens.edit_board import PaintScreen
 
 _ELSEWHERE = ("family", "map", "legend", *(part.key for part in RULE_PARTS))
 """Keys of a level that are no fields: they are painted, or listed among the rules."""
@@ -42,7 +42,7 @@ class FormScreen(Menu):
 
     def __init__(
         self,
-        screen: EditScreen,
+        screen: PaintScreen,
         title: str,
         made: Callable[[], Sequence[FormField]],
         put: Callable[[str, Any], None],
@@ -149,7 +149,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def level_form(screen: EditScreen) -> FormScreen:
+def level_form(screen: PaintScreen) -> FormScreen:
     """The form of a level: all keys of its file that are neither painted nor rules."""
     work = screen.work
     keys = work.format.keys
@@ -168,7 +168,7 @@ def level_form(screen: EditScreen) -> FormScreen:
     return FormScreen(screen, "Level", made, put_value)
 
 
-def _parameters(screen: EditScreen) -> list[FormField]:
+def _parameters(screen: PaintScreen) -> list[FormField]:
     """The parameters of a level, with their values unless somebody sets them."""
     document = screen.work.document
     found = []
@@ -186,7 +186,7 @@ def _parameter_path(text: str, name: str) -> KeyPath:
     return long if has(text, long) else (PARAMETERS, name)
 
 
-def cell_form(screen: EditScreen) -> FormScreen:
+def cell_form(screen: PaintScreen) -> FormScreen:
     """The form of what is in the cell of the cursor."""
     work, cell = screen.work, screen.cursor
 
@@ -211,7 +211,7 @@ def cell_form(screen: EditScreen) -> FormScreen:
     )
 
 
-def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
+def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
     """The form of a rule that the text lists."""
     work = screen.work
 

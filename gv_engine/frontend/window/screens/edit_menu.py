@@ -11,7 +11,7 @@ from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.edit import EditScreen
+    from gv_engine.frontend.window.edit_host import EditHost
 
 _IN_MENU = ("try", "save", "save_as", "level_form", "level_rules", "size", "next_fault")
 
@@ -21,7 +21,7 @@ class EditMenu(Menu):
 
     title = "Editor"
 
-    def __init__(self, screen: EditScreen) -> None:
+    def __init__(self, screen: EditHost) -> None:
         super().__init__(screen.app)
         self._screen = screen
 
@@ -91,7 +91,7 @@ class LeaveMenu(Menu):
 
     title = "Not saved yet"
 
-    def __init__(self, screen: EditScreen) -> None:
+    def __init__(self, screen: EditHost) -> None:
         super().__init__(screen.app)
         self._screen = screen
 
@@ -118,7 +118,7 @@ class ConflictMenu(Menu):
     title = "Changed elsewhere"
     words = "The file is no longer as it was read here. Undo leads back to either."
 
-    def __init__(self, screen: EditScreen, then: Callable[[], None]) -> None:
+    def __init__(self, screen: EditHost, then: Callable[[], None]) -> None:
         super().__init__(screen.app)
         self._screen, self._then = screen, then
 

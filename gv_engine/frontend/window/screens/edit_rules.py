@@ -14,7 +14,7 @@ from gv_engine.frontend.window.screens.screen import Screen
 from gv_engine.playing.searching import search
 
 if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.edit import EditScreen
+    from gv_engine.frontend.window.screens.edit_board import PaintScreen
 
 _LONGEST_SAYS = 3  # lines of a sentence
 
@@ -44,7 +44,7 @@ class _ListScreen(Screen):
 
     over = True
 
-    def __init__(self, screen: EditScreen) -> None:
+    def __init__(self, screen: PaintScreen) -> None:
         super().__init__(screen.app)
         self._screen = screen
         self._chosen = 0
@@ -217,7 +217,7 @@ class AddRuleScreen(_ListScreen):
     """
 
     def __init__(
-        self, screen: EditScreen, part: RulePart, add: Callable[[KnownRule], None]
+        self, screen: PaintScreen, part: RulePart, add: Callable[[KnownRule], None]
     ) -> None:
         super().__init__(screen)
         self._part, self._add = part, add

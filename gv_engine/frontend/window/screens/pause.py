@@ -10,7 +10,7 @@ from gv_engine.frontend.controls.bindings import GROUPS, PAD
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.play import PlayScreen
+    from gv_engine.frontend.window.screens.game_screen import GameScreen
 
 IN_MENU = (
     *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
@@ -25,7 +25,7 @@ class PauseMenu(Menu):
 
     title = "Pause"
 
-    def __init__(self, screen: PlayScreen) -> None:
+    def __init__(self, screen: GameScreen) -> None:
         super().__init__(screen.app)
         self._screen = screen
         self.groups = ("menu", "play", "view", screen.family.title, "window")
