@@ -133,6 +133,18 @@ def _edited(desk: Desk, *keys: str) -> None:
     desk.press(*keys)
 
 
+def _changed(desk: Desk, *keys: str) -> None:
+    """Save a file while its level is played: from the second step on it is another game."""
+    _own(desk, "changed")
+    desk.press("Left", "Up", "Up", "Right", "Up")
+    file = Path("own.yaml")
+    rules = "[{name: move_agent}, {name: turn_agent}]"
+    file.write_text(file.read_text("utf-8").replace(rules, "[{name: turn_agent}]"), "utf-8")
+    desk.wait(1)
+    desk.wait(1)
+    desk.press("Ctrl+Home", *keys)
+
+
 SCENES: dict[str, Callable[[Desk], None]] = {
     "start": _start,
     "search": lambda desk: _start(desk, "key"),
@@ -163,6 +175,8 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "inspector-actions": lambda desk: _played(desk, "keydoor-9x9", "I", "Tab", "Tab"),
     "acting": _acting,
     "replay": _replay,
+    "changed": _changed,
+    "before": lambda desk: _changed(desk, "Ctrl+B"),
     "export": lambda desk: _replay(desk, "E"),
     "broken": _broken,
     "editor": lambda desk: _edited(desk, "Down", "Down", "Space"),

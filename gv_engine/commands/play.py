@@ -31,8 +31,9 @@ from gv_engine.commands.replay import watch
 from gv_engine.language.errors import Stopped, StoppedError
 from gv_engine.playing.acting import Actor, actor_of
 from gv_engine.playing.catalogue import load_playable
+from gv_engine.playing.course import Played
 from gv_engine.playing.episode import Playable
-from gv_engine.playing.game import Game, Played
+from gv_engine.playing.game import Game
 from gv_engine.playing.racing import Rival
 from gv_engine.playing.rollout_games import is_rollout
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway

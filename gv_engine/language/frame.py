@@ -80,6 +80,19 @@ class Frame(Scene):
         beneath = None if self.beneath is None else self.explored[..., 3:]
         return replace(self, grid=grid, beneath=beneath)
 
+    def differing(self, other: "Frame") -> list[tuple[int, int]]:
+        """The cells, y and x, that look different in another frame, where agents stand too; none
+        of another grid."""
+        if self.grid.shape != other.grid.shape:
+            return []
+        differs = (self.grid != other.grid).any(-1)
+        if self.beneath is not None and other.beneath is not None:
+            differs |= (self.beneath != other.beneath).any(-1)
+        if self.agent != other.agent:
+            for y, x, _ in (self.agent, other.agent):
+                differs[y, x] = True
+        return [(int(y), int(x)) for y, x in np.argwhere(differs)]
+
     @property
     def beneath_seen(self) -> NDArray[np.uint8] | None:
         """(h, w, 3) the same of the cells of the observation, as the agent sees it; of type 0 where

@@ -116,6 +116,14 @@ class Episode(Protocol):
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole state, equal in every process."""
 
+    @property
+    def sight(self) -> int:
+        """A number for what agents are shown beside the state, equal where that is the same."""
+
+    def differences(self, was: Any) -> list[str]:
+        """What is different here from another episode of the family, maybe of another scenario, in
+        words, what matters most first; of all but rewards, end and mission."""
+
     def snapshot(self) -> Any:
         """The whole episode as it is now, small, for `restore`."""
 
@@ -134,6 +142,11 @@ class Told:
     def agents(self) -> Sequence[str]:
         """The only one."""
         return ("agent",)
+
+    @property
+    def sight(self) -> int:
+        """The same for all states: they are all there is to be seen."""
+        return 0
 
     @property
     def commands(self) -> tuple[Command, ...]:

@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Generator, Iterator
+from itertools import count
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gv_engine import __version__
 from gv_engine.language.errors import RuleError, ScenarioError, Stopped, StoppedError
-from gv_engine.playing.catalogue import beside_in_pack, kin
-from gv_engine.playing.drawings import sprite_folders
-from gv_engine.playing.episode import AND, Episode, Playable, Seen, episode_of
+from gv_engine.playing.catalogue import beside_in_pack
+from gv_engine.playing.course import Course, Played
+from gv_engine.playing.episode import Playable, episode_of
+from gv_engine.playing.flowing import course_differences, flow, to_the_end
+from gv_engine.playing.lineage import Left, Lineage
+from gv_engine.playing.present import PresentGame
 from gv_engine.playing.reloading import Watch
 from gv_engine.playing.replay import Difference, Replay, ReplayError, Taken
-from gv_engine.reading.families import Command
-from gv_engine.reading.packs import PackLevel
 from gv_engine.reading.rule_files import failure
 
 if TYPE_CHECKING:
     from gv_engine.rollouts.policy import Policy
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # drawn ones are short enough to be typed again
+_TRIES = 2  # to take steps again while more of them are taken
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
-_EVERY = 16
-"""Steps between two snapshots of the last `_LATELY` steps."""
-_LATELY = 1024
-_KEPT = 20
-"""Games that were left and can be gone back to."""
 
 
-class Played(NamedTuple):
-    """An episode that was played, in figures."""
-
-    seed: int
-    steps: int
-    total: float
-    ending: str
-    """How it ended, for the player; empty if it was left."""
-
-
-class Left(NamedTuple):
-    """A game that was left for another one."""
-
-    state: dict[str, Any]
-    """What it was, as attributes of `Game`."""
-    played: list[Played]
-
-
-class Game:
+class Game(PresentGame):
     """One scenario being played, without a window.
 
     Episode k is that of an environment with `reset(seed=seed + k)`: the same actions lead to the
@@ -64,27 +41,25 @@ class Game:
         seed: of the first episode; drawn by chance if None.
 
     Attributes:
-        scenario: what is played now; `reload` may replace it.
-        title: what it is called.
-        seed: of the episode that is played now.
-        position: steps from the beginning to what is seen now.
         message: what the frame says to the player.
-        difference: where a replay that is watched went another way, None if it did not.
     """
 
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
-        self.position = 0
-        self.difference: Difference | None = None
-        self._before: list[Left] = []
-        self._after: list[Left] = []
-        self._forgotten: list[tuple[str, Played]] = []
-        self._told: list[Played] = []
-        self._steps: list[Taken] = []
-        self._keys: dict[int, Any] = {}
-        self._row: Any = None
-        self._watch = Watch(scenario.watched())
-        self._adopt(scenario, episode_of(scenario))
-        self._begin(int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed)
+        seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
+        try:
+            watch = Watch(scenario.watched())
+            super().__init__(Course(scenario, episode_of(scenario), seed, watch))
+        except (Exception, Stopped) as error:  # whatever an author's rule may raise
+            raise failure(error) from error
+        self._lineage = Lineage()
+
+    @classmethod
+    def showing(cls, course: Course) -> Game:
+        """A game where a course is."""
+        game = cls.__new__(cls)
+        PresentGame.__init__(game, course)
+        game._lineage = Lineage()
+        return game
 
     @classmethod
     def of(cls, replay: Replay, scenario: Playable) -> Game:
@@ -101,76 +76,24 @@ class Game:
         """
         replay.check(scenario)
         game = cls(scenario, replay.seed)
-        game.difference = replay.difference(0, game._start, replay.start)
+        course = game._course
+        course.difference = replay.difference(0, course.start, replay.start)
         for number, said in enumerate(replay.steps, start=1):
-            if game.difference:
+            if course.difference:
                 break
             try:
                 found = game.take_on(said.action)
             except RuleError as error:
                 found = str(error)
-            game.difference = replay.difference(number, found, said)
+            course.difference = replay.difference(number, found, said)
         game.seek(0)
         return game
-
-    def frame(self) -> Any:
-        """The frame of the present state, in a grid a `gv_engine.language.frame.Frame`.
-
-        Raises:
-            RuleError: a rendering system failed.
-        """
-        try:
-            return self._episode.frame(self.message)
-        except (Exception, Stopped) as error:  # whatever an author's system may raise
-            raise failure(error) from error
 
     def frames(self) -> Iterator[Any]:
         """The frames of the episode, from its beginning."""
         for position in range(self.length + 1):
             self.seek(position)
             yield self.frame()
-
-    def row(self) -> Any:
-        """The state at this position, see `Episode.row`; independent of the game."""
-        return self._episode.row()
-
-    def state(self) -> str:
-        """The digest of the state at this position, see `Episode.state`."""
-        return self._steps[self.position - 1].state if self.position else self._start
-
-    @property
-    def actions(self) -> Sequence[str]:
-        """The actions that the level has."""
-        return self._episode.actions
-
-    def knows(self, name: str) -> bool:
-        """Whether a command that players give to games means something in this level."""
-        return name not in _KNOWS or _KNOWS[name](self)
-
-    @property
-    def agents(self) -> Sequence[str]:
-        """The names of those who act."""
-        return self._episode.agents
-
-    @property
-    def controlled(self) -> str:
-        """The name of the agent that a player's actions are for."""
-        return self._episode.agents[self._episode.controlled]
-
-    @property
-    def commands(self) -> tuple[Command, ...]:
-        """What keys do in this level alone."""
-        return self._episode.commands
-
-    def action_of(self, numbers: Any) -> str:
-        """The action of a number of `actions`, () or of one for each agent, (A,)."""
-        each = [self.actions[number] for number in np.ravel(numbers)[: len(self.agents)]]
-        named = (f"{name} {does}" for name, does in zip(self.agents, each, strict=True))
-        return each[0] if len(each) == 1 else AND.join(named)
-
-    def among(self, action: str, others: str) -> str:
-        """A player's action, and what others would do beside; see `Episode.among`."""
-        return self._episode.among(action, others)
 
     def next_agent(self) -> None:
         """Let the player's actions be for the next agent that no policy acts for."""
@@ -192,49 +115,13 @@ class Game:
             self.next_agent()
         self._begin(self.seed)
 
-    @property
-    def wait(self) -> str:
-        """The action that lets time pass, for real-time play; empty if the level has none."""
-        return self._episode.wait
-
-    def mask(self) -> Mapping[str, bool]:
-        """Whether each of the actions would do something now.
-
-        Raises:
-            RuleError: a rule failed to say so.
-        """
-        try:
-            return self._episode.mask()
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            raise failure(error) from error
-
-    def seen(self) -> Seen:
-        """What an agent is handed in the present state, see `Episode.seen`.
-
-        Raises:
-            RuleError: a rule failed to say so.
-        """
-        try:
-            return self._episode.seen()
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            raise failure(error) from error
-
-    @property
-    def taken(self) -> Sequence[Taken]:
-        """The steps from the beginning to this position."""
-        return self._steps[: self.position]
-
-    def way(self) -> tuple[str, ...]:
-        """The digests of the states from the beginning to this position, see `state`."""
-        return (self._start, *(taken.state for taken in self.taken))
-
     def follow(self, action: str) -> None:
         """Take an action; where it is the one that was undone, that step again.
 
         Raises:
             RuleError: as for `step`.
         """
-        undone = self._steps[self.position : self.position + 1]
+        undone = self._course.steps[self.position : self.position + 1]
         if undone and undone[0].action == action:
             self.redo()
         else:
@@ -255,22 +142,20 @@ class Game:
         """
         if self._episode.outcome:
             return
-        before, state = self.position, self._state()
-        undone = self.length - before
+        before, message = self._course.copy(), self.message
+        undone = self.length - self.position
         try:
             found = self.take_on(self._episode.joint(action))
             self.message = found if isinstance(found, str) else ""
             self.frame()
         except RuleError as error:
-            if self.position != before:
-                self._become(state, state["message"])
-                if not undone:
-                    self._forget_beyond(before)
+            if self.position != before.position:
+                self._become(before, message)
             if isinstance(error, StoppedError):
                 raise StoppedError(f"{error}; the step was taken back") from error
             raise
         if undone and not self.message:
-            self._leave(Left(state, []))
+            self._lineage.leave(Left(before, None))
             were = "1 undone step is" if undone == 1 else f"{undone} undone steps are"
             self.message = f"{were} kept as the game before"
 
@@ -283,37 +168,15 @@ class Game:
         Raises:
             RuleError: a rule failed, and the game is as it was before.
         """
-        episode = self._episode
-        if refusal := episode.refusal(action):
-            return refusal
-        if episode.outcome:
-            return "the episode is over"
-        try:
-            episode.step(action)
-            taken = Taken(action, float(episode.reward), episode.outcome, episode.state())
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            self._go(self.position)
-            raise failure(error) from error
-        self._forget_beyond(self.position)
-        self._steps.append(taken)
-        self.position += 1
-        self._keep()
-        return taken
-
-    @property
-    def length(self) -> int:
-        """Steps of the episode so far, those that were undone included."""
-        return len(self._steps)
+        return self._course.take(action)
 
     def seek(self, position: int) -> None:
         """Show how it was after so many steps; 0 is the beginning, `length` the last one."""
-        position = min(max(position, 0), self.length)
-        nearest = self._key_before(position)
-        self._show(position, anew=not nearest <= self.position <= position)
+        self._show(min(max(position, 0), self.length), anew=False)
 
     def _show(self, position: int, anew: bool) -> None:
         try:
-            self._go(position, anew)
+            self._course.go(position, anew)
             exact = self._episode.state() == self.state()
         except (Exception, Stopped):  # whatever a rule may raise, which it did not the first time
             exact = False
@@ -321,43 +184,31 @@ class Game:
 
     def undo(self, steps: int = 1) -> None:
         """Go back; from the beginning to the game before, if there is one."""
-        if self._before and not self.position:
+        if self._lineage.before and not self.position:
             self.game_before()
         else:
             self.seek(self.position - steps)
 
     def redo(self, steps: int = 1) -> None:
         """Go forward again through steps that were undone; from their end to the game after."""
-        if self._after and self.position == self.length:
+        if self._lineage.after and self.position == self.length:
             self.game_after()
         else:
             self.seek(self.position + steps)
 
     def game_before(self) -> None:
         """Go back to the game that was left for this one, as it was then."""
-        if not self._before:
+        if not self._lineage.before:
             self.message = "There is no game before this"
             return
-        self._after.insert(0, self._left())
-        self._become(self._before.pop().state, "Back to the game before")
+        self._become(self._lineage.back(self._left()), "Back to the game before")
 
     def game_after(self) -> None:
         """Go on to the game that was left by `game_before`."""
-        if not self._after:
+        if not self._lineage.after:
             self.message = "There is no game after this"
             return
-        self._before.append(self._left())
-        self._become(self._after.pop(0).state, "On to the game after")
-
-    @property
-    def pack_level(self) -> PackLevel | None:
-        """The level of a pack that is played, None without one."""
-        return self.scenario.document.pack_level
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether a level of a pack is over, and not won."""
-        return bool(self.pack_level and self._episode.outcome and not self.frame().success)
+        self._become(self._lineage.on(self._left()), "On to the game after")
 
     def go_on(self) -> None:
         """Begin the next level if this one is over; one of a pack that is lost, again.
@@ -392,7 +243,7 @@ class Game:
         """
         left = self._left()
         self._begin(self.seed + 1 if seed is None else seed)
-        self._leave(left)
+        self._lineage.leave(left)
 
     def previous_level(self) -> None:
         """Begin the level before: of a pack the one before this, else that of the seed before.
@@ -417,8 +268,8 @@ class Game:
             RuleError: a rule failed, and the game is as it was before.
         """
         left, begun = self._left(), Game(scenario, self.seed)
-        vars(self).update(begun._state())
-        self._leave(left)
+        self._course, self.message = begun._course, begun.message
+        self._lineage.leave(left)
 
     def again(self) -> None:
         """Begin the same episode again.
@@ -426,13 +277,10 @@ class Game:
         Raises:
             RuleError: a rule failed, and the game is as it was before.
         """
-        left, row = self._left(), self._row
-        if row is None:
-            self._begin(self.seed)
-        else:
-            self.restore(row)
-        if left.state["_steps"]:
-            self._leave(left)
+        left = self._left()
+        self._begin(self.seed, self._course.row)
+        if left.course.steps:
+            self._lineage.leave(left)
 
     def restore(self, row: Any) -> None:
         """Begin with a state in place of a seed's level.
@@ -443,9 +291,7 @@ class Game:
         Raises:
             ValueError: the row is not one of this scenario's.
         """
-        self._episode.become(row)
-        self._row = row
-        self._reset()
+        self._begin(self.seed, row)
 
     @property
     def played(self) -> list[Played]:
@@ -456,10 +302,7 @@ class Game:
     @property
     def titled(self) -> list[tuple[str, Played]]:
         """What is `played`, each with what its scenario is called."""
-        present = Left(self._state(), self._present())
-        games = (*self._before, present, *self._after)
-        kept = [(left.state["title"], played) for left in games for played in left.played]
-        return self._forgotten + kept
+        return self._lineage.titled(Left(self._course, self._course.played()))
 
     def replay(self) -> Replay:
         """The present episode, with the steps that were undone.
@@ -467,157 +310,125 @@ class Game:
         Raises:
             ReplayError: it began with a row, and a replay begins with a seed.
         """
-        if self._row is not None:
+        if self._course.row is not None:
             raise ReplayError(
                 "a game that began with a snapshot has no replay, only one with a seed"
             )
         settings = self.scenario.document.settings
-        played = self.seed, self._start, tuple(self._steps), __version__, settings
+        played = self.seed, self._course.start, tuple(self._course.steps), __version__, settings
         return Replay(self.scenario.identity, *played)
+
+    # ---- files that change ---------------------------------------------------------------
+
+    def goes_another_way(self, difference: Difference) -> None:
+        """What was recorded of it is another game from here on."""
+        self._course.difference = difference
+
+    def was(self) -> Game | None:
+        """How the same steps went before the files were changed, here or at the last step that can
+        be compared; None where they went the same way. It is moved wherever it is asked for."""
+        before = self._course.before
+        if before is None:
+            return None
+        game = Game.showing(before.course)
+        game.seek(min(self.position, before.shared))
+        return game
+
+    def differences(self) -> list[str]:
+        """What is different here from how it was before the files were changed, in words."""
+        was = self.was()
+        here = was is not None and was.position == self.position
+        return course_differences(was._course, self._course) if was and here else []
+
+    def first_change(self) -> None:
+        """Go to the first step that goes another way, see `difference`."""
+        if self.difference is None:
+            self.message = "No file that was saved has changed a step of this game"
+        else:
+            self.seek(self.difference.step)
 
     def changed(self) -> bool:
         """Whether a file of the scenario has changed since it was loaded, or since the last try.
 
         Costs a look at the files' times, so it may be asked several times a second.
         """
-        return self._watch.differs(self.scenario.watched())
+        return self._course.watch.differs(self.scenario.watched())
 
     def reload(self) -> str:
-        """Load the scenario anew and take the same steps in it, as far as they go.
+        """Load the scenario anew and take the same steps in it, as far as they go; see `flow`."""
+        return to_the_end(self.flow())
+
+    def flow(self) -> Generator[None, None, str]:
+        """Load the scenario anew and take the same steps in it, as far as they go, bit by bit.
+
+        Until it has come to its end the game goes on as it was. What it is compared with is the
+        game as the player has played it last.
+
+        Yields:
+            None, often; whoever asks for more may let the player play meanwhile.
 
         Returns:
-            What the player should know, in one or more lines: `Reloaded`, or how far the steps
-            went, or what is wrong, with file and line, or which rule had to be stopped; then the
+            What the player should know, in one or more lines: `Reloaded` and what is different, or
+            what is wrong, with the step, file and line, or which rule had to be stopped; then the
             game is as it was before.
         """
-        self._watch = Watch(self.scenario.watched())
-        try:
-            scenario = self.scenario.loaded_again()
-            episode = episode_of(scenario)
-            episode.reset(self.seed)
-            episode.state()
-        except ScenarioError as error:
-            return str(error)
-        except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            return str(failure(error))
-        before = dict(vars(self))
-        steps, position = self._steps, self.position
-        try:
-            self._adopt(scenario, episode)
-            self._begin(self.seed)
-            said = self._take_again([taken.action for taken in steps], position)
-            self.frame()
-        except RuleError as error:
-            vars(self).update(before)
-            return str(error)
-        return said
-
-    def _take_again(self, actions: Sequence[str], position: int) -> str:
-        for number, action in enumerate(actions, start=1):
+        for turn in count():
+            played, steps = self._course, [*self._course.steps]
+            watch = Watch(played.scenario.watched())
             try:
-                found = self.take_on(action)
-            except StoppedError:
-                raise
-            except RuleError as error:
-                found = str(error)
-            if isinstance(found, str):
-                self._begin(self.seed)
-                return f"Reloaded and begun again: step {number}, {found}"
-        self.seek(position)
-        return "Reloaded"
+                work = self._flowing(played, watch)
+                # whoever plays on all the time waits in the end
+                now = (yield from work) if turn < _TRIES else to_the_end(work)
+            except ScenarioError as error:
+                now, wrong = played, str(error)
+            except (Exception, Stopped) as error:  # whatever an author's rule may raise
+                now, wrong = played, str(failure(error))
+            if self._course is not played:
+                return ""  # the player has gone on to another game, which looks for itself
+            if now is played:
+                played.watch = watch
+                return wrong
+            if played.steps == steps:
+                break
+        at_end = played.position == len(steps)
+        self._course = now
+        self.seek(now.length if at_end else played.position)
+        difference = self.difference
+        if difference is None:
+            return "Reloaded"
+        return f"Reloaded: {difference.message}"
+
+    def _flowing(self, played: Course, watch: Watch) -> Generator[None, None, Course]:
+        """The steps of a course again, as the files are now."""
+        scenario = played.scenario.loaded_again()
+        episode, others = episode_of(scenario), played.episode
+        if len(others.agents) > 1:
+            episode.controlled, episode.partners = others.controlled, others.partners
+        was = played if played.by_hand or not played.before else played.before.course
+        now = yield from flow(was, scenario, episode, watch)
+        episode.frame("")
+        return now
 
     # ---- the steps and the way back ------------------------------------------------------
 
-    def _adopt(self, scenario: Playable, episode: Episode) -> None:
-        self.scenario = scenario
-        self.title = scenario.name
-        self.sprite_folders: tuple[Path, ...] = sprite_folders(scenario)
-        before = vars(self).get("_episode")  # whose level has been read again
-        if before and len(before.agents) > 1 and before.agents == episode.agents:
-            episode.controlled, episode.partners = before.controlled, before.partners
-        self._episode = episode
-
-    def _begin(self, seed: int) -> None:
+    def _begin(self, seed: int, row: Any = None) -> None:
+        course = self._course
         try:
-            self._episode.reset(seed)
-            self._episode.state()
+            self._course = Course(self.scenario, course.episode, seed, course.watch, row)
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
-            if self._keys:
-                self._go(self.position)
+            course.go(course.position)
             raise failure(error) from error
-        self.seed = seed
-        self._row = None
-        self._reset()
-
-    def _reset(self) -> None:
-        """What the episode shows now is the beginning."""
         self.message = self._goal()
-        self.difference = None
-        self.position = 0
-        self._start = self._episode.state()
-        self._steps = []
-        self._keys = {}
-        self._told = []
-        self._keep()
 
-    def _goal(self) -> str:
-        # the line is short, and the goal stands at the end of a description
-        return _SENTENCE_END.split(self.scenario.description)[-1]
-
-    def _keep(self) -> None:
-        """Keep a snapshot now and then; of those long ago, fewer and fewer."""
-        if self.position % _EVERY:
-            return
-        self._keys[self.position] = self._episode.snapshot()
-        self._keys = {
-            at: key for at, key in self._keys.items() if at % _distance(self.position - at) == 0
-        }
-
-    def _forget_beyond(self, position: int) -> None:
-        if position < self.length:  # those who left this game keep the list
-            self._steps = self._steps[:position]
-        self._keys = {at: key for at, key in self._keys.items() if at <= position}
-
-    def _key_before(self, position: int) -> int:
-        return max(at for at in self._keys if at <= position)
-
-    def _go(self, position: int, anew: bool = True) -> None:
-        """Be at a position: from where the episode is, or from the nearest snapshot before."""
-        if anew:
-            self.position = self._key_before(position)
-            self._episode.restore(self._keys[self.position])
-        for taken in self._steps[self.position : position]:
-            self._episode.step(taken.action)
-        self.position = position
-
-    def _state(self) -> dict[str, Any]:
-        """All that this game is, without those that were left."""
-        others = ("_before", "_after", "_forgotten")
-        return {name: value for name, value in vars(self).items() if name not in others}
-
-    def _become(self, state: dict[str, Any], says: str = "") -> None:
-        vars(self).update(state)
-        self._show(self.position, anew=True)
+    def _become(self, course: Course, says: str = "") -> None:
+        self._course = course
+        self._show(course.position, anew=True)
         if self.message != _INEXACT:
             self.message = says
 
     def _left(self) -> Left:
-        self._told = self._present()
-        return Left(self._state(), self._told)
-
-    def _leave(self, left: Left) -> None:
-        """Keep a game as the one before this, those that came after it before it."""
-        self._before += [*self._after, left]
-        self._after = []
-        while len(self._before) > _KEPT:
-            oldest = self._before.pop(0)
-            self._forgotten += [(oldest.state["title"], played) for played in oldest.played]
-
-    def _present(self) -> list[Played]:
-        episode = self._episode
-        present = Played(self.seed, episode.steps, episode.total, episode.ending)
-        furthest = max([*self._told, present], key=lambda played: played.steps)
-        return [furthest] if furthest.steps else []
+        self._course.told = self._course.played()
+        return Left(self._course, self._course.told)
 
 
 GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
@@ -631,17 +442,10 @@ GAME_COMMANDS: dict[str, Callable[[Game], None]] = {
     "game_before": Game.game_before,
     "game_after": Game.game_after,
     "go_on": Game.go_on,
+    "first_change": Game.first_change,
     "next_agent": Game.next_agent,
 }
 """What keys do with a game alone, by the names of their commands."""
-
-
-_KNOWS: dict[str, Callable[[Game], bool]] = {
-    "kin": lambda game: len(kin(game.scenario.name)) > 1,
-    "next_agent": lambda game: len(game.agents) > 1,
-    "real_time": lambda game: bool(game.wait),
-}
-"""Whether a level has what some commands are about."""
 
 
 def seed_of(text: str) -> int:
@@ -653,8 +457,3 @@ def seed_of(text: str) -> int:
     if not text.isdecimal():
         raise ScenarioError([f"Seeds are whole numbers from 0 on, such as 7, not {text}"])
     return int(text)
-
-
-def _distance(age: int) -> int:
-    """Steps between two snapshots that were made so many steps ago."""
-    return int(_EVERY << (age // _LATELY).bit_length())

@@ -25,10 +25,8 @@ from gv_engine.envs.representations import Arrays, Representation, observer
 from gv_engine.language.call import Call
 from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.language.errors import Stopped
-from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import COLORS
 from gv_engine.language.system import REGISTRIES, VISIBILITY
-from gv_engine.reading.missions import is_about
+from gv_engine.playing.changes import field_in_words
 from gv_engine.reading.text import object_words
 from gv_engine.worlds.bound_call import BoundCall
 from gv_engine.worlds.rng import generator_from_row
@@ -135,29 +133,13 @@ class Inspection:
             fields = {}
             for field in fields_of(cls):
                 value = columns[field.name][e]
-                fields[field.name] = self._in_words(e, column_name(cls), field.name, value)
+                fields[field.name] = field_in_words(world, e, column_name(cls), field.name, value)
                 is_entity = field.is_entity and value not in (NOTHING, e, *above)
                 if is_entity and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
             parts.append(Part(cls.__name__, fields))
         name = "agent" if e == AGENT else object_words(self.scenario.types, *world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
-
-    def _in_words(self, e: int, column: str, field: str, value: float) -> str:
-        """A value with its name, where it has one."""
-        known = self.scenario.types
-        kind = known[self._simulation.world.kind.value[e]]
-        types, colors = {each.index: each.name for each in known}, dict(enumerate(COLORS))
-        asked = types if is_about(field, "kind") else colors if is_about(field, "color") else {}
-        names = {
-            ("kind", "value"): types,
-            ("color", "value"): colors,
-            ("mission", field): asked,
-            ("agent", "facing"): dict(enumerate(ORIENTATIONS)),
-            kind.state: dict(enumerate(kind.states)),
-        }.get((column, field), {})
-        name = names.get(value) if isinstance(value, int) else None
-        return f"{value:g}" if name is None else f"{value} {name}"
 
     def actions(self) -> dict[str, bool]:
         """Whether each of the scenario's actions would do something, by name."""

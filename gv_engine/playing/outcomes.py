@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from gv_engine.language.component import AGENT, NOTHING
+from gv_engine.language.component import AGENT
 from gv_engine.language.errors import Stopped
-from gv_engine.language.geometry import ORIENTATIONS, named_action
+from gv_engine.language.geometry import named_action
+from gv_engine.playing.changes import BEING, FACING, HELD, LOOK, PLACE, Change, changes
 from gv_engine.reading.rule_files import failure
-from gv_engine.reading.text import object_words
 from gv_engine.worlds.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -59,46 +59,27 @@ class Trial:
             simulation.step(named_action(action))
             names = self._scenario.reward_names
             terms = {n: v for n, v in zip(names, simulation.terms, strict=True) if v}
-            effects = tuple(_differences(self._before.world, world))
+            effects = tuple(map(_effect, changes(self._before.world, world)))
             ending = self._scenario.ending(world, AGENT)
             return Outcome(effects, float(world.reward[AGENT]), terms, ending)
         except (Exception, Stopped) as error:  # whatever an author's rule may raise
             return Outcome((), 0.0, {}, "", str(failure(error)))
 
 
-def _differences(before: Any, after: Any) -> Iterator[str]:
-    """What is different in a world, in words; the agent first."""
-    was, now = (_place(world, AGENT) for world in (before, after))
-    if was != now:
-        yield f"goes to row {now[0]}, column {now[1]}"
-    if before.agent.facing[AGENT] != after.agent.facing[AGENT]:
-        yield f"looks {ORIENTATIONS[after.agent.facing[AGENT]].lower()}"
-    held = [world.agent.holding[AGENT] for world in (before, after)]
-    if held[0] != held[1]:
-        taken = held[1] not in (NOTHING, AGENT)
-        yield f"takes the {_words(after, held[1])}" if taken else "puts down what it holds"
-    for e in range(AGENT + 1, after.capacity):
-        if e not in held or before.alive[e] != after.alive[e]:
-            yield from _change(before, after, e)
-
-
-def _change(before: Any, after: Any, e: int) -> Iterator[str]:
-    """What has become of a thing."""
-    if not (before.alive[e] and after.alive[e]):
-        if before.alive[e]:
-            yield f"the {_words(before, e)} is gone"
-        elif after.alive[e]:
-            yield f"a {_words(after, e)} appears"
-        return
-    if before.appearance(e) != after.appearance(e):
-        yield f"the {_words(before, e)} becomes a {_words(after, e)}"
-    if _place(before, e) != (place := _place(after, e)):
-        yield f"the {_words(after, e)} goes to row {place[0]}, column {place[1]}"
-
-
-def _place(world: Any, e: int) -> tuple[int, int]:
-    return world.position.y[e], world.position.x[e]
-
-
-def _words(world: Any, e: int) -> str:
-    return object_words(world.layout.known, *world.appearance(e))
+def _effect(change: Change) -> str:
+    """What an action does, in words."""
+    entity, thing, aspect, was, now = change
+    of = "" if entity == AGENT else f"the {thing} "
+    if aspect == PLACE:
+        return f"{of}goes to {now}" if now else f"{of}leaves the grid"
+    if aspect == FACING:
+        return f"looks {now}"
+    if aspect == HELD:
+        return f"takes the {now}" if now else "puts down what it holds"
+    if aspect == BEING:
+        return f"a {now} appears" if now else f"the {was} is gone"
+    if aspect == LOOK:
+        return f"the {was} becomes a {now}"
+    if "." not in aspect:
+        return f"{of}{'gets' if now else 'loses'} {aspect}"
+    return f"{of}{aspect} becomes {now}, was {was}"

@@ -64,7 +64,7 @@ class RolloutGames:
             if isinstance(found, str) or not math.isclose(found.reward, said, abs_tol=1e-9):
                 was = found if isinstance(found, str) else f"the reward is {signed(found.reward)}"
                 message = f"Step {step - begin + 1}: {was}, and was {signed(said)}"
-                game.difference = Difference(step - begin + 1, message)
+                game.goes_another_way(Difference(step - begin + 1, message))
                 break
         game.seek(0)
         return game

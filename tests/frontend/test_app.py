@@ -98,7 +98,7 @@ def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
     """What keys of the menu change."""
     stage, game = screen.stage, screen.game
     looks = stage.view, stage.side_panel, vars(stage)["_has_minimap"], vars(stage)["_camera"].cell
-    return game.seed, game.position, len(game._before), desk.app._note, stage.busy, *looks
+    return game.seed, game.position, len(game._lineage.before), desk.app._note, stage.busy, *looks
 
 
 def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):

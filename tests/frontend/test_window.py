@@ -18,6 +18,7 @@ from gv_engine.language.frame import Frame
 from gv_engine.playing.replay import Replay
 from tests import ROOT
 from tests.player import Player, playing, started
+from tests.playing.test_flowing import LEVEL, RULES, edit
 from tests.screen import PATIENCE, Screen, until
 
 pytestmark = pytest.mark.window
@@ -351,3 +352,32 @@ def test_one_plays_with_a_policy(screen: Screen, folder: Path):
         said = player.leaves()
     assert "seed 1, left" in said
     assert "in 3 steps" in said
+
+
+def test_a_rule_that_is_saved_flows_back(screen: Screen, folder: Path):
+    """Real keys and real saves: go to the step that differs, compare, undo the file."""
+    level, rules = folder / "scenario.yaml", folder / "rules.py"
+    level.write_text(LEVEL)
+    rules.write_text(RULES)
+
+    with playing(screen, folder, level, 0) as player:
+        until(player.sees_the_same, "the level")
+        player.does("MOVE_FORWARD", "MOVE_FORWARD", "MOVE_FORWARD", "TURN_RIGHT")
+        until(player.sees_the_same, "the last step")
+        _saves(player, rules, "== 3", "== 4")
+        until(player.sees_the_same, "the mark")
+        player.presses("Ctrl+Home", "Ctrl+B")
+        until(player.sees_the_same, "how it was")
+        player.presses("Ctrl+B", "End")
+        until(player.sees_the_same, "the last step again")
+        _saves(player, rules, "== 4", "== 3")
+        until(player.sees_the_same, "no mark")
+        assert player.desk.app.top.game.difference is None  # type: ignore[attr-defined]
+        assert "return -1 in 4 steps" in player.leaves()
+
+
+def _saves(player: Player, file: Path, old: str, new: str) -> None:
+    edit(file, old, new)
+    player.desk.wait(1)
+    for _ in range(50):  # as many bits as it takes
+        player.desk.wait(0)

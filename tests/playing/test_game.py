@@ -8,7 +8,8 @@ import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.language.geometry import ACTIONS
-from gv_engine.playing.game import Game, Played
+from gv_engine.playing.course import Played
+from gv_engine.playing.game import Game
 from gv_engine.playing.replay import ReplayError
 
 
@@ -182,7 +183,7 @@ def test_long_episodes_keep_few_snapshots():
     for _ in range(3_000):
         played.step("TURN_LEFT")
     states = [taken.state for taken in played.replay().steps]
-    assert len(played._keys) < 130 < 3_000 / 16
+    assert len(played._course._keys) < 130 < 3_000 / 16
     for position in (2_999, 1_500, 17):
         played.seek(position)
         assert played.state() == states[position - 1]
@@ -334,7 +335,7 @@ def test_games_that_are_too_many_are_told_but_not_kept():
         played.step("TURN_LEFT")
         played.reset()
     assert [each.seed for each in played.played] == list(range(30))
-    assert len(played._before) == 20
+    assert len(played._lineage.before) == 20
 
 
 def test_another_scenario_can_be_undone_too():

@@ -84,7 +84,7 @@ def test_each_file_counts_at_once(played: Game, folder: Path, file: str):
     edit(folder / file, *changes[file])
     assert played.changed()
     assert played.changed()
-    assert played.reload() == "Reloaded"
+    assert played.reload().startswith("Reloaded: from ")
     assert not played.changed()
     assert (played.position, played.length) == (3, 4)
     level = file == "scenario.yaml"
@@ -112,7 +112,7 @@ def test_an_error_is_told_and_play_goes_on(played: Game, folder: Path):
     (folder / "money.py").write_text("COIN = 5\n")
     edit(folder / "scenario.yaml", "termnating", "terminating")
     assert played.changed()
-    assert played.reload() == "Reloaded"
+    assert played.reload() == "Reloaded: from step 1 on: reward +5, was +1 (pay)"
     assert played.frame().total == 20
 
 
@@ -134,17 +134,29 @@ def test_a_rule_that_fails_at_once_is_an_error(played: Game, folder: Path):
 @pytest.mark.parametrize(
     ("old", "new", "note"),
     [
-        ("map: |", "action_space: [MOVE_FORWARD]\nmap: |", "step 2, Turn left: not in this level"),
-        (">.....", ">E....", "step 2, the episode is over"),
+        (
+            "map: |",
+            "action_space: [MOVE_FORWARD]\nmap: |",
+            "from step 2 on: Turn left: not in this level",
+        ),
+        (
+            ">.....",
+            ">E....",
+            "from the beginning on: exit at row 0, column 1, was not there; "
+            "no step 2: the episode is over",
+        ),
     ],
 )
-def test_where_the_same_steps_do_not_go_it_begins_again(
+def test_where_the_same_steps_do_not_go_they_go_as_far_as_they_can(
     played: Game, folder: Path, old: str, new: str, note: str
 ):
     edit(folder / "scenario.yaml", old, new)
-    assert played.reload() == f"Reloaded and begun again: {note}"
-    assert (played.position, played.length, played.seed) == (0, 0, 0)
-    assert played.played == []
+    assert played.reload() == f"Reloaded: {note}"
+    assert (played.position, played.length, played.seed) == (1, 1, 0)
+    edit(folder / "scenario.yaml", new, old)
+    assert played.reload() == "Reloaded"
+    assert played.difference is None
+    assert (played.position, played.length) == (4, 4)
 
 
 def test_types_in_play_stay_as_they_are(tmp_path: Path):
@@ -177,7 +189,7 @@ def test_modules_of_the_path_are_loaded_again(tmp_path: Path, monkeypatch: pytes
     assert game.frame().total == 1
     edit(module, "COIN = 1", "COIN = 2")
     assert game.changed()
-    assert game.reload() == "Reloaded"
+    assert game.reload().startswith("Reloaded")
     assert game.frame().total == 2
     edit(module, "COIN = 2", "COIN = ?")
     assert "SyntaxError" in game.reload()

@@ -103,6 +103,18 @@ class MathyEpisode(Told):
         self.world.render(frames.append, self._name, message)
         return frames[-1]
 
+    def differences(self, was: MathyEpisode) -> list[str]:
+        """What is different in the expression and its moves from another episode."""
+        told = []
+        for what, name in (("problem", "expression"), ("moves_remaining", "moves left")):
+            before, after = (getattr(each.world.state.agent, what) for each in (was, self))
+            if before != after:
+                told.append(f"{name} {after}, was {before}")
+        draws = [each.world.env.rng.bit_generator.state for each in (was, self)]
+        if not told and draws[0] != draws[1]:
+            told.append("random draws: more or fewer of them")
+        return told
+
     def snapshot(self) -> Token:
         """The whole world, which is the whole episode."""
         return self.world.snapshot()

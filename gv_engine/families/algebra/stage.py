@@ -63,6 +63,7 @@ class TreeStage(Stage):
         self._drawn: dict[int, Pixel] = {}  # by identity: middles, from the corner of the room
         self._gone: tuple[TreeNode, ...] = ()
         self._from: Mapping[int, Pixel] = {}
+        self._different: frozenset[int] = frozenset()
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
         moves = previous is not None and previous.nodes != frame.nodes and bool(self._drawn)
@@ -75,8 +76,18 @@ class TreeStage(Stage):
         self._inspector.begin()
         self._advice = None
         self._note = ""
+        self._different = frozenset()
         self._mouse = None  # who plays with keys wants to see what the move has done
         return moves
+
+    def compare(self, other: ExpressionFrame | None) -> None:
+        """Mark the nodes that another expression lacks."""
+        if other:
+            there = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
+            mine = ((node, self._frame.text[slice(*node.whole)]) for node in self._frame.nodes)
+            self._different = frozenset(
+                node.x for node, whole in mine if (node.text, whole) not in there
+            )
 
     @property
     def busy(self) -> bool:
@@ -279,6 +290,8 @@ class TreeStage(Stage):
         ink = theme.text if node.rules else theme.muted
         if node.changed:
             rim, edge = theme.gain, edge + 1
+        if node.x in self._different:
+            rim, edge = theme.loss, edge + 1
         if chosen:
             rim = theme.gain if node.changed else theme.accent
             ground, ink = theme.accent, theme.on_accent

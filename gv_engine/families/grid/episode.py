@@ -17,6 +17,7 @@ from gv_engine.language.errors import nearest
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import WAIT, action_name, named_action
 from gv_engine.language.system import REWARD, SUCCESS, TERMINATING, TRANSITION
+from gv_engine.playing.changes import world_differences
 from gv_engine.playing.episode import AND, Seen, Told, of_one_world
 from gv_engine.playing.row_digest import row_digest
 from gv_engine.reading.families import FAMILIES, Command
@@ -240,6 +241,24 @@ class GridEpisode(Told):
     def state(self) -> str:
         """16 hexadecimal digits that stand for the whole world."""
         return row_digest(self.row(), self.scenario.types)
+
+    @property
+    def sight(self) -> int:
+        """A number for what all agents are shown, and what they hold."""
+        return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
+
+    def differences(self, was: GridEpisode) -> list[str]:
+        """What is different in the world of another episode, and in what its agents see."""
+        told = world_differences(was.world, self.world, self.agents)
+        before, after = was._grid, self._grid
+        if before.shape != after.shape:
+            (_, h, w, _), (_, *size, _) = before.shape, after.shape
+            told.append(f"the view has {size[0]} × {size[1]} cells, had {h} × {w}")
+        elif not told and (before != after).any():
+            seen = [int((shown[..., 0] != HIDDEN).sum()) for shown in (after, before)]
+            other = int((before != after).any(-1).sum())
+            told.append(f"{seen[0]} cells are seen, were {seen[1]}; {other} look different")
+        return told
 
     def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:
         """The world, what agents were and are shown, and the last reward of each function by

@@ -1,6 +1,6 @@
 """The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.appearance import HIDDEN
@@ -56,6 +56,7 @@ class GridStage(Stage):
         self._motion: Motion | None = None
         self._walk: Walk | None = None
         self._mouse: tuple[int, int] | None = None
+        self._different: Sequence[Cell] = ()
         self._places: Mapping[str, Place] = {}
 
     @property
@@ -83,7 +84,12 @@ class GridStage(Stage):
         self._mouse = None  # who plays with keys wants to see the cell, not its name
         self._lens.begin()
         self._advice.forget()
+        self._different = ()
         return self._motion is not None
+
+    def compare(self, other: Frame | None) -> None:
+        """Outline the cells that look different in another frame."""
+        self._different = other.differing(self._whole) if other else ()
 
     @property
     def busy(self) -> bool:
@@ -163,27 +169,36 @@ class GridStage(Stage):
         self._seen.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
-        """Outline the cell that is pointed at, in both views, and the one that is inspected."""
+        """Outline the cells that are different, pointed at or inspected, in both views."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
         chosen = self._lens.chosen if self.side_panel is self._lens else None
-        for cell, thick in ((pointed, 1), (chosen, 2)):
+        loss, select = self._theme.loss, self._theme.select
+        marks = [*((cell, 2, loss) for cell in self._different), (pointed, 1, select)]
+        for cell, thick, ink in (*marks, (chosen, 2, select)):
             if cell is None:
                 continue
             if "state" in self._places:
-                self._outline(surface, self._places["state"].rect, self._state, cell, thick)
+                self._outline(surface, self._places["state"].rect, self._state, cell, thick, ink)
             seen = self._frame.in_view(*cell)
             if "observation" in self._places and seen is not None:
-                self._outline(surface, self._places["observation"].rect, self._seen, seen, thick)
+                clip = self._places["observation"].rect
+                self._outline(surface, clip, self._seen, seen, thick, ink)
 
     def _outline(
-        self, surface: pygame.Surface, clip: pygame.Rect, board: Board, cell: Cell, thick: int
+        self,
+        surface: pygame.Surface,
+        clip: pygame.Rect,
+        board: Board,
+        cell: Cell,
+        thick: int,
+        ink: str,
     ) -> None:
         before = surface.get_clip()
         surface.set_clip(clip.clip(before))
         place = board.place(*cell)
         thick *= max(1, place.w // 32)
         pygame.draw.rect(surface, self._theme.on_select, place, thick + max(1, thick))
-        pygame.draw.rect(surface, self._theme.select, place, thick)
+        pygame.draw.rect(surface, ink, place, thick)
         surface.set_clip(before)
 
     def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:

@@ -91,6 +91,8 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("minimap", "map of the whole", ("M",)),
         Command("inspect", "inspector", ("I",)),
         Command("copy", "copy the game as a line of text", ("Ctrl+C",)),
+        Command("first_change", "to the first step that a saved file has changed", ("Ctrl+Home",)),
+        Command("compare", "how it was before a file was saved, and back", ("Ctrl+B",)),
         Command("help", "keys", ("H", "Slash")),
     ),
     "inspector": (

@@ -83,6 +83,11 @@ class Stage(Protocol):
             Whether something moves: if so, the screen draws with progress from 0 to 1.
         """
 
+    def compare(self, other: Any) -> None:
+        """Mark what is different in another frame of the same game, None for nothing; forgotten
+        with the next frame."""
+        return None
+
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
         """Draw the world into the rectangle, and nothing outside it.
 

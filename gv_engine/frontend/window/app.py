@@ -33,8 +33,10 @@ from gv_engine.frontend.window import sounds
 from gv_engine.frontend.window.keyboard import Keyboard
 from gv_engine.frontend.window.question import Question
 from gv_engine.frontend.window.screens.acting import ActingScreen
+from gv_engine.frontend.window.screens.before import BeforeScreen
 from gv_engine.frontend.window.screens.edit import EditScreen
 from gv_engine.frontend.window.screens.edit_menu import StarterMenu
+from gv_engine.frontend.window.screens.game_screen import GameScreen
 from gv_engine.frontend.window.screens.help import HelpScreen
 from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.race import RaceScreen
@@ -242,6 +244,9 @@ class App(Host):
         own = Game(rival.game.scenario, rival.game.seed)
         self.push(RaceScreen(self, own, rival))
         self._is_played(own.scenario)
+
+    def compare(self, screen: GameScreen) -> None:
+        self.push(BeforeScreen(self, screen))
 
     def played(self, game: Game) -> None:
         self.told.append(game)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.controls.settings import SPEEDS
@@ -12,13 +14,19 @@ from gv_engine.frontend.drawing.hud import ScreenParts, draw_panel, is_tight, pl
 from gv_engine.frontend.drawing.lettering import wrapped
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.stage import SidePanel, Stage, make_stage
-from gv_engine.frontend.drawing.widgets import Pen
+from gv_engine.frontend.drawing.widgets import Pen, wrap
 from gv_engine.frontend.window.clipboard import copied
 from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.game import Game
 from gv_engine.reading.families import FAMILIES
 
 LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
+LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
+FLOWS = 0.01  # s for which steps are taken again before the next picture
+TOLD = 2.5  # lines of what a saved file has changed
+
+_FOLDERS = re.compile(r"\S*[/\\](?=[^/\\\s]+:)")
+"""Of a file whose name a colon follows."""
 
 
 class GameScreen(Screen):
@@ -38,6 +46,8 @@ class GameScreen(Screen):
     controls = 1.0
     """Height of what is below the stage, in lines; in a window of few lines `tight_controls`."""
     tight_controls = 1.0
+    heading = ""
+    """What stands before the title of the game."""
     trouble = ""
     """What is wrong for as long as it stands there, in one line."""
     own_groups: tuple[str, ...] = ()
@@ -57,6 +67,8 @@ class GameScreen(Screen):
         self._glides = False
         self._at: ScreenParts | None = None
         self._mouse = (-1, -1)
+        self._look = 0.0
+        self._flow: Iterator[None] | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
@@ -69,6 +81,7 @@ class GameScreen(Screen):
         if self._staged is not self.game.scenario:
             self._restage()
         moves = self.stage.begin(previous if glide else None, self.frame)
+        self.stage.compare(self._other())
         self._glides = moves and glide and self.app.settings.animation
         self._glides_since = time.monotonic()
         self.app.stale = True
@@ -77,10 +90,92 @@ class GameScreen(Screen):
         if self._glides:
             self._glides = now < self._glides_since + self.stage.glide
             self.app.stale = True
+        due = self._look_at_files(now)
         if not self.stage.busy:
-            return None
+            return due
         self.app.stale = True
-        return LOOK_UP
+        return min(due, LOOK_UP)
+
+    # ---- files that change -----------------------------------------------------------
+
+    @property
+    def _present(self) -> Game:
+        """The game whose files may change."""
+        return self.game
+
+    def _look_at_files(self, now: float) -> float:
+        """See whether they have changed; returns in how many seconds to do so again."""
+        if self._flow is None and now >= self._look:
+            self._look = now + LOOK_AGAIN
+            if self._present.changed():
+                self._files_changed()
+        if self._flow is None:
+            return max(0.0, self._look - now)
+        until = time.monotonic() + FLOWS
+        for _ in self._flow:
+            if time.monotonic() >= until:
+                return 0.0
+        self._flow = None
+        return 0.0
+
+    def _files_changed(self) -> None:
+        """Take the steps again as the files are now, bit by bit."""
+        self._flow = self._flowing()
+
+    def _flowing(self) -> Iterator[None]:
+        before = self.game.scenario
+        said = yield from self.game.flow()
+        if not said:
+            return
+        failed = self.game.scenario is before
+        where = _FOLDERS.sub("", said.split("\n")[0])  # they are known
+        self.trouble = f"Still as before: {where}" if failed else ""
+        self._restage()
+        self.show(glide=False)
+        if self.game.difference is None or failed:
+            self.app.say(said, stays=20 if "\n" in said else 6)
+
+    def _other(self) -> Any:
+        """The frame that what is shown is compared with; None for none."""
+        difference, was = self.game.difference, self.game.was()
+        here = difference and difference.step == self.game.position
+        return was.frame() if was and here else None
+
+    def _told(self) -> str:
+        """What a saved file has changed, or where a replay went another way; empty for nothing."""
+        return self.game.difference.message if self.game.difference else ""
+
+    def _draw_mark(self, pen: Pen, bar: pygame.Rect) -> None:
+        """Mark the first step that goes another way on the bar of all steps."""
+        difference = self._present.difference
+        if difference is not None:
+            x = bar.x + bar.w * difference.step // max(1, self.game.length)
+            mark = pygame.Rect(0, bar.y, max(3, pen.line // 4), bar.h)
+            mark.centerx = min(x, bar.right)
+            pen.card(mark, "loss")
+            pen.hot(mark.inflate(mark.w, 0), lambda _: self._press("first_change"))
+
+    def _draw_told(self, pen: Pen, rect: pygame.Rect) -> None:
+        """Say what is different, between the ways to that step and to how it was."""
+        line, difference = pen.line, self._present.difference
+        step = difference.step if difference else 0
+        rest = rect.inflate(-line, -line // 2)
+        for name, label in (("compare", self._compares), ("first_change", f"Step {step}")):
+            key = self.app.bindings.label("view", name)
+            width = pen.width(label) + pen.width(key) + 2 * line
+            if label and rest.w - width > 16 * line:
+                button = pygame.Rect(rest.right - width, 0, width, min(rest.h, line * 7 // 4))
+                button.centery = rest.centery
+                pen.button(button, label, partial(self._press, name), key, ground="card")
+                rest.w -= width + line // 2
+        rows = len(wrap(self._told(), line * 9 // 10, rest.w, 2))
+        rest.y += (rest.h - rows * line * 9 // 10) // 2
+        pen.lines(rest, self._told(), "loss", 0.9)
+
+    @property
+    def _compares(self) -> str:
+        """What the button says that shows how it was; empty where it was never otherwise."""
+        return "" if self.game.compared is None else "Before"
 
     def command(self, name: str) -> None:
         if name == "view":
@@ -93,6 +188,11 @@ class GameScreen(Screen):
             self.stage.side_panel = self._next_panel()
         elif name == "copy":
             self._copy()
+        elif name == "first_change":
+            self.game.first_change()
+            self.show(glide=False)
+        elif name == "compare":
+            self._compare()
         elif name in ("help", "settings"):
             super().command(name)
         elif self.stage.side_panel and self._inspects(name):
@@ -120,6 +220,13 @@ class GameScreen(Screen):
             changed = self.stage.hover(place if inside else None)
         self.app.stale |= changed
 
+    def _compare(self) -> None:
+        """Show how it was before a file was saved."""
+        if self.game.compared is None:
+            self.app.say("No file that was saved has changed a step of this game")
+        else:
+            self.app.compare(self)
+
     def _copy(self) -> None:
         """Put the level and its steps into the clipboard.
 
@@ -140,7 +247,8 @@ class GameScreen(Screen):
         tight = is_tight(pen.area, pen.line)
         room = len(self._fitting_hints(pen, 2))
         hints = self._fitting_hints(pen, room, self.hints_now())
-        controls = self.tight_controls if tight else self.controls
+        told_lines = TOLD if self._told() else 0.0
+        controls = (self.tight_controls if tight else self.controls) + told_lines
         panel = self.stage.side_panel
         at = place_parts(pen.area, pen.line, panel is not None, controls, room)
         self._at = at
@@ -155,7 +263,12 @@ class GameScreen(Screen):
         told = draw_panel(pen, at.panel, self.frame, self.stage, self.facts(), copy)
         if panel is not None:
             panel.draw(pen.surface, at.side, pen.line)
-        self.draw_controls(pen, at.controls)
+        rest = at.controls.copy()
+        rest.h -= int(told_lines * pen.line)
+        self.draw_controls(pen, rest)
+        if told_lines:
+            below = pygame.Rect(rest.x, rest.bottom, rest.w, at.controls.bottom - rest.bottom)
+            self._draw_told(pen, below)
         said = self.trouble or ("" if told else self.frame.message)
         if said:
             hints = [said, *self._fitting_hints(pen, 1, self.hints_now())] if room > 1 else [said]
@@ -206,6 +319,7 @@ class GameScreen(Screen):
         if length:
             rect = rect.inflate(-pen.line, -pen.line // 4)
             pen.bar(rect, self.game.position / length, lambda to: self.seek(round(to * length)))
+            self._draw_mark(pen, rect)
 
     def seek(self, position: int) -> None:
         """Go to a step of the episode."""
@@ -236,7 +350,11 @@ class GameScreen(Screen):
             pen.button(slot, label, partial(self._press, name), key, ground="card")
             rest.w -= width + pen.line // 2
         level = self.game.pack_level
-        pen.text(rest, " ".join((self.game.title, *([level.title] if level else []))), size=1.3)
+        pen.text(
+            rest,
+            self.heading + " ".join((self.game.title, *([level.title] if level else []))),
+            size=1.3,
+        )
 
     def _press(self, name: str) -> None:
         self.command(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -35,8 +34,6 @@ from gv_engine.playing.replay import SUFFIX, ReplayError
 from gv_engine.reading.families import Command, hooks_of
 from gv_engine.reading.sentences import sections
 
-LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
-
 
 class PlayScreen(GameScreen):
     """Play. See `GameScreen` for the arguments."""
@@ -49,7 +46,6 @@ class PlayScreen(GameScreen):
         self._saved_at = ""
         self._runs = False
         self._beat = 0.0
-        self._look = 0.0
         self._walks = False
         self._onward = 0.0
         self.stage.walks = True
@@ -58,11 +54,7 @@ class PlayScreen(GameScreen):
 
     def tick(self, now: float) -> float | None:
         due = super().tick(now)
-        if now >= self._look:
-            self._look = now + LOOK_AGAIN
-            if self.game.changed():
-                self._reload()
-        due = min(self._look - now, math.inf if due is None else due)
+        due = math.inf if due is None else due
         if self._walks:
             if now >= self._onward:
                 self._onward = now + self.stage.glide
@@ -146,16 +138,6 @@ class PlayScreen(GameScreen):
             pass
         except OSError as error:
             print(f"gv-engine: the game is not kept: {reason(error)}", file=sys.stderr)
-
-    def _reload(self) -> None:
-        before = self.game.scenario
-        said = self.game.reload()
-        failed = self.game.scenario is before
-        where = re.sub(r"^\S*[/\\]", "", said.split("\n")[0])  # the folder is known
-        self.trouble = f"Still as before: {where}" if failed else ""
-        self._restage()
-        self.show(glide=False)
-        self.app.say(said, stays=20 if "\n" in said else 6)
 
     def _real_time(self) -> None:
         if not self.game.wait:

@@ -35,23 +35,22 @@ class ReplayScreen(GameScreen):
         self.replay = replay
         self._plays = False
         self._due = 0.0
-        if game.difference is not None:
-            app.say(game.difference.message, stays=15)
 
     def tick(self, now: float) -> float | None:
-        super().tick(now)
+        due = super().tick(now)
         if not self._plays:
-            return None
+            return due
         if now >= self._due:
             if self.game.position >= self.game.length:
                 self._plays = False
                 self.app.stale = True
-                return None
+                return due
             self._go(1)
             # from when it was due, so that the speed holds; from now on if that is long ago
             late = now - self._due
             self._due = (now if late > 1 else self._due) + 1 / self.app.settings.speed
-        return max(0.0, self._due - now)
+        waits = max(0.0, self._due - now)
+        return waits if due is None else min(waits, due)
 
     def command(self, name: str) -> None:
         if name == "play":
@@ -76,7 +75,7 @@ class ReplayScreen(GameScreen):
             super().command(name)
 
     def knows(self, name: str) -> bool:
-        return name not in EPISODES
+        return name not in EPISODES and self.game.knows(name)
 
     def uncovered(self) -> None:
         self.show(glide=False)
@@ -121,11 +120,7 @@ class ReplayScreen(GameScreen):
         bar = pygame.Rect(rect.x, rect.y, rect.w, line).inflate(-line, -line // 4)
         length = max(1, game.length)
         pen.bar(bar, game.position / length, lambda to: self.seek(round(to * length)))
-        difference = game.difference
-        if difference is not None:
-            x = bar.x + bar.w * difference.step // max(1, len(self.replay.steps))
-            mark = pygame.Rect(min(x, bar.right) - line // 8, bar.y, max(3, line // 4), bar.h)
-            pen.card(mark, "loss")
+        self._draw_mark(pen, bar)
         row = pygame.Rect(rect.x, bar.bottom + line // 2, rect.w, line * 7 // 4)
         choices = (
             ("To the beginning", "|<", "first"),
@@ -144,11 +139,8 @@ class ReplayScreen(GameScreen):
         if rect.h < 4 * line:
             return
         below = pygame.Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
-        if difference is not None:
-            pen.text(below, difference.message, "loss", "center")
-        else:
-            says = f"Step {game.position} of {game.length}, as recorded"
-            pen.text(below, says, "muted", "center")
+        how = "as the files are now" if game.difference else "as recorded"
+        pen.text(below, f"Step {game.position} of {game.length}, {how}", "muted", "center")
 
 
 class RolloutScreen(ReplayScreen):
@@ -184,8 +176,6 @@ class RolloutScreen(ReplayScreen):
         self.frame = self.game.frame()
         self._restage()
         self.show(glide=False)
-        if self.game.difference is not None:
-            self.app.say(self.game.difference.message, stays=15)
 
     def facts(self) -> Sequence[str]:
         return (*super().facts(), f"Episode {self._number + 1} of {len(self._games)}")

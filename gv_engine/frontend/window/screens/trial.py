@@ -27,8 +27,8 @@ class TrialScreen(PlayScreen):
         """Nothing of it is kept: what was played was not finished."""
         self.end_recording()
 
-    def _reload(self) -> None:
-        """A file was changed: the editor reads it."""
+    def _files_changed(self) -> None:
+        """The editor reads them."""
         self.app.pop()
 
     def buttons(self) -> tuple[tuple[str, str, str], ...]:
