@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.frontend.controls.bindings import Bindings, keys_file
+from gv_engine.frontend.controls.bindings import SCANCODES, Bindings, keys_file
 from gv_engine.frontend.controls.settings import Settings, settings_file
 from gv_engine.frontend.drawing.hud import place_parts
 from gv_engine.frontend.drawing.sprites import pygame
@@ -184,6 +184,44 @@ def test_the_letter_that_opens_a_screen_is_not_typed_into_it(desk: Desk):
     desk.app.take([down, pygame.event.Event(pygame.TEXTINPUT, text="7")])
     assert isinstance(desk.app.top, Prompt)
     assert desk.app.top._text == "0"
+
+
+def typed(*keys: str) -> list[pygame.event.Event]:
+    """What a keyboard sends for letters and digits, pressed one after the other."""
+    events = []
+    for key in keys:
+        code = {"scancode": SCANCODES[key], "key": 0, "mod": 0, "unicode": ""}
+        events.append(pygame.event.Event(pygame.KEYDOWN, code))
+        if len(key) == 1:
+            events.append(pygame.event.Event(pygame.TEXTINPUT, text=key.lower()))
+        events.append(pygame.event.Event(pygame.KEYUP, code))
+    return events
+
+
+@pytest.mark.parametrize("portion", [1, 2, 3, 100])
+def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
+    """A window that is slow is handed many keys together, or a key apart from its letter."""
+    bindings = Bindings({"play": {"enter_seed": ["7"]}})
+    desk = Desk(app=App(Settings(animation=False), bindings))
+    screen = playing(desk)
+    events = typed("7", "4", "2", "Return", "7", "7", "Return", "Left")
+    for first in range(0, len(events), portion):
+        desk.app.take(events[first : first + portion])
+    assert desk.app.top is screen
+    assert (screen.game.seed, screen.game.length) == (7, 1)
+    assert [left.course.seed for left in screen.game._lineage.before] == [0, 42]
+
+
+def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):
+    desk = Desk(app=App(Settings(animation=False), Bindings({"play": {"enter_seed": ["7"]}})))
+    screen = playing(desk, seed=3)
+    press, letter, release = typed("7")
+    desk.app.take([press, letter])
+    for _ in range(4):
+        desk.app.take([press, letter])
+    desk.app.take([release])
+    desk.press("Return")
+    assert screen.game.seed == 3
 
 
 def test_gamepads_come_and_go():

@@ -36,6 +36,7 @@ class Keyboard:
         self._done: set[str] = set()
         self._due: dict[str, float] = {}
         self._pads: dict[int, object] = {}
+        self._presses = False
 
     def open(self) -> None:
         """Listen to a new window."""
@@ -52,11 +53,11 @@ class Keyboard:
     def begin(self) -> None:
         """Events that were waiting together come now."""
         self._done.clear()
-        self.hears_text = True
 
     def forget_text(self) -> None:
-        """Another screen is on top: the letter of the key that brought it is not meant for it."""
-        self.hears_text = False
+        """Another screen is on top: the letters of the key that brought it, if one did, are not
+        meant for it; those of the next key are, however soon it comes."""
+        self.hears_text = not self._presses
 
     def counts(self, key: str, repeated: bool, repeats: bool) -> bool:
         """Whether a press is to be heeded: a new one, or one of a key held for a command that
@@ -69,12 +70,20 @@ class Keyboard:
 
     def keys(self, event: pygame.event.Event) -> Iterator[tuple[str, bool]]:
         """The keys that an event presses, each with whether it had been held."""
-        if event.type == pygame.KEYDOWN and event.scancode in _NAMES:
-            name = _NAMES[event.scancode]
+        if event.type == pygame.KEYDOWN:
+            name = _NAMES.get(event.scancode, "")
+            held = bool(name) and self._hold(name)
+            self.hears_text |= not held
             prefix = "".join(text for flag, text in _MODIFIERS if event.mod & flag)
-            yield prefix + name, self._hold(name)
+            self._presses = True
+            try:
+                if name:
+                    yield prefix + name, held
+            finally:
+                self._presses = False
         elif event.type == pygame.KEYUP:
             self._held.discard(_NAMES.get(event.scancode, ""))
+            self.hears_text = True
         elif event.type == pygame.WINDOWFOCUSLOST:
             self._held.clear()
         elif event.type == pygame.CONTROLLERBUTTONDOWN and event.button < len(PAD):
