@@ -68,6 +68,11 @@ class ExpressionFrame(Scene):
     max_moves: int
 
     @property
+    def is_blamed(self) -> bool:
+        """Only at a lost end: right moves may cost, too, as those do that spread brackets out."""
+        return self.outcome == "lose"
+
+    @property
     def depth(self) -> int:
         """How many rows of nodes there are."""
         return 1 + max(node.y for node in self.nodes)

@@ -42,6 +42,11 @@ class Scene:
     message: str = ""
     """A note for the player."""
 
+    @property
+    def is_blamed(self) -> bool:
+        """Whether a reward below zero says that something went wrong, and may be coloured so."""
+        return True
+
 
 @dataclass(frozen=True, eq=False)
 class Frame(Scene):

@@ -195,7 +195,7 @@ def _draw_standing(
         taken = pen.text(slot, label, "muted", size=0.9)
         slot.x += taken + line // 2
         slot.w -= taken + line // 2
-        ink = _ink(scene.reward) if label == "Reward" else "text"
+        ink = _ink(scene, scene.reward) if label == "Reward" else "text"
         pen.text(slot, value, ink, "right", 1.1)
     used = len(rows) * high + line // 4
     held = f"Holding: {item}" if item else ""
@@ -230,7 +230,7 @@ def _draw_terms(pen: Pen, rect: Rect, scene: Scene) -> None:
         terms.sort(key=lambda term: not term[1])
     for number, (name, value) in enumerate(terms[:rows]):
         slot = Rect(rect.x, rect.y + (number + 1) * line, rect.w, line)
-        taken = pen.text(slot, signed(value), _ink(value), "right")
+        taken = pen.text(slot, signed(value), _ink(scene, value), "right")
         slot.w -= taken + line // 2
         pen.text(slot, name.replace("_", " "), "text" if value else "muted")
 
@@ -242,5 +242,6 @@ def _draw_message(pen: Pen, rect: Rect, message: str) -> bool:
     return not message or rect.h >= pen.line
 
 
-def _ink(value: float) -> str:
-    return "gain" if value > 0 else "loss" if value < 0 else "muted"
+def _ink(scene: Scene, value: float) -> str:
+    below = "loss" if scene.is_blamed else "text"
+    return "gain" if value > 0 else below if value < 0 else "muted"

@@ -20,6 +20,7 @@ from gv_engine.frontend.terminal.picker import LevelPicker
 from gv_engine.frontend.terminal.picture import terminal_picture
 from gv_engine.frontend.terminal.tty import Tty
 from gv_engine.language.errors import GVEngineError, reason
+from gv_engine.language.frame import Scene
 from gv_engine.playing.catalogue import load_playable, next_of_kin
 from gv_engine.playing.game import GAME_COMMANDS, Game, seed_of
 from gv_engine.playing.replay import SUFFIX
@@ -304,9 +305,11 @@ class TerminalGame:
             said.append(Text(f"time runs: {self._speed} steps a second"))
         if frame.action:
             action = frame.action.replace("_", " ").lower()
-            said += [Text(), Text.assemble(f"{action} ", self._reward(frame.reward))]
+            said += [Text(), Text.assemble(f"{action} ", self._reward(frame, frame.reward))]
             said += [
-                Text.assemble((f"  {name.replace('_', ' ')} ", theme.muted), self._reward(term))
+                Text.assemble(
+                    (f"  {name.replace('_', ' ')} ", theme.muted), self._reward(frame, term)
+                )
                 for name, term in frame.terms.items()
                 if term
             ]
@@ -327,9 +330,10 @@ class TerminalGame:
         level = self.game.pack_level
         return self._bindings.named_in(level.says, self._groups) if level else ""
 
-    def _reward(self, value: float) -> tuple[str, str]:
+    def _reward(self, frame: Scene, value: float) -> tuple[str, str]:
         theme = self._theme
-        return signed(value), theme.gain if value > 0 else theme.loss if value < 0 else theme.text
+        below = theme.loss if frame.is_blamed else theme.text
+        return signed(value), theme.gain if value > 0 else below if value < 0 else theme.text
 
     def _foot(self) -> str:
         """What can be pressed now."""

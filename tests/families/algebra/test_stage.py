@@ -21,6 +21,7 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.frontend.window.app import App
 from gv_engine.frontend.window.screens.play import PlayScreen
+from gv_engine.language.expression_frame import ExpressionFrame
 from gv_engine.playing.catalogue import kin, load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
@@ -536,3 +537,45 @@ def test_exponents_are_written_small_and_the_caret_is_not():
     assert writing.at(exponent.center) == 3
     assert [place.w for place in writing.places((2, 3))] == [0]
     assert writing._seen((2, 3)) == (2, 4)
+
+
+@pytest.mark.parametrize("name", [EASY, "mathy-binomial-distribute-easy"])
+def test_no_right_move_is_red(desk: Desk, name: str, monkeypatch: pytest.MonkeyPatch):
+    """Neither in the window nor in a terminal, though some of them cost."""
+    desk.surface = pygame.Surface((1280, 800), 0, 32)
+    desk.app.play(name, 1)
+    assert isinstance(desk.app.top, PlayScreen)
+    game, screen = desk.app.top.game, TerminalGame(game_of(name), Settings(), Bindings())
+    costs = 0
+    while not game.frame().outcome:
+        advice = Advice(game)
+        advice.join()
+        assert advice.hint is not None
+        action = f"{game.frame().actions[advice.hint.rule]} {advice.hint.node}"
+        desk.app.top.take(action)
+        screen.game.step(action)
+        assert not is_red(desk, screen)
+        if game.frame().reward < 0 and not game.frame().outcome:
+            costs += 1
+            with monkeypatch.context() as patch:
+                patch.setattr(ExpressionFrame, "is_blamed", True)
+                assert is_red(desk, screen)  # it would be seen
+    assert costs
+
+
+def is_red(desk: Desk, terminal: TerminalGame) -> bool:
+    """Whether anything is, in both."""
+    away = np.abs(desk.look().astype(int) - pygame.Color(DARK.loss)[:3]).sum(-1)
+    seen = away.min() < 12  # thin letters reach no colour quite
+    styles = {str(span.style) for line in terminal.lines(100, 40) for span in line.spans}
+    told = any(DARK.loss in style for style in styles)
+    assert seen == told
+    return told
+
+
+def test_a_lost_end_is_red():
+    game = problem("4x + 2x", max_moves=9)
+    while not game.frame().outcome:
+        game.step(valid_of(game))
+    assert game.frame().is_blamed == (game.frame().outcome == "lose")
+    assert game.frame().outcome == "lose"
