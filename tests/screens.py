@@ -145,6 +145,12 @@ def _changed(desk: Desk, *keys: str) -> None:
     desk.press("Ctrl+Home", *keys)
 
 
+def _steered(desk: Desk, *keys: str) -> None:
+    """Keys go where they point."""
+    desk.app.settings.steering = "screen"
+    _played(desk, "puzzles-easy#1", "Up", "Down", "Right", *keys)
+
+
 SCENES: dict[str, Callable[[Desk], None]] = {
     "start": _start,
     "search": lambda desk: _start(desk, "key"),
@@ -175,6 +181,8 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "inspector-actions": lambda desk: _played(desk, "keydoor-9x9", "I", "Tab", "Tab"),
     "acting": _acting,
     "replay": _replay,
+    "steered": _steered,
+    "steered-help": lambda desk: _steered(desk, "H"),
     "changed": _changed,
     "before": lambda desk: _changed(desk, "Ctrl+B"),
     "export": lambda desk: _replay(desk, "E"),

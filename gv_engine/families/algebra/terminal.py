@@ -9,10 +9,11 @@ from rich.text import Text
 from gv_engine.families.algebra.advice import Advice
 from gv_engine.families.algebra.cursor import RULE, TreeCursor
 from gv_engine.frontend.controls.theme import Theme
+from gv_engine.frontend.terminal.picture import TerminalPicture
 from gv_engine.language.expression_frame import ExpressionFrame, TreeNode
 
 
-class TreePicture:
+class TreePicture(TerminalPicture):
     """Draws the frames of algebra; see `gv_engine.frontend.terminal.picture.TerminalPicture`.
 
     Brackets mark the chosen node, a star what the last move has changed.

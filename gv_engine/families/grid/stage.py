@@ -1,6 +1,6 @@
 """The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from components.appearance import HIDDEN
@@ -11,7 +11,7 @@ from gv_engine.families.grid.hint import GridHint
 from gv_engine.families.grid.inspector import GridInspector
 from gv_engine.families.grid.minimap import Minimap
 from gv_engine.families.grid.motion import Cell, Motion, motion
-from gv_engine.families.grid.steering import action_of
+from gv_engine.families.grid.steering import Steering, action_of
 from gv_engine.families.grid.walking import Walk
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.camera import Camera, corner
@@ -20,6 +20,7 @@ from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
 from gv_engine.frontend.drawing.stage import MAP_SHARE, Stage
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import ACTIONS
+from gv_engine.reading.families import Command
 from gv_engine.reading.text import object_words
 
 SELDOM = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # those who turn get everywhere
@@ -42,7 +43,8 @@ class GridStage(Stage):
         self._lens = GridInspector(game, theme)
         self.side_panels = (self._lens,)
         self._theme = theme
-        self.taught = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
+        self._actions = sorted(getattr(game, "actions", ()), key=SELDOM.__contains__)
+        self._steering = Steering(self._actions, getattr(game, "commands", ()))
         self._view = "both"
         self._whole: Frame = game.frame()
         self._frame = self._whole
@@ -72,8 +74,22 @@ class GridStage(Stage):
         """The frame, or as much of it as is explored."""
         return frame.as_explored() if self._view == "explored" else frame
 
+    @property
+    def taught(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
+        if not self.steering:
+            return self._actions
+        others = (name for name in self._actions if name not in self._steering.replaces)
+        return (*(command.name for command in self.steering[:4]), *others)
+
+    @property
+    def steering(self) -> Sequence[Command]:
+        """Directions, where the agent is seen from above."""
+        return self._steering.commands if self.steers and self.view != "observation" else ()
+
     def knows(self, name: str) -> bool:
-        return name not in ACTIONS or name in self.taught
+        if self.steering and name in self._steering.replaces:
+            return False
+        return name not in ACTIONS or name in self._actions
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
         self._whole, self._frame = frame, self._as_shown(frame)
@@ -284,9 +300,16 @@ class GridStage(Stage):
             self._camera.cell = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
-        name = action_of(name, self.taught)
+        name = action_of(name, self._actions)
         is_own = any(command.name == name for command in self._game.commands)
-        return name if name in ACTIONS or name in self.taught or is_own else ""
+        return name if name in ACTIONS or name in self._actions or is_own else ""
+
+    def actions(self, name: str) -> Iterator[str]:
+        """Of a direction of the screen those that lead there, else the one of the command."""
+        if any(command.name == name for command in self.steering):
+            looks = self.view == "explored"  # who sees only what is ahead, looks where they go
+            return self._steering.lead(name, lambda: self._frame, self._game, looks)
+        return super().actions(name)
 
     def click(self, position: tuple[int, int], button: int) -> str:
         """A left click walks to a cell, or handles what is in it; a right one, or any where nobody
@@ -296,7 +319,7 @@ class GridStage(Stage):
             return ""
         if button == 1 and self.walks and self.side_panel is None:
             looks = self.view == "explored"  # who sees only what is ahead, looks where they go
-            taught = [name for name in self.taught if not (looks and name in SELDOM)]
+            taught = [name for name in self._actions if not (looks and name in SELDOM)]
             self._walk = Walk(cell, (*taught, *(own.name for own in self._game.commands)))
             return self.onward()
         self._lens.choose(cell)

@@ -16,11 +16,13 @@ from rich.text import Text
 
 from components.appearance import FLOOR, HIDDEN
 from components.matter import Opaque
-from gv_engine.families.grid.steering import action_of
+from gv_engine.families.grid.steering import Steering, action_of
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.theme import Theme
+from gv_engine.frontend.terminal.picture import TerminalPicture
 from gv_engine.language.frame import Frame
 from gv_engine.language.objects import COLORS, ObjectType, ObjectTypes
+from gv_engine.reading.families import Command
 from gv_engine.reading.text import board, mission_line, object_words
 
 CELL_WIDTH = 2
@@ -29,7 +31,7 @@ GAP = 3
 """Characters between state and observation."""
 
 
-class GridPicture:
+class GridPicture(TerminalPicture):
     """Draws the frames of a grid; see `gv_engine.frontend.terminal.picture.TerminalPicture`.
 
     Args:
@@ -40,6 +42,7 @@ class GridPicture:
     def __init__(self, game: Any, theme: Theme) -> None:
         self._game, self._theme = game, theme
         self._view = ""
+        self._steering = Steering(getattr(game, "actions", ()), getattr(game, "commands", ()))
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
         """State and observation, cut to the surroundings of the agent where there is no room."""
@@ -100,9 +103,26 @@ class GridPicture:
         """The action itself."""
         return action_of(name, self._game.actions)
 
+    @property
+    def steering(self) -> Sequence[Command]:
+        """Directions, where the agent is seen from above."""
+        return self._steering.commands if self.steers and self._view != "observation" else ()
+
+    def actions(self, name: str) -> Iterator[str]:
+        """Of a direction of the screen those that lead there, else the one of the command."""
+        if any(command.name == name for command in self.steering):
+            looks = self._view == "explored"
+            return self._steering.lead(name, self._game.frame, self._game, looks)
+        return super().actions(name)
+
     def knows(self, name: str) -> bool:
         """Whether it is one of the level's actions."""
-        return name in self._game.actions or any(c.name == name for c in self._game.commands)
+        if self.steering and name in self._steering.replaces:
+            return False
+        steers = any(command.name == name for command in self.steering)
+        return (
+            steers or name in self._game.actions or any(c.name == name for c in self._game.commands)
+        )
 
 
 def _least(frame: Frame) -> int:

@@ -82,7 +82,7 @@ class Walk:
             if self._is_there(pose, handles):
                 return firsts[pose]
             for name, other in self._beside(pose):
-                goes = other[:2] == pose[:2] or _is_safe(frame, other[:2])
+                goes = other[:2] == pose[:2] or is_safe(frame, other[:2])
                 if other not in firsts and (goes or (other[:2] == self._goal and not handles)):
                     firsts[other] = firsts[pose] if firsts[pose][0] else (name, other)
                     poses.append(other)
@@ -117,7 +117,7 @@ def _is_handled(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
     return _blocks(known, state) or (picks and Portable in known.classes)
 
 
-def _is_safe(frame: Frame, cell: Cell) -> bool:
+def is_safe(frame: Frame, cell: Cell) -> bool:
     """Whether somebody may be led through a cell: floor, or what could block and does not."""
     height, width = frame.grid.shape[:2]
     if not (0 <= cell[0] < height and 0 <= cell[1] < width):

@@ -248,6 +248,9 @@ class Bindings:
             command is among them, that command loses it.
         own: commands of a level's own, by group; they go before the usual ones.
 
+    Attributes:
+        changes: the same.
+
     Raises:
         BindingsError: no such group, command or key, or a key stands for two commands.
     """
@@ -257,7 +260,7 @@ class Bindings:
         changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         own: Mapping[str, Sequence[Command]] | None = None,
     ) -> None:
-        self._changes, self._own = changes, own or {}
+        self.changes, self._own = changes, own or {}
         self._levels: dict[tuple[Command, ...], Bindings] = {}
         given = {
             (group, name): tuple(keys)
@@ -297,7 +300,7 @@ class Bindings:
     def of_level(self, group: str, own: tuple[Command, ...]) -> Bindings:
         """These bindings, with commands of a level's own in a group; kept for the next time."""
         if own and own not in self._levels:
-            self._levels[own] = Bindings(self._changes, {group: own})
+            self._levels[own] = Bindings(self.changes, {group: own})
         return self._levels[own] if own else self
 
     def commands(self, group: str) -> tuple[Command, ...]:
@@ -416,10 +419,16 @@ def as_toml(bindings: Bindings) -> str:
         "# is left out keeps its usual keys. Also Shift+, Ctrl+ and Alt+ before a key.",
         f"# Gamepad: {', '.join(PAD)}.",
     ]
+    usual = Bindings(bindings.changes)
     for group in GROUPS:
         lines += ["", f"[{group}]"]
+        known = {key for each in GROUPS[group] for key in usual.keys(group, each.name)}
         for command in bindings.commands(group):
-            keys = ", ".join(f'"{key}"' for key in bindings.keys(group, command.name))
+            of = usual if command in GROUPS[group] else bindings
+            found = of.keys(group, command.name)
+            if of is bindings and known.intersection(found):
+                continue  # it stands in the place of others, whose keys these are
+            keys = ", ".join(f'"{key}"' for key in found)
             lines.append(f"{command.name} = [{keys}]  # {command.says}")
     return "\n".join(lines) + "\n"
 

@@ -26,6 +26,9 @@ EXPORTS = tuple(dict.fromkeys((".mp4", *FORMATS)))
 SPEEDS = (1, 2, 4, 8, 16, 30, 60)
 """Steps a second, of a replay and of time that runs."""
 
+STEERING = {"agent": "turn and walk", "screen": "go where the key points"}
+"""What the keys that move go by, and what they do then."""
+
 
 @dataclass
 class Settings:
@@ -36,6 +39,8 @@ class Settings:
     view: str = ""
     """A view of the stage; empty for its usual one."""
     animation: bool = True
+    steering: str = "agent"
+    """What the keys that move go by, a key of `STEERING`."""
     scale: float = 0.0
     """Size of text and panels, from 0.5 to 4; 0 for what suits the screen. `GV_ENGINE_SCALE` goes
     before it."""
@@ -138,6 +143,7 @@ def _is_size(value: list[Any]) -> bool:
 
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "theme": THEMES.__contains__,
+    "steering": STEERING.__contains__,
     "palette": PALETTES.__contains__,
     "scale": lambda value: value == 0 or _is_scale(value),
     "window": _is_size,

@@ -7,13 +7,13 @@ and its stage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.families import FAMILIES, Command
 
 MAP_SHARE = 4  # a map over what it shows a part of takes this part of its shorter side
 
@@ -50,6 +50,7 @@ class Stage(Protocol):
         glide: seconds that a movement takes.
         walks: whether a click walks to a cell, rather than choosing it; set by the screen.
         taught: commands of its family to tell the player at the bottom, the most needed first.
+        steers: whether keys go where they point on the screen; set by the screen.
     """
 
     view: str
@@ -59,7 +60,13 @@ class Stage(Protocol):
     holds: bool
     glide: float
     walks: bool = False
+    steers: bool = False
     taught: Sequence[str]
+
+    @property
+    def steering(self) -> Sequence[Command]:
+        """What keys do in the place of the family's commands while it steers."""
+        return ()
 
     def knows(self, name: str) -> bool:
         """Whether the game has a command of its family, to be told in the help."""
@@ -119,6 +126,12 @@ class Stage(Protocol):
         Returns:
             The action that the game is to take for it; empty if it is the stage's own affair.
         """
+
+    def actions(self, name: str) -> Iterator[str]:
+        """Take a command of the group of its family: the actions that the game is to take for it,
+        each of them before the next one is asked for."""
+        if action := self.command(name):
+            yield action
 
     def click(self, position: tuple[int, int], button: int) -> str:
         """Take a press of a mouse button (1 left, 2 middle, 3 right) in the drawing.

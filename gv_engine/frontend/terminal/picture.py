@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from rich.text import Text
 
 from gv_engine.frontend.controls.theme import Theme
-from gv_engine.reading.families import FAMILIES
+from gv_engine.reading.families import FAMILIES, Command
 
 
 class TerminalPicture(Protocol):
-    """Draws frames of one family in letters, and knows its keys."""
+    """Draws frames of one family in letters, and knows its keys.
+
+    Attributes:
+        steers: whether keys go where they point on the screen; set by who shows it.
+    """
+
+    steers: bool = False
+
+    @property
+    def steering(self) -> Sequence[Command]:
+        """What keys do in the place of the family's commands while it steers."""
+        return ()
 
     def draw(self, frame: Any, view: str, width: int, height: int) -> list[Text]:
         """The lines of a view, one at least, in a room of so many characters."""
@@ -26,11 +38,18 @@ class TerminalPicture(Protocol):
     def command(self, name: str) -> str:
         """What a command of the group does: the action to take, empty if there is none."""
 
+    def actions(self, name: str) -> Iterator[str]:
+        """What a command of the group does: the actions to take, each before the next is asked
+        for."""
+        if action := self.command(name):
+            yield action
+
     def knows(self, name: str) -> bool:
         """Whether the level has this command of the group."""
 
 
-def terminal_picture(game: Any, theme: Theme) -> TerminalPicture:
+def terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
     """The picture for a game, by its frames."""
     made: TerminalPicture = resolve_name(FAMILIES[game.frame().family].terminal)(game, theme)
+    made.steers = steers
     return made

@@ -141,7 +141,8 @@ class TerminalGame:
         self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
         self._drawn = game.scenario
         self._progress = Progress()
-        self._picture = terminal_picture(game, self._theme)
+        self._steers = settings.steering == "screen"
+        self._picture = terminal_picture(game, self._theme, self._steers)
         self._family = FAMILIES[game.frame().family]
         self._groups = (self._family.title, "play", "view", "window")
         self._views = tuple(self._family.views)
@@ -162,7 +163,8 @@ class TerminalGame:
     @property
     def _bindings(self) -> Bindings:
         """The keys, with those of the level's own actions."""
-        return self._usual.of_level(self._family.title, self.game.commands)
+        own = (*self.game.commands, *self._picture.steering)
+        return self._usual.of_level(self._family.title, own)
 
     # ---- keys and time -------------------------------------------------------------------
 
@@ -184,10 +186,14 @@ class TerminalGame:
             self._try(lambda: GAME_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
-        elif action := self._picture.command(name) if name else "":
-            self._try(lambda: self.game.step(action))
+        elif name:
+            self._try(lambda: self._act(name))
             if self.game.frame().success:
                 self._try(lambda: self._progress.solved(self.game, self.game.frame().steps))
+
+    def _act(self, name: str) -> None:
+        for action in self._picture.actions(name):
+            self.game.step(action)
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
@@ -196,7 +202,7 @@ class TerminalGame:
             self._note = reason(error)
         if self._drawn is not self.game.scenario:
             self._drawn = self.game.scenario
-            self._picture = terminal_picture(self.game, self._theme)
+            self._picture = terminal_picture(self.game, self._theme, self._steers)
             self._view = self._own_view or self._usual_view
 
     @property

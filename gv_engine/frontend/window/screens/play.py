@@ -48,7 +48,7 @@ class PlayScreen(GameScreen):
         self._beat = 0.0
         self._walks = False
         self._onward = 0.0
-        self.stage.walks = True
+        self._set_stage()
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class PlayScreen(GameScreen):
 
     @property
     def level(self) -> tuple[str, tuple[Command, ...]]:  # type: ignore[override]  # it is the game's
-        return self.family.title, self.game.commands
+        return self.family.title, (*self.game.commands, *self.stage.steering)
 
     def knows(self, name: str) -> bool:
         if name == "watch":
@@ -91,9 +91,10 @@ class PlayScreen(GameScreen):
             GAME_COMMANDS[name](self.game)
             self.show(glide=False)
         elif any(each.name == name for each in self.app.bindings.commands(self.family.title)):
-            self.take(self.stage.command(name))
-        elif action := _COMMANDS.get(name):
-            action(self)
+            for action in self.stage.actions(name):
+                self.take(action)
+        elif act := _COMMANDS.get(name):
+            act(self)
         else:
             super().command(name)
 
@@ -119,7 +120,15 @@ class PlayScreen(GameScreen):
 
     def _restage(self) -> None:
         super()._restage()
+        self._set_stage()
+
+    def uncovered(self) -> None:
+        self._set_stage()
+
+    def _set_stage(self) -> None:
+        """Tell the stage what the player may do on it."""
         self.stage.walks = True
+        self.stage.steers = self.app.settings.steering == "screen"
 
     def _mark(self) -> None:
         """A level of a pack that is solved is marked."""

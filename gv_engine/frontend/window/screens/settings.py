@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gv_engine.frontend.controls.bindings import GROUPS
 from gv_engine.frontend.controls.palette import PALETTES
-from gv_engine.frontend.controls.settings import SCALES, SPEEDS, forced_scale
+from gv_engine.frontend.controls.settings import SCALES, SPEEDS, STEERING, forced_scale
 from gv_engine.frontend.controls.theme import THEMES
 from gv_engine.frontend.window.screens.keys import KeysScreen
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
@@ -32,6 +32,7 @@ class SettingsScreen(Menu):
             self.choice(settings, "Colours", "palette", {name: name for name in PALETTES}),
             size,
             self.choice(settings, "Movement", "animation", SWITCH),
+            self.choice(settings, "Arrow keys", "steering", STEERING),
             self.choice(settings, "Speed of time", "time_speed", speeds),
             self.choice(settings, "Speed of replays", "speed", speeds),
             self.choice(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
