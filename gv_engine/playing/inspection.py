@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays, Representation, observer
 from gv_engine.language.call import Call
-from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of
+from gv_engine.language.component import AGENT, NOTHING, column_name, fields_of, snake_case
 from gv_engine.language.errors import Stopped
+from gv_engine.language.objects import COLORS, ObjectTypes
 from gv_engine.language.system import REGISTRIES, VISIBILITY
 from gv_engine.playing.changes import field_in_words
 from gv_engine.reading.text import object_words
@@ -76,6 +77,31 @@ class Sight(NamedTuple):
     seen: NDArray[np.bool_]
     on_grid: NDArray[np.bool_]
     problem: str = ""
+
+
+def meanings(
+    numbers: NDArray[Any], shown: NDArray[np.uint8], types: ObjectTypes
+) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
+    """The meaning of the numbers of a representation, for types, states and colours.
+
+    Args:
+        numbers: (…, 3) as the representation has them.
+        shown: (…, 3) the types, states and colours themselves.
+        types: of the scenario.
+    """
+    of_types: dict[int, str] = {}
+    of_states: dict[int, dict[str, None]] = {}
+    of_colors: dict[int, str] = {}
+    pairs = np.concatenate([numbers.reshape(-1, 3), shown.reshape(-1, 3)], axis=1)
+    for kind, state, color, *seen in np.unique(pairs, axis=0).tolist():
+        known = types[seen[0]]
+        name = snake_case(known.name).replace("_", " ") if seen[0] else "nothing"
+        of_types[kind] = name
+        says = f"{known.states[seen[1]].lower().replace('_', ' ')} {name}" if known.states else ""
+        of_states.setdefault(state, {})[says] = None
+        of_colors[color] = COLORS[seen[2]].lower() if seen[2] else "no colour"
+    told = {n: " or ".join(filter(None, names)) or "no state" for n, names in of_states.items()}
+    return of_types, dict(sorted(told.items())), dict(sorted(of_colors.items()))
 
 
 class Inspection:

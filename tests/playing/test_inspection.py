@@ -15,7 +15,7 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.component import AGENT
 from gv_engine.language.system import REGISTRIES, marked
 from gv_engine.playing.game import Game
-from gv_engine.playing.inspection import Entity, Inspection
+from gv_engine.playing.inspection import Entity, Inspection, meanings
 from gv_engine.reading.library import grid_names
 from gv_engine.worlds.simulation import Simulation
 
@@ -322,3 +322,25 @@ def test_nothing_is_drawn_outside_the_panel(size: tuple[int, int]):
         surface.fill("#ff00ff", rect)
         assert (pygame.surfarray.array3d(surface) == (255, 0, 255)).all()
         stage._lens.command("next_tab")
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_numbers_are_told_with_their_meaning(representation: str):
+    scenario = Scenario.load("keydoor-5x5")
+    door, wall = scenario.types["Door"].index, scenario.types["Wall"].index
+    shown = np.zeros((*scenario.area.shape, 3), np.uint8)
+    shown[..., 0] = wall
+    shown[0, 0], shown[0, 1] = (door, 2, 4), (door, 0, 4)
+    inspection = Inspection(scenario)
+    numbers = inspection.observation(representation, shown, (0, 0, 0))["grid"]
+    kinds, states, colors = meanings(numbers, shown, scenario.types)
+    told = [
+        (kinds[kind], states[state], colors[color])
+        for kind, state, color in numbers.reshape(-1, 3)[:3].tolist()
+    ]
+    assert told[:2] == [("door", "locked door", "yellow"), ("door", "open door", "yellow")]
+    assert told[2] == (
+        "wall",
+        "no state" if representation == "compact" else "open door",
+        "no colour",
+    )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import REPRESENTATIONS
+from gv_engine.families.grid.about import FAMILY
 from gv_engine.families.grid.motion import Cell
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.lettering import font, plate, write
@@ -14,7 +15,13 @@ from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import wrap
 from gv_engine.language.frame import Frame
 from gv_engine.language.system import REWARD
-from gv_engine.playing.inspection import Entity, Inspection, Sight, visibility_functions
+from gv_engine.playing.inspection import (
+    Entity,
+    Inspection,
+    Sight,
+    meanings,
+    visibility_functions,
+)
 from gv_engine.playing.outcomes import Outcome, Trial
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.sentences import in_sentences
@@ -147,15 +154,28 @@ class GridInspector:
         for name, array in arrays.items():
             shape = " × ".join(map(str, array.shape))
             yield PageLine(name, f"{shape} {array.dtype}", is_heading=True)
-            parts = [("", array)]
-            if array.ndim == 3:
-                names = ("type", "state", "colour")
-                parts = [(part, array[..., k]) for k, part in enumerate(names)]
-            for part, numbers in parts:
+            shown = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
+            parts: list[tuple[str, NDArray[Any], str]] = [("", array, self._meaning_of(name))]
+            if shown is not None:
+                known = meanings(array, shown, frame.types)
+                parts = [
+                    (part, array[..., k], ", ".join(f"{n} {says}" for n, says in known[k].items()))
+                    for k, part in enumerate(("type", "state", "colour"))
+                ]
+            for part, numbers, says in parts:
                 if part:
                     yield PageLine(part)
                 for line in np.atleast_2d(numbers).tolist():
                     yield PageLine("", columns=tuple(f"{number:g}" for number in line))
+                for text in self._wrapped(says, 1):
+                    yield PageLine(text, "", 1)
+
+    def _meaning_of(self, name: str) -> str:
+        """What the numbers of an array stand for that shows no things."""
+        missions = self._looking.scenario.missions
+        if name == "mission" and missions:
+            return ", ".join(missions.names)
+        return {"agent_id_grid": "1 is the agent's own cell"}.get(name, "")
 
     def _sight(self) -> Iterator[PageLine]:
         if self._seen is not None and self._seen.problem:
@@ -167,8 +187,10 @@ class GridInspector:
             yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
 
     def _actions(self) -> Iterator[PageLine]:
+        commands = (*FAMILY.keys, *self._looking.scenario.own_actions)
+        called = {command.name: command.says.capitalize() for command in commands}  # as in the help
         for action, does_something in self._looking.actions().items():
-            name = action.replace("_", " ").capitalize()
+            name = called.get(action, action.replace("_", " ").capitalize())
             says = "does something" if does_something else "nothing"
             yield PageLine(name, says, is_heading=does_something)
             if not self._shown.outcome:
