@@ -314,9 +314,9 @@ class Game(PresentGame):
             raise ReplayError(
                 "a game that began with a snapshot has no replay, only one with a seed"
             )
-        settings = self.scenario.document.settings
-        played = self.seed, self._course.start, tuple(self._course.steps), __version__, settings
-        return Replay(self.scenario.identity, *played)
+        document, course = self.scenario.document, self._course
+        played = self.seed, course.start, tuple(course.steps), __version__
+        return Replay(self.scenario.identity, *played, document.settings, document.variant)
 
     # ---- files that change ---------------------------------------------------------------
 
