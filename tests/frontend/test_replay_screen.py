@@ -13,6 +13,7 @@ from gv_engine.frontend.window.screens.export import ExportScreen
 from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.playing.game import Game
 from gv_engine.playing.replay import ReplayError
 from tests.desk import Desk, playing, watching
 
@@ -102,9 +103,11 @@ def test_what_was_exported_last_is_remembered(desk: Desk):
     ]
 
 
-def test_names_of_any_kind_make_names_of_files(desk: Desk, tmp_path: Path):
+def test_names_of_any_kind_make_names_of_files(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     screen = playing(desk)
-    screen.game.title = "../ü b?" + "x" * 300
+    monkeypatch.setattr(Game, "title", "../ü b?" + "x" * 300)
     file = folders.new_file(tmp_path / "a" / "b", screen.game, ".png")
     assert file.parent == tmp_path / "a" / "b"
     assert len(file.name) < 120
