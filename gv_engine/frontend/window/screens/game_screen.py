@@ -123,11 +123,11 @@ class GameScreen(Screen):
         self._flow = self._flowing()
 
     def _flowing(self) -> Iterator[None]:
-        before = self.game.scenario
-        said = yield from self.game.flow()
-        if not said:
+        game, before = self.game, self.game.scenario
+        said = yield from game.flow()
+        if not said or game is not self.game:
             return
-        failed = self.game.scenario is before
+        failed = game.scenario is before
         where = _FOLDERS.sub("", said.split("\n")[0])  # they are known
         self.trouble = f"Still as before: {where}" if failed else ""
         self._restage()
