@@ -53,11 +53,13 @@ def test_before_and_after_are_compared(desk: Desk, folder: Path):
     saved(desk, folder / "scenario.yaml", ", turn_agent", "")
     desk.press("Ctrl+Home")
     after = desk.look().copy()
+    places = screen._at
     assert screen.stage._different == [(1, 3)]  # type: ignore[attr-defined]
     desk.press("Ctrl+B")
     top = desk.app.top
     assert isinstance(top, BeforeScreen)
     assert (top.frame.agent[2], screen.frame.agent[2]) != (3, 1)
+    assert top._at == places  # the board stays where it is
     assert top._told() == "Before, step 3: agent looks right, looked backward"
     assert (desk.look() != after).any()
     desk.press("Left")

@@ -96,6 +96,9 @@ class BeforeScreen(GameScreen):
         self.show(glide=False)
 
     def hints(self) -> Sequence[str]:
+        return self._below.hints()  # in as many lines, so that the board stays where it was
+
+    def hints_now(self) -> Sequence[str]:
         told = (("back", "a step back"), ("forward", "on"), ("leave", "back to the game"))
         hints = [self.hint("replay", name, says) for name, says in told]
         return (*hints, self.hint("view", "help", "all keys"))
