@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import time
 from collections.abc import Callable
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Protocol
 
 from rich.text import Text
@@ -186,6 +186,8 @@ class TerminalGame:
             self._try(lambda: GAME_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
+        elif said := self._of_windows(name):
+            self._note = f"Only in the window: {said}"
         elif name:
             self._try(lambda: self._act(name))
             if self.game.frame().success:
@@ -194,6 +196,13 @@ class TerminalGame:
     def _act(self, name: str) -> None:
         for action in self._picture.actions(name):
             self.game.step(action)
+
+    def _of_windows(self, name: str) -> str:
+        """What a command does in the window alone; "" if it means something here, or nothing."""
+        own, *others = (self._bindings.commands(group) for group in self._groups)
+        if any(each.name == name for each in own):  # algebra has hints in both
+            return ""
+        return next((each.says for each in chain.from_iterable(others) if each.name == name), "")
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
