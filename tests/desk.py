@@ -77,6 +77,12 @@ class Desk:
         if self.app.screens:
             self.app.top.tick(self.now)
 
+    def notice(self) -> None:
+        """Let the screen on top see that a file was saved, and take the steps again."""
+        self.wait(1)
+        for _ in range(100):  # as many bits as it takes
+            self.wait(0)
+
 
 def _event(key: str, down: bool) -> pygame.event.Event:
     *modifiers, name = key.split("+")

@@ -140,8 +140,7 @@ def _changed(desk: Desk, *keys: str) -> None:
     file = Path("own.yaml")
     rules = "[{name: move_agent}, {name: turn_agent}]"
     file.write_text(file.read_text("utf-8").replace(rules, "[{name: turn_agent}]"), "utf-8")
-    desk.wait(1)
-    desk.wait(1)
+    desk.notice()
     desk.press("Ctrl+Home", *keys)
 
 

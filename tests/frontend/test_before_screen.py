@@ -24,9 +24,7 @@ def folder(tmp_path: Path) -> Path:
 def saved(desk: Desk, file: Path, old: str, new: str) -> None:
     """Save a file, and let the window notice."""
     edit(file, old, new)
-    desk.wait(1)
-    for _ in range(100):
-        desk.wait(0)
+    desk.notice()
     desk.look()
 
 

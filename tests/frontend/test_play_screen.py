@@ -152,17 +152,17 @@ def test_reload_while_playing(desk: Desk, tmp_path: Path):
     text = file.read_text("utf-8")
     file.write_text(text.replace("max_steps: 200", "max_steps: 77"), "utf-8")
     desk.now = screen._look
-    desk.wait(1)
+    desk.notice()
     assert screen.frame.max_steps == 77
     assert screen.game.length == 2
     file.write_text("map: [\n", "utf-8")
-    desk.wait(1)
+    desk.notice()
     assert "scenario.yaml" in desk.app._note
     desk.press("Left")
     assert screen.game.length == 3
     assert screen.trouble.startswith("Still as before: scenario.yaml:")
     file.write_text(text, "utf-8")
-    desk.wait(1)
+    desk.notice()
     assert not screen.trouble
 
 
@@ -173,7 +173,7 @@ def test_an_error_in_a_rule_is_shown_and_play_goes_on(desk: Desk, tmp_path: Path
     screen = playing(desk, str(tmp_path / "cave"))
     rules.write_text(text.replace("    w.", "    {}[3]\n    w.", 1), "utf-8")
     desk.now = screen._look
-    desk.wait(1)
+    desk.notice()
     desk.press("Up", "Up", "Space", "Space", "Left")
     assert isinstance(desk.app.top, PlayScreen)
 

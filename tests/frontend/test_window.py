@@ -378,6 +378,4 @@ def test_a_rule_that_is_saved_flows_back(screen: Screen, folder: Path):
 
 def _saves(player: Player, file: Path, old: str, new: str) -> None:
     edit(file, old, new)
-    player.desk.wait(1)
-    for _ in range(50):  # as many bits as it takes
-        player.desk.wait(0)
+    player.desk.notice()
