@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.folders import progress_file, unfinished_file
@@ -109,16 +111,56 @@ def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
     assert len(progress.fewest) == 2
 
 
-@pytest.mark.parametrize("text", ["abc = 4\nabd = 'x'\n", "no toml", "ab = -3\n", "\xff"])
-def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(tmp_path: Path, text: str):
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (b"abc = 4\nabd = 'x'\n", {"abc": 4}),
+        (b"no toml", {}),
+        (b"ab = -3\n", {}),
+        (b"\xff", {}),
+        (b"ab = 7\nab = 5\nac = 12\nad", {"ab": 5, "ac": 12}),  # cut off, and written twice
+        (b"[levels]\nab = 1979-05-27\nac = 1e3\nad = true\nae = 2", {"ae": 2}),
+        (b"ab = 3\n" + b"ac = " + b"9" * 5000, {"ab": 3}),
+        (b"ab = 3\n" + b"x" * 70_000, {"ab": 3}),
+        (b"ab = 3\n" + b"\0" * 2**20, {}),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(
+    tmp_path: Path, text: bytes, kept: dict[str, int]
+):
     file = tmp_path / "progress.toml"
-    file.write_bytes(text.encode("latin-1"))
+    file.write_bytes(text)
     progress = Progress(file)
-    assert progress.fewest == ({"abc": 4} if "abc" in text else {})
+    assert progress.fewest == kept
     assert str(file) in progress.wrong
+    assert "\n" not in progress.wrong
+    assert (tmp_path / "progress.toml.bad").read_bytes() == text
     progress.solved(Game(load_playable("tutorial#1"), 0), 9)
-    assert Progress(file).wrong == ""
-    assert (tmp_path / "progress.toml.bad").read_bytes() == text.encode("latin-1")
+    again = Progress(file)
+    assert again.wrong == ""
+    assert kept.items() <= again.fewest.items()
+    assert len(again.fewest) == len(kept) + 1
+    assert (tmp_path / "progress.toml.bad").read_bytes() == text
+
+
+@given(data=st.data())
+def test_no_mark_is_lost_but_where_a_file_is_damaged(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+):
+    file = tmp_path_factory.mktemp("marks") / "progress.toml"
+    lines = [f"{number:016x} = {number + 1}\n".encode() for number in range(20)]
+    whole = b"".join(lines)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, min(len(whole), start + 60)))
+    file.write_bytes(whole[:start] + data.draw(st.binary(max_size=40)) + whole[end:])
+    found = Progress(file)
+    assert "\n" not in found.wrong
+    below = 0
+    for number, line in enumerate(lines):
+        above, below = below, below + len(line)
+        if below <= start or above > end:
+            assert found.fewest[f"{number:016x}"] == number + 1
 
 
 def test_the_terminal_marks_and_goes_on_too(desk: Desk):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tomllib
 from contextlib import suppress
 from datetime import datetime
@@ -65,8 +66,10 @@ def keep_aside(file: Path) -> str:
     so, as far as it goes."""
     aside = file.with_name(f"{file.name}.bad")
     with suppress(OSError):
-        size_of(file, LARGEST_SETTINGS, "settings")  # nothing larger is worth the room
-        shutil.copyfile(file, aside)
+        if size_of(file, sys.maxsize, "settings") > LARGEST_SETTINGS:
+            file.replace(aside)  # nothing so large is worth the room twice
+        else:
+            shutil.copyfile(file, aside)
         return f"; the file is kept as {aside.name}"
     return ""
 
