@@ -148,8 +148,11 @@ class Workpiece:
     def cells_of(self, fault: Fault) -> list[MapCell]:
         """The cells that a fault is about; none if it is about something else."""
         place, sketch = fault.place, self.sketch
-        if place.cell is not None:
-            return [place.cell] if place.cell in sketch else []
+        if place.cells:
+            known = [cell for cell in place.cells if cell in sketch]
+            unknown = [sketch.rows[y][x] for y, x in known if sketch.symbol((y, x)) is None]
+            alike = [cell for character in unknown for cell in sketch.cells_of(character)]
+            return list(dict.fromkeys([*known, *alike]))  # what is unknown is told but once
         if place.path.startswith("legend.") and len(place.path) > len("legend."):
             return sketch.cells_of(place.path[len("legend.")])
         return []

@@ -58,6 +58,8 @@ def test_faults_are_where_they_are():
     assert made.cells_of(by_path["legend.C.state"]) == [(2, 2)]
     assert made.cells_of(by_path["map"]) == [(1, 3)]
     assert by_path["map"].says.startswith("line 3: map: row 2, column 4: no '?'")
+    made.edit(lambda now: now.replace("#E", "#?", 1))
+    assert made.cells_of(next(f for f in made.faults if f.place.path == "map")) == [(1, 3), (2, 1)]
     paint(made, (1, 3), {})
     paint(made, (2, 2), {"object": "Coin"})
     assert not made.faults
