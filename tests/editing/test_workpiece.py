@@ -60,6 +60,7 @@ def test_faults_are_where_they_are():
     assert by_path["map"].says.startswith("line 3: map: row 2, column 4: no '?'")
     made.edit(lambda now: now.replace("#E", "#?", 1))
     assert made.cells_of(next(f for f in made.faults if f.place.path == "map")) == [(1, 3), (2, 1)]
+    assert made.undo()
     paint(made, (1, 3), {})
     paint(made, (2, 2), {"object": "Coin"})
     assert not made.faults
