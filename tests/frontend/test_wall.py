@@ -153,7 +153,18 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
             row, scenario.types
         )
     assert worlds.steps == steps
-    desk.press("Equals", "Equals", "PageDown", "Minus")
+    desk.press("D", "S")
+    chosen = screen._pointed
+    assert chosen == min(N - 1, 8 + screen._wall.at.columns)
+    desk.press("Return")
+    zoom = desk.app.top
+    assert isinstance(zoom, ZoomScreen)
+    assert f"World {chosen}" in zoom.facts()
+    desk.press("Escape", "Equals", "Equals", "PageDown", "Minus")
+    for key in (*["Shift+Down"] * N, *["A"] * N):
+        desk.press(key)
+        assert screen._first <= screen._pointed < screen._first + N
+    assert screen._pointed == 0
     desk.surface = pygame.Surface((320, 240), 0, 32)
     desk.look()
     worlds.trouble = "RuleError: it was trouble"
