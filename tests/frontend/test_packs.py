@@ -16,7 +16,9 @@ from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.frontend.window.screens import game_screen
 from gv_engine.frontend.window.screens import start as start_module
 from gv_engine.frontend.window.screens.pack import PackCard, PackScreen
+from gv_engine.frontend.window.screens.pause import PauseMenu
 from gv_engine.frontend.window.screens.play import PlayScreen
+from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.frontend.window.screens.start import StartScreen
 from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
@@ -198,6 +200,37 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: p
         desk.press("Ctrl+V")
         assert isinstance(desk.app.top, StartScreen)
         assert desk.app._note
+
+
+def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    desk.press("Pad A", "Pad A", *["Pad Up"] * 4)
+    screen = played(desk)
+    assert screen.frame.success
+    screen.save_replay()
+    desk.press("Pad Start")
+    assert screen.game.title == "tutorial-2"
+
+    def choose(label: str) -> None:
+        desk.press("Pad Back")
+        menu = desk.app.top
+        assert isinstance(menu, PauseMenu)
+        labels = [row.label for row in menu.rows()]
+        for _ in range((labels.index(label) - menu.chosen) % len(labels)):
+            desk.press("Pad Down")
+        desk.press("Pad A")
+
+    choose("Inspector")
+    assert screen.stage.side_panel
+    choose("Next page of the inspector")
+    choose("Watch the replay that was saved")
+    assert isinstance(desk.app.top, ReplayScreen)
+    desk.press("Pad Right")
+    choose("Another view")
+    choose("Leave the replay")
+    choose("Leave this level")
+    assert isinstance(desk.app.top, PackScreen)
 
 
 def test_a_gamepad_reaches_everything_by_the_menu(desk: Desk):

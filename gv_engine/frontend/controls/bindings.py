@@ -86,6 +86,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("previous_episode", "previous episode", ("Shift+N",)),
         Command("export", "export as a picture or video", ("E", "Pad X")),
         Command("take_over", "play on from here", ("Return", "Pad Start")),
+        Command("menu", "menu", ("F10", "Pad Back")),
         Command("leave", "leave", ("Escape", "Pad B")),
     ),
     "view": (

@@ -19,7 +19,7 @@ from gv_engine.frontend.controls.folders import (
 from gv_engine.frontend.drawing.recording import Recorder
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, wrap
-from gv_engine.frontend.window.screens.game_screen import GameScreen
+from gv_engine.frontend.window.screens.game_screen import LOOKING, GameScreen
 from gv_engine.frontend.window.screens.pause import PauseMenu
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.rules import RulesScreen
@@ -40,6 +40,12 @@ LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 
 class PlayScreen(GameScreen):
     """Play. See `GameScreen` for the arguments."""
+
+    in_menu = (
+        *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
+        *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
+        *LOOKING,
+    )
 
     def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app, game)
