@@ -133,7 +133,7 @@ def _fitting(form: JsonForm, value: Any) -> JsonForm:
     told = _opened(form)
     if "anyOf" not in told or "properties" in told:
         return form if _functions(form) else told
-    kind = {dict: "object", list: "array"}.get(type(value))
+    kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
     fits = [part for part in map(_opened, told["anyOf"]) if part.get("type") == kind]
     return fits[0] if fits else form
 

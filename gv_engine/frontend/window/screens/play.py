@@ -41,7 +41,7 @@ LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 class PlayScreen(GameScreen):
     """Play. See `GameScreen` for the arguments."""
 
-    in_menu = (
+    in_menu: tuple[str, ...] = (
         *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
         *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
         *LOOKING,
