@@ -225,12 +225,12 @@ def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: 
     assert screen.stage.side_panel
     choose("Next page of the inspector")
     choose("Watch the replay that was saved")
-    assert isinstance(desk.app.top, ReplayScreen)
+    assert [type(screen) for screen in desk.app.screens[2:]] == [PlayScreen, ReplayScreen]
     desk.press("Pad Right")
     choose("Another view")
     choose("Leave the replay")
     choose("Leave this level")
-    assert isinstance(desk.app.top, PackScreen)
+    assert [type(screen) for screen in desk.app.screens] == [StartScreen, PackScreen]
 
 
 def test_a_gamepad_reaches_everything_by_the_menu(desk: Desk):
