@@ -67,6 +67,23 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     assert tutorial.text.startswith("1 of 6 solved")
 
 
+def test_who_goes_on_to_the_next_pack_comes_back_to_it(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    desk.press("Return", "Return", "N", "N", "N", "N", "N", "N")
+    screen = played(desk)
+    assert screen.game.title == "puzzles-easy-1"
+    assert "Par 6" in screen.facts()
+    assert desk.app.settings.recent[0] == "puzzles-easy"
+    desk.app.pop()
+    pack = desk.app.top
+    assert isinstance(pack, PackScreen)
+    assert pack.title == "puzzles-easy"
+    desk.press("Escape")
+    desk.type("stepping")
+    assert desk.app.top.chosen.title == "1. Stepping stone (puzzles-easy)"  # type: ignore[attr-defined]
+
+
 def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
     (tmp_path / "trap.yaml").write_text(
         "extends: lava\nreset_function: null\n"

@@ -9,6 +9,7 @@ from pathlib import Path
 from gv_engine.frontend.controls.folders import keep_aside, progress_file
 from gv_engine.playing.game import Game
 from gv_engine.reading.files import read_bytes, replacing
+from gv_engine.reading.packs import PackLevel
 
 _KEPT = 2000
 """Levels; those that were solved last."""
@@ -56,14 +57,18 @@ class Progress:
         wrong = f"{self._file}: {some} cannot be used and left out{keep_aside(self._file)}"
         return fewest, wrong
 
+    def goal(self, level: PackLevel) -> str:
+        """The par of a level of a pack beside the player's best."""
+        best = self.fewest.get(level.digest, 0)
+        par, least = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
+        return " · ".join(filter(None, (par, least)))
+
     def told(self, game: Game, steps: int) -> str:
         """The steps of a level of a pack beside its par and the player's best; "" elsewhere."""
         level = game.pack_level
         if level is None:
             return ""
-        best = self.fewest.get(level.digest, 0)
-        par, least = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
-        return " · ".join(filter(None, (f"{steps} steps", par, least)))
+        return " · ".join(filter(None, (f"{steps} steps", self.goal(level))))
 
     def solved(self, game: Game, steps: int) -> None:
         """Keep in how many steps the level of a pack was solved, if that is the fewest.

@@ -183,14 +183,14 @@ class App(Host):
     def begin(self, game: Game) -> None:
         """Play a game from where it is, and remember its scenario."""
         self.push(PlayScreen(self, game))
-        self._is_played(game.scenario)
+        self.has_come_to(game.scenario)
 
     def choose(self, source: str) -> Playable:
         scenario = load_playable(source, **self.consent)
-        self._is_played(scenario)
+        self.has_come_to(scenario)
         return scenario
 
-    def _is_played(self, scenario: Playable) -> None:
+    def has_come_to(self, scenario: Playable) -> None:
         source = source_of(scenario)
         self._opened[source] = scenario
         if scenario.document.pack_level:  # its pack leads to it
@@ -236,12 +236,12 @@ class App(Host):
     def let_act(self, game: Game, actor: Actor) -> None:
         """Let an agent play a game."""
         self.push(ActingScreen(self, game, actor))
-        self._is_played(game.scenario)
+        self.has_come_to(game.scenario)
 
     def race(self, rival: Rival) -> None:
         own = Game(rival.game.scenario, rival.game.seed)
         self.push(RaceScreen(self, own, rival))
-        self._is_played(own.scenario)
+        self.has_come_to(own.scenario)
 
     def played(self, game: Game) -> None:
         self.told.append(game)

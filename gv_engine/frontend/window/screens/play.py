@@ -204,6 +204,7 @@ class PlayScreen(GameScreen):
     def show(self, glide: bool = True) -> None:
         if self._staged is not self.game.scenario:
             self.end_recording()
+            self.app.has_come_to(self.game.scenario)
         super().show(glide)
         if self._recorder is not None:
             try:
@@ -217,7 +218,8 @@ class PlayScreen(GameScreen):
         """Tell what happens in this level, what pays and what ends it."""
         scenario = self.game.scenario
         types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
-        told = sections(hooks_of(scenario).schedules(scenario), types)
+        lacks = self.stage.lacks if self.game.pack_level else ()
+        told = sections(hooks_of(scenario).schedules(scenario), types, lacks)
         self.app.push(RulesScreen(self.app, self.game.title, scenario.description, told))
 
     def _race(self) -> None:
@@ -279,10 +281,17 @@ class PlayScreen(GameScreen):
         acts = f"You are {self.game.controlled}"
         return (
             *super().facts(),
+            *([self._goal] if self._goal else []),
             *([acts] * several),
             *([runs] if self._runs else []),
             *([records] if records else []),
         )
+
+    @property
+    def _goal(self) -> str:
+        """The fewest steps of a level of a pack, and the player's."""
+        level = self.game.pack_level
+        return "" if level is None else self.app.progress.goal(level).capitalize()
 
     def hints(self) -> Sequence[str]:
         commands = self.app.bindings.commands(self.family.title)

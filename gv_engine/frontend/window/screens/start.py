@@ -109,6 +109,8 @@ class StartScreen(CardsScreen):
         everything = dict.fromkeys((*own, *levels, *self._missing, *self._replays))
         if self._query.strip():
             fitting = search(self._query, everything, lambda card: card.said)
+            for level in levels:
+                level.is_among_others(True)
             named = self._named(everything)
             yield "Found", [*named, *(card for card in fitting if card not in named)]
             return
