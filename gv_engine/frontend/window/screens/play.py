@@ -298,9 +298,10 @@ class PlayScreen(GameScreen):
         says = {command.name: command.says for command in commands}
         moves = [self.hint(self.family.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
+        stuck = self.hint("play", "hint", "hint") if self.game.pack_level else ""
         several = self.knows("next_agent")
         other = self.hint(self.family.title, "next_agent", "another agent") if several else ""
-        return (*moves[:5], undo, other, *moves[5:], self.hint("view", "help", "all keys"))
+        return (*moves[:5], undo, stuck, other, *moves[5:], self.hint("view", "help", "all keys"))
 
     def hints_now(self) -> Sequence[str]:
         if not self.frame.outcome:
