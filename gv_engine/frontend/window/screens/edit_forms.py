@@ -67,9 +67,7 @@ class FormScreen(Menu):
 
     def rows(self) -> Sequence[MenuRow]:
         rows = [
-            MenuRow(
-                each.name.replace("_", " "), partial(self._change, each.name), each.shown or "-"
-            )
+            MenuRow(_words(each.name), partial(self._change, each.name), _shown(each) or "-")
             for each in self._made()
         ]
         return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
@@ -137,9 +135,9 @@ class FormScreen(Menu):
     def draw(self, pen: Pen, now: float) -> None:
         super().draw(pen, now)
         made = self._made()
-        if not made:
+        if self.chosen >= len(made):
             return
-        each, line = made[min(self.chosen, len(made) - 1)], pen.line
+        each, line = made[self.chosen], pen.line
         path = _joined(self._path, each.name)
         wrong = [f.says for f in self._screen.faults if f.place.path.startswith(path)]
         keys = self.app.bindings
@@ -218,6 +216,10 @@ class PartsScreen(FormScreen):
         if told != each.value:
             self._above._take(self._name, told)
             self.chosen += by
+
+
+def _shown(each: FormField) -> str:
+    return {True: "yes", False: "no"}[each.value] if isinstance(each.value, bool) else each.shown
 
 
 def _words(name: str) -> str:
