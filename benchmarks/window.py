@@ -8,7 +8,8 @@
   in a game, before an editor.
 - `latency`: from a key to the first picture that shows it, in a game.
 
-Needs Xvfb, whose screen it reads, and the tools of the tests; what is measured is a process of its own in all but `returned`.
+Needs Xvfb, whose screen it reads, and the tools of the tests; what is measured is a process of its
+own in all but `returned`.
 """
 
 from __future__ import annotations

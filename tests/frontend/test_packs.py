@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gv_engine.commands.new import write_starter
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.folders import progress_file, unfinished_file
 from gv_engine.frontend.controls.progress import Progress
@@ -219,6 +221,44 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: p
         assert desk.app._note
 
 
+@pytest.mark.parametrize("source", ["own.yaml", "own.yaml#2", "keyed.yaml"])
+def test_a_level_of_ones_own_comes_along_in_the_line(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+):
+    (tmp_path / "own.yaml").write_text(
+        "extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n"
+        if "#" in source
+        else "extends: lava\nmap: '>..E'\n"
+    )
+    (tmp_path / "keyed.yaml").write_text("extends: keydoor-5x5\ndescription: Mine.\n")
+    line = Game(load_playable(str(tmp_path / source)), 4).replay().to_line()
+    for file in tmp_path.glob("*.yaml"):
+        file.unlink()
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    game = played(desk).game
+    assert game.seed == 4
+    desk.press("Up")
+    desk.back_to_start()
+    desk.press("Ctrl+V")  # it is known now
+    assert played(desk).game.title == game.title
+    assert len(list((tmp_path / "data").rglob("*.yaml"))) == 1
+
+
+def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "cave"
+    write_starter(folder)
+    line = Game(load_playable(str(folder)), 4).replay().to_line()
+    shutil.rmtree(folder)
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    assert isinstance(desk.app.top, StartScreen)
+    assert "its text alone is not enough" in desk.app._note
+    assert not list((tmp_path / "data").rglob("*.yaml"))
+
+
 def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: Desk):
     desk.app.push(StartScreen(desk.app))
     desk.look()
@@ -243,7 +283,11 @@ def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: 
     choose("Next page of the inspector")
     choose("Watch the replay that was saved")
     assert [type(screen) for screen in desk.app.screens[2:]] == [PlayScreen, ReplayScreen]
-    desk.press("Pad Right")
+    desk.press("Pad Right", "Pad Back")
+    labels = [row.label for row in desk.app.top.rows()]  # type: ignore[attr-defined]
+    assert "Move forward" not in labels
+    assert "Pick up what is ahead" not in labels
+    desk.press("Pad Back")
     choose("Another view")
     choose("Leave the replay")
     choose("Leave this level")

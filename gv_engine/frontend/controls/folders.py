@@ -38,6 +38,11 @@ def recording_folder() -> Path:
     return Path(platformdirs.user_data_dir(NAME, appauthor=False)) / "recordings"
 
 
+def level_folder() -> Path:
+    """Levels that were pasted as a line of text."""
+    return replay_folder().parent / "levels"
+
+
 def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
     """What a file of the player's settings or keys says.
 

@@ -70,6 +70,8 @@ class PauseMenu(Menu):
     def _without_buttons(self) -> Sequence[tuple[str, str]]:
         """The same of the level's actions that no button of a gamepad takes."""
         family, bindings = self._screen.family.title, self.app.bindings
+        if family not in self._screen.groups:  # it is watched
+            return ()
         known = [c.name for c in bindings.commands(family) if self._screen.knows(c.name)]
         return [(family, n) for n in known if not {*PAD}.intersection(bindings.keys(family, n))]
 
