@@ -143,6 +143,7 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
     zoom = desk.app.top
     assert isinstance(zoom, ZoomScreen)
     assert "World 7" in zoom.facts()
+    assert "F7 race it" not in zoom.hints()
     desk.press("Left", "N")
     assert zoom.game.taken[-1].action == "TURN_LEFT"
     row = zoom.game.row()
