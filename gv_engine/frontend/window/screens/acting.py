@@ -30,7 +30,13 @@ class ActingScreen(PlayScreen):
         actor: who plays it.
     """
 
-    in_menu = ("agent", "agent_step", "agent_faster", "agent_slower", *PlayScreen.in_menu)
+    in_menu: tuple[str, ...] = (
+        "agent",
+        "agent_step",
+        "agent_faster",
+        "agent_slower",
+        *PlayScreen.in_menu,
+    )
     controls = 7.25
     tight_controls = 3.0
 

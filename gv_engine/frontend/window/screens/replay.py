@@ -30,7 +30,7 @@ class ReplayScreen(GameScreen):
     controls = 5.0
     tight_controls = 3.25
     own_groups = ("replay",)
-    in_menu = (*EPISODES, "export", "take_over", "copy", "first", "last", *LOOKING)
+    in_menu: tuple[str, ...] = (*EPISODES, "export", "take_over", "copy", "first", "last", *LOOKING)
     goes_on, leaves = "Go on watching", "Leave the replay"
 
     def __init__(self, app: Host, replay: Replay, game: Game) -> None:
