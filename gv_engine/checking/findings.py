@@ -123,7 +123,9 @@ class _Examiner:
                 place = node.place._replace(cells=(*node.place.cells, *cells))
                 yield Finding(name, located(label, node, says)), place
         for line in missing_drawings(self._scenario):
-            yield Finding("drawing", line), FaultPlace()
+            named = re.search(r"objects\.(\w+): ", line)
+            place = mapping(self._top["objects"])[named[1]].place if named else FaultPlace()
+            yield Finding("drawing", line), place
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
         """The item of a list, or what else stands there."""

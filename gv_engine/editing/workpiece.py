@@ -155,7 +155,17 @@ class Workpiece:
             return list(dict.fromkeys([*known, *alike]))  # what is unknown is told but once
         if place.path.startswith("legend.") and len(place.path) > len("legend."):
             return sketch.cells_of(place.path[len("legend.")])
+        if place.path.startswith("objects."):
+            return [
+                cell for cell in sketch.cells() if place.path.split(".")[1] in self._named(cell)
+            ]
         return []
+
+    def _named(self, cell: MapCell) -> set[str]:
+        """The types of what is in a cell."""
+        symbol = self.sketch.symbol(cell)
+        layers = [symbol, symbol.ground] if symbol else []
+        return {self.words.types[each.kind].name for each in layers if each}
 
     @property
     def rules(self) -> RuleList:
