@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.checking.answers import unanswered, undeclared
-from gv_engine.checking.levels import always, cells_of, level, open_to_agents
+from gv_engine.checking.levels import always, level_of_seed, open_to_agents, where_are
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.component import column_name
 from gv_engine.language.errors import FaultPlace
@@ -108,7 +108,7 @@ class _Examiner:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
-        self._levels = [level(scenario, seed) for seed in range(_LEVELS)]
+        self._levels = [level_of_seed(scenario, seed) for seed in range(_LEVELS)]
         calls = (call for phase in (RESET, TRANSITION) for call in scenario.calls(phase))
         parts = (part.system for call in calls for part in call.parts())
         # of an author's own rules nobody knows what they make
@@ -223,7 +223,7 @@ class _Examiner:
             for seed, world in enumerate(self._levels):
                 things = range(len(world.everyone) + 1, world.capacity)
                 there = {world.color.value[e] for e in things if world.kind.value[e] in led}
-                for y, x in np.argwhere(cells_of(world, {kind})).tolist():
+                for y, x in np.argwhere(where_are(world, {kind})).tolist():
                     color = int(world.cells()[y, x, 2])
                     if color not in there | said:
                         said.add(color)
@@ -233,7 +233,7 @@ class _Examiner:
                             f"the {types[kind].name} at row {y + 1}, column {x + 1} is "
                             f"{COLORS[color]}, and no {others} is, so that it never moves; give "
                             f"one its colour" + f" (level of seed {seed})" * bool(seed),
-                            self._on_map([cells_of(w, {kind}, color) for w in self._levels]),
+                            self._on_map([where_are(w, {kind}, color) for w in self._levels]),
                         )
 
     def missions(self) -> Iterator[_Slip]:
@@ -320,7 +320,7 @@ class _Examiner:
                 for kind in self._scenario.layout.types
                 if columns & {column_name(cls) for cls in kind.classes}
             }
-            there = [cells_of(world, wanted) for world in self._levels]
+            there = [where_are(world, wanted) for world in self._levels]
             ways = map(open_to_agents, self._levels)
             reached = [(goal & way).any() for goal, way in zip(there, ways, strict=True)]
             if all(goal.any() for goal in there) and not any(reached):

@@ -13,14 +13,14 @@ from gv_engine.worlds.simulation import Simulation
 from gv_engine.worlds.world import ObjectWorld
 
 
-def level(scenario: Scenario, seed: int) -> ObjectWorld:
+def level_of_seed(scenario: Scenario, seed: int) -> ObjectWorld:
     """The level of a seed."""
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(seed))
     return simulation.world
 
 
-def cells_of(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[np.bool_]:
+def where_are(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[np.bool_]:
     """(H, W) where objects of these types are, of one colour if it is given."""
     cells = world.cells()
     there = np.isin(cells[..., 0], list(kinds))
@@ -29,7 +29,7 @@ def cells_of(world: ObjectWorld, kinds: set[int], color: int | None = None) -> N
 
 def open_to_agents(world: ObjectWorld) -> NDArray[np.bool_]:
     """(H, W) the cells that some agent may come to, if only walls stand in its way."""
-    open_cells = ~cells_of(world, {WALL})
+    open_cells = ~where_are(world, {WALL})
     reached = np.zeros_like(open_cells)
     for agent in world.agents():
         reached[world.position.y[agent], world.position.x[agent]] = True

@@ -53,7 +53,7 @@ class FormField(NamedTuple):
     is_text: bool
     required: bool
     below: KeyTable
-    parts: Parts | None = None
+    parts: FormParts | None = None
 
     @property
     def inner(self) -> dict[str, Any]:
@@ -181,7 +181,7 @@ def parameter_keys(system: System) -> KeyTable:
 # ---- lists, and mappings of names of one's own -------------------------------------------------
 
 
-class Parts(NamedTuple):
+class FormParts(NamedTuple):
     """How a list is filled in, or a mapping of names of one's own: part by part.
 
     Attributes:
@@ -251,7 +251,7 @@ class Parts(NamedTuple):
         return [] if ["array", "object"] in kinds else 1 if "integer" in kinds else ""
 
 
-def _parts(form: JsonForm, key: Key, words: Vocabulary) -> Parts | None:
+def _parts(form: JsonForm, key: Key, words: Vocabulary) -> FormParts | None:
     """How what may stand there is filled in part by part; None if it is not."""
     items, named_parts = form.get("items"), form.get("additionalProperties")
     if form.get("type") == "array" and isinstance(items, dict):
@@ -265,9 +265,9 @@ def _parts(form: JsonForm, key: Key, words: Vocabulary) -> Parts | None:
             tuple(COLORS): [COLORS[color] for color in words.colors],
             _objects(words): [words.types[kind].name for kind in words.objects],
         }.get(options, ())
-        return Parts(Key(key.says, items, below=key.below), options, tuple(usual), True, words)
+        return FormParts(Key(key.says, items, below=key.below), options, tuple(usual), True, words)
     if form.get("type") == "object" and isinstance(named_parts, dict):
-        return Parts(Key(key.says, named_parts, below=key.below), (), (), False, words)
+        return FormParts(Key(key.says, named_parts, below=key.below), (), (), False, words)
     return None
 
 
