@@ -7,7 +7,7 @@ and its stage.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
@@ -71,6 +71,11 @@ class Stage(Protocol):
     def knows(self, name: str) -> bool:
         """Whether the game has a command of its family, to be told in the help."""
         return True
+
+    @property
+    def lacks(self) -> Collection[int]:
+        """Numbers of the types of objects that its world has none of."""
+        return ()
 
     @property
     def busy(self) -> bool:
@@ -139,6 +144,11 @@ class Stage(Protocol):
         Returns:
             The action that the game is to take for it, empty for none.
         """
+
+    def hold_out(self) -> None:
+        """What is held was clicked: the next click says where to put it, unless it was clicked
+        again."""
+        return None
 
     def sound(self, before: Any, after: Any) -> str:
         """The name of the sound of the step between two frames; empty if its reward says it."""

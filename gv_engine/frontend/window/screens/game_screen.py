@@ -20,6 +20,8 @@ from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.game import Game
 from gv_engine.reading.families import FAMILIES
 
+LOOKING = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
+"""Commands of the group `view` that a gamepad has no button for."""
 LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
 LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 FLOWS = 0.01  # s for which steps are taken again before the next picture
@@ -48,6 +50,10 @@ class GameScreen(Screen):
     tight_controls = 1.0
     heading = ""
     """What stands before the title of the game."""
+    in_menu: tuple[str, ...] = ()
+    """Commands that its menu offers, beside actions that a gamepad has no button for."""
+    goes_on, leaves = "Go on playing", "Leave this level"
+    """What its menu calls going on and leaving."""
     trouble = ""
     """What is wrong for as long as it stands there, in one line."""
     own_groups: tuple[str, ...] = ()

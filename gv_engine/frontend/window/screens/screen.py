@@ -151,6 +151,9 @@ class Host(Protocol):
     def compare(self, screen: GameScreen) -> None:
         """Show how the game of a screen was before its files were changed."""
 
+    def has_come_to(self, scenario: Playable) -> None:
+        """Remember a scenario that a game has gone on to, as one that was played."""
+
     def played(self, game: Game) -> None:
         """Keep in mind how a game went."""
 
