@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gv_engine import GridVectorEnv
+from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
 from gv_engine.learning.policy_file import Learned
 from gv_engine.learning.shape import Shape
@@ -12,7 +12,7 @@ from gv_engine.learning.shape import Shape
 
 def drawn(out: Path, level: str = "keydoor-5x5", memory: bool = False) -> None:
     """Make a run of a level, which has learned nothing."""
-    env = GridVectorEnv(level, 1, world="object", observation_representation="cells")
+    env = EachAgentVectorEnv(level, 1, world="object", observation_representation="cells")
     shape, rng, width, hidden = Shape.of(env), np.random.default_rng(5), 4, 24
     sizes: dict[str, tuple[int, ...]] = {
         "embedding": (shape.codes + sum(shape.rest), width),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
+from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.commands import main, parser
 from gv_engine.commands.play import begin
 from gv_engine.learning.policy_file import RunError
+from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import episode_folder
-from gv_engine.rollouts.policy import load_policy
+from gv_engine.rollouts.policy import PolicyError, load_policy
+from gv_engine.rollouts.shards import Job
 from tests.learning.drawn import drawn
 
 PLAY = """
@@ -171,3 +175,16 @@ def test_numbers_of_a_shape_are_believed_as_far_as_there_are_weights():
     np.savez(file, **arrays)
     with pytest.raises(RunError, match="its places and codes are"):
         load_policy("run", 1, 8)
+
+
+@pytest.mark.parametrize("level", ["keydoor-5x5", "hold-plates"])
+def test_it_plays_the_episodes_that_are_compared(level):
+    drawn(Path("run"), level)
+    scenario = Scenario.load(level).with_(max_steps=20)
+    report = play_in_lockstep(scenario, 2, 5, compiled=False, policy="run")
+    job = Job(scenario, "run", 5, 2, options={"world": "object"})
+    with closing(job.environment(2)) as env:
+        lengths = [episode.length for episode in job.episodes(env, job.actor(env), 0, 2)]
+    assert report == (2, sum(lengths), "")
+    with pytest.raises(PolicyError, match="no policy 'nobody'"):
+        play_in_lockstep(scenario, 2, 5, compiled=False, policy="nobody")
