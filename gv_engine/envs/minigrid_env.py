@@ -1,7 +1,7 @@
 """MiniGrid's environments, with habits of the reference that no scenario could say.
 
-The limit of steps counts for rewards, too; the last step that it leaves is truncated even if it
-ends the episode; and a level that takes fewer actions than others takes its first for the rest.
+The last step that the limit leaves is truncated even if it ends the episode; and a level that takes
+fewer actions than others takes its first for the rest.
 """
 
 from __future__ import annotations
@@ -15,22 +15,12 @@ from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import VectorStep
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.reading.scenario import Scenario
 
 _USUAL_ACTIONS = 7
 
 
-def level(source: Any, max_steps: int | None, **options: Any) -> Scenario:
-    """A level of MiniGrid; what limits its steps is one of its parameters."""
-    limit: dict[str, Any] = {} if max_steps is None else {"max_steps": max_steps}
-    return Scenario.load(source, **limit, **options)
-
-
 class MiniGridEnv(GridEnv):
     """One world of a level of MiniGrid; all that `GridEnv` says holds for it, too."""
-
-    def _read(self, scenario: Any, max_steps: int | None, **options: Any) -> Scenario:
-        return level(scenario, max_steps, **options)
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)
@@ -44,9 +34,6 @@ class MiniGridEnv(GridEnv):
 
 class MiniGridVectorEnv(GridVectorEnv):
     """N worlds of a level of MiniGrid; all that `GridVectorEnv` says holds for them, too."""
-
-    def _read(self, scenario: Any, max_steps: int | None, **options: Any) -> Scenario:
-        return level(scenario, max_steps, **options)
 
     def _told(self, given: Arrays) -> VectorStep:
         out = self._batch.outputs

@@ -145,6 +145,26 @@ def test_an_end_in_the_last_step_is_both():
         assert reward == rewards[0] == 1 - 0.9 * (3 / steps)
 
 
+@pytest.mark.parametrize(
+    "source",
+    ["MiniGrid-Empty-5x5-v0", {"name": "own", "extends": "MiniGrid-Empty-5x5-v0"}],
+    ids=["name", "mapping"],
+)
+def test_a_limit_counts_in_the_reward_however_it_is_asked_for(source):
+    loaded = Scenario.load(source, size=4)
+    for env in (
+        GridEnv(source, size=4, max_steps=20, world="object"),
+        GridEnv(loaded, max_steps=20, world="object"),
+        GridVectorEnv(loaded, 1, max_steps=20, world="object"),
+    ):
+        env.reset(seed=0)
+        for action in (2, 1, 2):
+            _, reward, *_ = env.step(action if isinstance(env, GridEnv) else [action])
+        assert reward == 1 - 0.9 * (3 / 20)
+    with pytest.raises(ScenarioError, match="max_steps=0: allowed are whole numbers from 1"):
+        GridEnv(loaded, max_steps=0, world="object")
+
+
 @pytest.mark.parametrize("action", [3, 6, 7])
 def test_actions_that_a_level_lacks_are_its_first(action):
     shown = []
