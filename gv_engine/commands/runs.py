@@ -199,6 +199,8 @@ def _told(which: str, success: float, total: float) -> list[tuple[str, str]]:
 
 def _print(lesson: Lesson, outcomes: Sequence[_Outcome]) -> None:
     """A line for each of several runs."""
+    if not outcomes:
+        return
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
     rows = [
         (

@@ -132,21 +132,23 @@ def with_pickle(data: bytes) -> bytes:
     return packed.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (lambda data: b"", "no archive"),
-        (lambda data: data[: len(data) // 2], "no archive"),
-        (lambda data: data.replace(b"net.first_bias", b"net.first_wave"), "first"),
-        (with_pickle, "objects"),
-        (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),
-        (changed(lambda arrays: arrays.pop("listed")), "listed is missing"),
-        (changed(lambda arrays: arrays.update(about=np.array("[]"))), "TypeError"),
-        (changed(lambda arrays: arrays.update({"net.actor.bias": np.ones(2)})), "float64"),
-        (changed(lambda arrays: arrays.update({"net.first": arrays["net.first"][:3]})), "places"),
-    ],
-    ids=str,
-)
+DAMAGES = {
+    "empty": (lambda data: b"", "no archive"),
+    "cut": (lambda data: data[: len(data) // 2], "no archive"),
+    "renamed": (lambda data: data.replace(b"net.first_bias", b"net.first_wave"), "first_bias"),
+    "objects": (with_pickle, "objects"),
+    "without a bias": (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),
+    "without codes": (changed(lambda arrays: arrays.pop("listed")), "listed is missing"),
+    "of nothing": (changed(lambda arrays: arrays.update(about=np.array("[]"))), "TypeError"),
+    "wide": (changed(lambda arrays: arrays.update({"net.actor.bias": np.ones(2)})), "float64"),
+    "few": (
+        changed(lambda arrays: arrays.update({"net.first": arrays["net.first"][:3]})),
+        "places",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGES.values(), ids=DAMAGES)
 def test_damaged_files_are_told(damage, says):
     drawn(Path("run"))
     file = Path("run", "policy.npz")
