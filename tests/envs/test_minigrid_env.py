@@ -127,6 +127,32 @@ def test_results_go_where_they_are_asked_for():
     assert out["direction"].max() < 4
 
 
+@pytest.mark.compiled
+def test_wrappers_share_the_generator_and_read_the_world():
+    """Some of MiniGrid's own and of Gymnasium's draw from it, others ask where the agent is."""
+    played = []
+    for world in ("object", "compiled"):
+        env = one(BALLS, world=world).unwrapped
+        env.reset(seed=0)
+        other, drawn = env.fork(), []
+        for _ in range(3):
+            drawn.append(env.np_random.random())  # so that balls go elsewhere
+            env.step(1), other.step(1)
+        grid, undisturbed = env.snapshot()["at"], other.snapshot()["at"]
+        assert not same(grid, undisturbed)
+        played.append((*drawn, grid, env.agent_pos, env.agent_dir, env.step_count))
+        env.np_random = np.random.default_rng(7)
+        other = env.fork()
+        assert env.np_random.random() == np.random.default_rng(7).random()
+        assert other.np_random.random() == np.random.default_rng(7).random()
+        env.reset(seed=0)
+        assert env.np_random.random() == drawn[0]
+    assert same(*played)
+    assert played[0][-3:] == ((1, 1), 3, 3)
+    with pytest.raises(AttributeError):
+        env.max_steps = 3
+
+
 # ---- habits ------------------------------------------------------------------------------------
 
 
