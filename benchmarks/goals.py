@@ -2,8 +2,8 @@
 
 For each goal and seed the command is run as anybody would, on two cores: seconds are those of the
 clock from the command to its end, imports and start included, and those of computing, all threads
-together. What it has learned is then tested on levels that were held out, as the protocol does.
-Medians are over seeds.
+together, which others at the machine do not lengthen: these are compared. What it has learned is
+then tested on levels that were held out, as the protocol does. Medians are over seeds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Goal(NamedTuple):
     Attributes:
         scenario: its name.
         success: at least, on levels that were held out.
-        seconds: at most, if so many were named.
+        seconds: of computing at most, if so many were named.
         words: that the command is given, beside its scenario and seed.
         greedy: whether the likeliest action is taken.
     """
@@ -43,10 +43,10 @@ class Goal(NamedTuple):
 
 
 GOALS = (
-    Goal("keydoor-5x5", 0.98, 8, "--steps 120000"),
+    Goal("keydoor-5x5", 0.98, 8, "--steps 100000"),
     Goal("keydoor-9x9", 0.98, 20, "--steps 400000"),
-    Goal("keydoor-9x9", 0.95, 180, "--steps 1500000 --memory", greedy=True),
-    Goal("memory-9x9", 0.95, 300, "--steps 1500000 --memory"),
+    Goal("keydoor-9x9", 0.95, 180, "--steps 1200000 --memory", greedy=True),
+    Goal("memory-9x9", 0.95, 300, "--steps 1000000 --memory"),
     Goal("dynamic-obstacles-7x7", 0.90, None, "--steps 600000"),
     Goal("nine-rooms-13x13", 0.90, None, "--steps 300000"),
 )
@@ -89,22 +89,16 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default 10")
     options = parser.parse_args()
     keep_to(2)
-    head = [
-        "goal",
-        "`gv-engine train`",
-        "success",
-        "least",
-        "seconds",
-        "most",
-        "computing",
-        "holds",
-    ]
-    for row in (head, ["---"] * 2 + ["--:"] * (len(head) - 3) + ["---"]):
+    head = ("goal", "`train`", "success", "least", "computing", "most", "clock", "holds")
+    for row in (head, ["---"] * 2 + ["--:"] * 5 + ["---"]):
         print("|", " | ".join(row), "|", flush=True)
     missed = 0
     for goal in GOALS:
         if options.only in goal.scenario:
-            found = [attempt(goal, seed) for seed in range(options.seeds)]
+            found = []
+            for seed in range(options.seeds):
+                found.append(attempt(goal, seed))
+                print(goal.scenario, seed, found[-1], file=sys.stderr, flush=True)
             missed += not tell(goal, found)
     return min(missed, 1)
 
@@ -112,17 +106,16 @@ def main() -> int:
 def tell(goal: Goal, found: list[Attempt]) -> bool:
     """Print the row of a goal; whether it was reached."""
     seconds, cpu, success = (median(each) for each in zip(*found, strict=True))
-    worst, longest = min(each.success for each in found), max(each.seconds for each in found)
-    holds = success >= goal.success and (goal.seconds is None or seconds <= goal.seconds)
+    holds = success >= goal.success and (goal.seconds is None or cpu <= goal.seconds)
     within = "" if goal.seconds is None else f" in {goal.seconds:g} s"
     row = (
         f"{goal.scenario}, {goal.success:.0%}{' greedy' if goal.greedy else ''}{within}",
         f"`{goal.words}`",
         f"{success:.1%}",
-        f"{worst:.1%}",
-        f"{seconds:.1f}",
-        f"{longest:.1f}",
-        f"{cpu:.1f}",
+        f"{min(each.success for each in found):.1%}",
+        f"{cpu:.1f} s",
+        f"{max(each.cpu for each in found):.1f} s",
+        f"{seconds:.1f} s",
         "yes" if holds else "NO",
     )
     print("|", " | ".join(row), "|", flush=True)

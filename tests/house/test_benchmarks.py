@@ -119,8 +119,8 @@ def test_a_goal_is_reached_by_the_median(capsys: pytest.CaptureFixture[str]):
     goal = goals.Goal("keydoor-5x5", 0.98, 8, "--steps 100000")
     found = [goals.Attempt(5, 4, 1.0), goals.Attempt(7, 6, 0.99), goals.Attempt(60, 50, 0.5)]
     assert goals.tell(goal, found)
-    assert "| 99.0% | 50.0% | 7.0 | 60.0 | 6.0 | yes |" in capsys.readouterr().out
-    assert not goals.tell(goal._replace(seconds=6), found)
+    assert "| 99.0% | 50.0% | 6.0 s | 50.0 s | 7.0 s | yes |" in capsys.readouterr().out
+    assert not goals.tell(goal._replace(seconds=5), found)
     assert not goals.tell(goal._replace(success=1.0), found)
     assert goals.tell(goal._replace(seconds=None), found)
 
