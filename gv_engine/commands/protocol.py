@@ -172,16 +172,16 @@ def _make(entry: BenchmarkEntry, options: argparse.Namespace) -> int:
     if making.policy == PPO and RL.missing:
         raise MissingExtraError(RL.missing)
     asked = list(_asked(making, options))
-    missing = [each for each in asked if not _is_there(entry, *each)]
+    missing = _missing(entry, asked)
     try:
         with progress(f"parts of {entry.name}", len(asked)) as advance:
             advance(len(asked) - len(missing))
             for part in _parts(making, entry, missing, options.ray):
                 with undisturbed():
-                    part.write(entry.file(part.scenario, part.seed))
+                    entry.add(part)
                 advance(1, f"{part.scenario}, seed {part.seed}")
     except KeyboardInterrupt:
-        left = sum(not _is_there(entry, *each) for each in missing)
+        left = len(_missing(entry, missing))
         complain(
             f"interrupted: {entry.path} has {len(asked) - left} of {len(asked)} parts; the same "
             f"command goes on"
@@ -208,15 +208,12 @@ def _asked(making: Making, options: argparse.Namespace) -> Iterator[tuple[str, i
                 yield name, seed
 
 
-def _is_there(entry: BenchmarkEntry, scenario: str, seed: int) -> bool:
-    """Whether an entry has a part, of the scenario as it is now."""
-    from gv_engine.protocol.entry import EntryPart
+def _missing(entry: BenchmarkEntry, asked: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Those parts that an entry has not, of scenarios as they are now."""
     from gv_engine.protocol.plan import played_scenario
 
-    file = entry.file(scenario, seed)
-    return (
-        file.exists() and EntryPart.read(file).digest == played_scenario(scenario).identity.digest
-    )
+    digests = {key: part.digest for key, part in entry.parts().items()}
+    return [each for each in asked if digests.get(each) != played_scenario(each[0]).identity.digest]
 
 
 def _parts(
@@ -225,7 +222,7 @@ def _parts(
     """Make parts, here or on a cluster."""
     if address is None:
         for each in missing:
-            if not _is_there(entry, *each):  # nor made by another process meanwhile
+            if _missing(entry, [each]):  # nor made by another process meanwhile
                 yield making.part(*each)
         return
     if RAY.missing:

@@ -1,28 +1,30 @@
 """Entries: folders of results, to which anybody can add one.
 
-An entry is a folder of JSON files, UTF-8:
+An entry is a folder of two files, UTF-8:
 
 - `entry.json`: its `name` and what it is `about`, for people; and, if `gv-engine protocol` makes
   its parts, the `policy` and the `settings` that they are made with.
-- `SCENARIO/SEED.json` for each scenario and seed: a part, see `EntryPart`.
+- `parts.jsonl`: for each scenario and seed a line of JSON, see `EntryPart`; of several the last
+  counts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from gv_engine.language.errors import shortened
+from gv_engine.language.errors import nearest, shortened
 from gv_engine.protocol.plan import SEEDS, TESTED, ProtocolError, scenarios
-from gv_engine.reading.files import read_bytes, replacing, sweep
+from gv_engine.reading.files import append_line, read_bytes, replacing, sweep
 
 ENTRY_FILE = "entry.json"
 """Of a folder: what the entry is."""
-_FORMAT = 1
-_LARGEST = 2**18
+PARTS_FILE = "parts.jsonl"
+"""Of a folder: what came of it, part by part."""
+_FORMAT = 2
+_LARGEST = 2**26
 """Bytes of a file."""
 _MOST = 2**62
 
@@ -57,30 +59,6 @@ class EntryPart:
     seconds: float = 0.0
     curve: tuple[tuple[int, float], ...] = ()
 
-    @classmethod
-    def read(cls, path: Path) -> EntryPart:
-        """The part that a file of an entry holds.
-
-        Raises:
-            ProtocolError: it is none, says what cannot be, or lies under a wrong name.
-            OSError: it cannot be read.
-        """
-        given = _json(path, "parts")
-        try:
-            return _understood(given, path)
-        except ValueError as error:
-            raise ProtocolError(f"{path}: {error}") from None
-
-    def write(self, path: Path) -> None:
-        """Write it, whole or not at all.
-
-        Raises:
-            OSError: it cannot be written.
-        """
-        path.parent.mkdir(exist_ok=True)
-        with replacing(path) as draft:
-            draft.write_text(json.dumps({"format": _FORMAT, **asdict(self)}) + "\n", "utf-8")
-
 
 @dataclass(frozen=True)
 class BenchmarkEntry:
@@ -112,7 +90,12 @@ class BenchmarkEntry:
                 f"{path} is no entry: there is no {ENTRY_FILE}; name a policy for a new one, "
                 f"--policy ppo"
             )
-        given = _json(path / ENTRY_FILE, "entries")
+        given = _mapping(read_bytes(path / ENTRY_FILE, _LARGEST, "entries"), path / ENTRY_FILE)
+        if given.get("format") != _FORMAT:
+            told = shortened(json.dumps(given.get("format")), 40)
+            raise ProtocolError(
+                f'{path / ENTRY_FILE}: found the format {told}, expected {{"format": {_FORMAT}, …}}'
+            )
         kinds = {"name": str, "about": str, "policy": str, "settings": dict}
         for name, value in given.items():
             if name != "format" and not isinstance(value, kinds.get(name, ())):
@@ -144,59 +127,67 @@ class BenchmarkEntry:
             draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
         return self
 
-    def file(self, scenario: str, seed: int) -> Path:
-        """The file of a part."""
-        return self.path / scenario / f"{seed}.json"
-
-    def parts(self) -> Iterator[EntryPart]:
-        """All parts that are there, scenario by scenario, from the smallest, and seed by seed.
+    def add(self, part: EntryPart) -> None:
+        """Write a part, whole or not at all; others may do so meanwhile.
 
         Raises:
-            ProtocolError: one is not as it should be, or lies where none belongs.
-            OSError: one cannot be read.
+            OSError: it cannot be written.
         """
-        there = {file.parent.name for file in self.path.glob("*/*.json")}
-        if unknown := sorted(there - scenarios().keys()):
-            raise ProtocolError(
-                f"{self.path / unknown[0]}: the protocol plays no such scenario; `gv-engine list` "
-                f"has the names of those that it plays"
-            )
-        for scenario in scenarios():
-            files = self.path.glob(f"{scenario}/*.json") if scenario in there else ()
-            yield from sorted(map(EntryPart.read, files), key=lambda part: part.seed)
+        append_line(self.path / PARTS_FILE, json.dumps(asdict(part)))
+
+    def parts(self) -> dict[tuple[str, int], EntryPart]:
+        """All parts that are there by scenario and seed, from the smallest scenario and seed on.
+
+        Raises:
+            ProtocolError: one is not as it should be, or of a scenario that is not played.
+            OSError: they cannot be read.
+        """
+        file, found = self.path / PARTS_FILE, dict[tuple[str, int], EntryPart]()
+        if not file.exists():
+            return found
+        # what is behind the last end of a line has not been written to its end
+        lines = read_bytes(file, _LARGEST, "parts").split(b"\n")[:-1]
+        for number, line in enumerate(lines, 1):
+            place = f"{file}:{number}"
+            try:
+                part = _understood(_mapping(line, place))
+            except ValueError as error:
+                raise ProtocolError(f"{place}: {error}") from None
+            found[part.scenario, part.seed] = part
+        order = {name: place for place, name in enumerate(scenarios())}
+        return dict(sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1])))
 
 
-def _json(path: Path, what: str) -> dict[str, Any]:
-    """The mapping that a file holds."""
-    data = read_bytes(path, _LARGEST, what)
+def _mapping(data: bytes, place: object) -> dict[str, Any]:
+    """The mapping that is written there.
+
+    Raises:
+        ProtocolError: it is none.
+    """
     try:
         given = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"{path} is no JSON: {shortened(str(error), 100)}") from None
-    if not isinstance(given, dict) or given.get("format") != _FORMAT:
-        found = given.get("format") if isinstance(given, dict) else given
-        told = shortened(json.dumps(found), 40)
-        raise ProtocolError(f'{path}: found the format {told}, expected {{"format": {_FORMAT}, …}}')
+        raise ProtocolError(f"{place} is no JSON: {shortened(str(error), 100)}") from None
+    if not isinstance(given, dict):
+        raise ProtocolError(f"{place}: found {shortened(str(given), 40)}, expected {{…}}")
     return given
 
 
-def _understood(given: dict[str, Any], path: Path) -> EntryPart:
+def _understood(given: dict[str, Any]) -> EntryPart:
     """A part out of values that may be anything.
 
     Raises:
         ValueError: they are no part.
     """
     known = {each.name for each in fields(EntryPart)}
-    if unknown := sorted(given.keys() - known - {"format"}):
+    if unknown := sorted(given.keys() - known):
         raise ValueError(f"found {unknown[0]!r}, allowed are {', '.join(sorted(known))}")
     if missing := sorted({"scenario", "seed", "digest", "lengths"} - given.keys()):
         raise ValueError(f"it has no {missing[0]!r}, which a part needs")
-    scenario, seed = given["scenario"], _whole(given, "seed", SEEDS - 1)
-    if (scenario, f"{seed}.json") != (path.parent.name, path.name):
-        raise ValueError(
-            f"it is of {shortened(str(scenario), 60)}, seed {seed}, and belongs at "
-            f"{shortened(str(scenario), 60)}/{seed}.json"
-        )
+    scenario = given["scenario"]
+    if scenario not in [*scenarios()]:
+        told = shortened(json.dumps(scenario), 60)
+        raise ValueError(f"the protocol plays no {told}: {nearest(str(scenario), scenarios())}")
     if not isinstance(given["digest"], str):
         raise ValueError("its digest is no text")
     if not isinstance(held_out := given.get("held_out", True), bool):
@@ -204,7 +195,7 @@ def _understood(given: dict[str, Any], path: Path) -> EntryPart:
         raise ValueError(f"its held_out is {told}, expected true or false")
     return EntryPart(
         scenario,
-        seed,
+        _whole(given, "seed", SEEDS - 1),
         given["digest"],
         _lengths(given, "lengths"),
         _whole(given, "different", TESTED, TESTED),

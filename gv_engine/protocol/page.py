@@ -42,7 +42,7 @@ class Compared:
     def __init__(self, entry: BenchmarkEntry) -> None:
         self.entry, self.name = entry, entry.name
         self.parts: dict[str, list[EntryPart]] = {}
-        for part in entry.parts():
+        for part in entry.parts().values():
             self.parts.setdefault(part.scenario, []).append(part)
 
     @cached_property

@@ -148,6 +148,24 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.discard()
 
 
+def append_line(path: Path, line: str) -> None:
+    """Add a line to a file, whole or not at all, in turn with others who do.
+
+    A last line whose end was never written, as the machine went off, gives way to it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    try:
+        with path.open("ab+", buffering=0) as file:
+            _lock(file, wait=True)
+            file.seek(0)
+            file.truncate(file.readall().rfind(b"\n") + 1)
+            file.write(line.encode() + b"\n")
+    except OSError as error:
+        raise OSError(f"{path} cannot be written: {error.strerror}") from None
+
+
 def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         path = target.with_name(f"{_DRAFT}{secrets.token_hex(4)}{target.suffix}")

@@ -117,15 +117,16 @@ def is_open(w: World, color: int) -> bool:
     return False
 
 
-def doors_open(w: World, agent: int) -> tuple[bool, bool]:
-    """Whether the red door is open, and the blue one."""
-    return is_open(w, RED), is_open(w, BLUE)
+def are_open_in_order(w: World) -> bool:
+    """Whether the blue door is open, and the red one was before: a step opens one of them, and that
+    of the blue one is the last."""
+    return is_open(w, BLUE) and is_open(w, RED)
 
 
-@system(REWARD, remember=doors_open)
-def open_blue_door(w: World, agent: int, was: tuple[bool, bool], max_steps: int) -> float:
+@system(REWARD)
+def open_blue_door(w: World, agent: int, max_steps: int) -> float:
     """Pays for opening the blue door while the red one is open, the sooner, the more."""
-    return worth(w, max_steps) if was[0] and is_open(w, BLUE) else 0.0
+    return worth(w, max_steps) if are_open_in_order(w) else 0.0
 
 
 @system(TERMINATING, says="You opened the blue door")
@@ -134,7 +135,7 @@ def blue_door_is_open(w: World, agent: int) -> bool:
     return is_open(w, BLUE)
 
 
-@system(TERMINATING, remember=doors_open)
-def opened_in_order(w: World, agent: int, was: tuple[bool, bool]) -> bool:
+@system(TERMINATING)
+def opened_in_order(w: World, agent: int) -> bool:
     """The blue door is open, and the red one was before."""
-    return was[0] and is_open(w, BLUE)
+    return are_open_in_order(w)

@@ -13,7 +13,7 @@ from components.appearance import GREEN
 from components.objects import EXIT
 from gv_engine.language.system import RESET, system
 from gv_engine.language.world import World
-from systems.minigrid.placing import COLORS, place, place_agent, put_door, wall_in
+from systems.minigrid.placing import COLORS, Area, place, place_agent, put_door, wall_in
 
 _LEAST = 4
 """Rows and columns of a room, walls included."""
@@ -26,14 +26,19 @@ _MOST_CHAINS = 10_000
 Rooms = NDArray[np.int64]
 
 
-def collide(room: Rooms, other: Rooms) -> bool:
+def area_of(rooms: Rooms, k: int) -> Area:
+    """A room with its walls."""
+    return rooms[k, 0], rooms[k, 1], rooms[k, 2], rooms[k, 3]
+
+
+def collide(rooms: Rooms, one: int, other: int) -> bool:
     """Whether two rooms overlap; they also do where the first one's end touches the other's
     beginning, and not the other way round."""
     return not (
-        room[1] + room[3] < other[1]
-        or other[1] + other[3] <= room[1]
-        or room[0] + room[2] < other[0]
-        or other[0] + other[2] <= room[0]
+        rooms[one, 1] + rooms[one, 3] < rooms[other, 1]
+        or rooms[other, 1] + rooms[other, 3] <= rooms[one, 1]
+        or rooms[one, 0] + rooms[one, 2] < rooms[other, 0]
+        or rooms[other, 0] + rooms[other, 2] <= rooms[one, 0]
     )
 
 
@@ -51,23 +56,23 @@ def draw_room(
         else:
             left = w.rng.integers(x - width + 2, x)
             top = y - height + 1 if side == 1 else y
-    room = np.array([top, left, height, width, y, x])
+    rooms[count] = (top, left, height, width, y, x)
     if left < 0 or top < 0 or left + width > w.width or top + height >= w.height:
         return False
     for k in range(count - 1):
-        if collide(room, rooms[k]):
+        if collide(rooms, count, k):
             return False
-    rooms[count] = room
     return True
 
 
-def draw_exit(w: World, room: Rooms, side: int) -> tuple[int, int]:
+def draw_exit(w: World, room: Area, side: int) -> tuple[int, int]:
     """Any cell on a side of a room but its corners."""
+    top, left, height, width = room
     if side % 2 == 0:
-        y = room[0] + w.rng.integers(1, room[2] - 1)
-        return y, room[1] + room[3] - 1 if side == 0 else room[1]
-    x = room[1] + w.rng.integers(1, room[3] - 1)
-    return room[0] + room[2] - 1 if side == 1 else room[0], x
+        y = top + w.rng.integers(1, height - 1)
+        return y, left + width - 1 if side == 0 else left
+    x = left + w.rng.integers(1, width - 1)
+    return top + height - 1 if side == 1 else top, x
 
 
 def draw_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
@@ -86,7 +91,7 @@ def draw_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
                 break
             way = w.rng.integers(0, 3)
             way += way >= before
-            y, x = draw_exit(w, rooms[count - 1], way)
+            y, x = draw_exit(w, area_of(rooms, count - 1), way)
             side = (way + 2) % 4
             fits = draw_room(w, rooms, count, side, y, x, max_room_size)
         if not fits:
@@ -107,12 +112,11 @@ def multi_room(w: World, shape: Sequence[int], num_rooms: int, max_room_size: in
             return
     color = len(COLORS)  # none of them
     for k in range(num_rooms):
-        wall_in(w, (rooms[k, 0], rooms[k, 1], rooms[k, 2], rooms[k, 3]))
+        wall_in(w, area_of(rooms, k))
         if k > 0:
             before = color
             color = w.rng.integers(0, len(COLORS) - (k > 1))
             color += color >= before
             put_door(w, rooms[k, 4], rooms[k, 5], COLORS[color])
-    place_agent(w, (rooms[0, 0], rooms[0, 1], rooms[0, 2], rooms[0, 3]))
-    last = rooms[num_rooms - 1]
-    place(w, EXIT, GREEN, (last[0], last[1], last[2], last[3]))
+    place_agent(w, area_of(rooms, 0))
+    place(w, EXIT, GREEN, area_of(rooms, num_rooms - 1))

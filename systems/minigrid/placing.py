@@ -94,7 +94,8 @@ def draw_out(w: World, left: NDArray[np.int64], count: int) -> int:
     """Any of the first `count` values; those behind it move up."""
     k = w.rng.integers(0, count)
     drawn = int(left[k])
-    left[k : count - 1] = left[k + 1 : count].copy()
+    for i in range(k, count - 1):
+        left[i] = left[i + 1]
     return drawn
 
 

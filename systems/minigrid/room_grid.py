@@ -162,13 +162,16 @@ def all_connected(w: World, places: Places, row: int, column: int) -> bool:
     """Whether ways lead from a room to all others, through doors of all kinds."""
     rows, columns = len(places), len(places[0])
     reached = np.zeros((rows, columns), np.bool_)
-    reached[row, column] = True
-    for _ in range(rows * columns):  # as far as the longest way goes
+    reached[row, column] = grown = True
+    while grown:
+        grown = False
         for y in range(rows):
             for x in range(columns):
                 for side in range(4):
                     if reached[y, x] and is_way(w, places, y, x, side):
-                        reached[beside(y, x, WAYS[side])] = True
+                        beyond = beside(y, x, WAYS[side])
+                        grown |= not reached[beyond]
+                        reached[beyond] = True
     return bool(reached.all())
 
 
@@ -176,8 +179,9 @@ def connect_all(w: World, places: Places, room_size: int, locked: tuple[int, int
     """Doors anywhere, but none into the locked room, until ways lead to all rooms."""
     step = room_size - 1
     row, column = w.position.y[AGENT] // step, w.position.x[AGENT] // step
+    connected = all_connected(w, places, row, column)
     for _ in range(_MOST_DOORS):
-        if all_connected(w, places, row, column):
+        if connected:
             return
         x = w.rng.integers(0, len(places[0]))
         y = w.rng.integers(0, len(places))
@@ -185,6 +189,7 @@ def connect_all(w: World, places: Places, room_size: int, locked: tuple[int, int
         closed = places[y, x, side, 0] >= 0 and not is_way(w, places, y, x, side)
         if closed and (y, x) != locked and beside(y, x, WAYS[side]) != locked:
             add_door(w, places, (y, x), side, draw_color(w), CLOSED)
+            connected = all_connected(w, places, row, column)
     w.fail("key_corridor: the rooms cannot all be connected")
 
 

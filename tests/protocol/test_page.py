@@ -35,16 +35,13 @@ def entries(tmp_path: Path) -> list[BenchmarkEntry]:
     learner = BenchmarkEntry(tmp_path / "learner", "Learner", "it learns").begin()
     curve = ((1000, 0.0), (3000, 1.0))
     for seed in range(SEEDS):
-        part = EntryPart(
-            LEVEL, seed, "", won if seed else half, TESTED, True, lost, 4000, 2.0, curve
+        learner.add(
+            EntryPart(LEVEL, seed, "", won if seed else half, TESTED, True, lost, 4000, 2.0, curve)
         )
-        part.write(learner.file(LEVEL, seed))
-    EntryPart("memory-9x9", 4, "", half[50:] + lost[:50], 7, False).write(
-        learner.file("memory-9x9", 4)
-    )
+    learner.add(EntryPart("memory-9x9", 4, "", half[50:] + lost[:50], 7, False))
     solver = BenchmarkEntry(tmp_path / "solver", "Shortest", "", "solver").begin()
     ways = (4,) * (TESTED - 50) + lost[:50]
-    EntryPart(LEVEL, 0, "", ways).write(solver.file(LEVEL, 0))
+    solver.add(EntryPart(LEVEL, 0, "", ways))
     return [learner, solver]
 
 
