@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridVectorEnv, load_scenario
+from gv_engine import GridVectorEnv, Scenario
 from gv_engine.envs.representations import Representation
 
 torch: Any = pytest.importorskip("torch")
@@ -33,7 +33,7 @@ MEMORY = "memory-9x9"
     ],
 )
 def test_colors_are_alike_if_no_rule_tells_them_apart(level, alike):
-    assert colors_alike(load_scenario(level)) == alike
+    assert colors_alike(Scenario.load(level)) == alike
 
 
 def test_a_rule_that_looks_at_colors_tells_them_apart(tmp_path):
@@ -47,12 +47,12 @@ def test_a_rule_that_looks_at_colors_tells_them_apart(tmp_path):
     (tmp_path / "scenario.yaml").write_text(
         f"extends: {MEMORY}\nreward_functions: [{{name: ./rules.py:red}}]\n"
     )
-    assert colors_alike(load_scenario(tmp_path)) == ()
+    assert colors_alike(Scenario.load(tmp_path)) == ()
 
 
 def test_a_world_in_other_colors_is_one_of_the_same_game():
     """What happens, and what is seen, in levels that differ in colours alone."""
-    scenario = load_scenario(MEMORY)
+    scenario = Scenario.load(MEMORY)
     env = GridVectorEnv(scenario, 40, observation_representation="cells", autoreset_mode="Disabled")
     seen, _ = env.reset(seed=0)
     listed = Representation.of_observation(scenario, "cells").listed
