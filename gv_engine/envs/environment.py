@@ -92,7 +92,7 @@ class GridEnv(ScenarioEnv[Any]):
     ) -> None:
         super().__init__(render_mode)
         self.scenario: Scenario
-        played = self._read(scenario, max_steps, **options)
+        played = grid_scenario(scenario, max_steps, **options)
         self.scenario, drawn = limited_to(played, levels, world)
         self.scenario.of_one_agent("this environment")
         self.num_actions = len(self.scenario.actions)
@@ -112,10 +112,6 @@ class GridEnv(ScenarioEnv[Any]):
         )
         self._tells_success = self.scenario.tells_success
         self._look_at_outputs()
-
-    def _read(self, scenario: Any, max_steps: int | None, **options: Any) -> Scenario:
-        """What is played, from what it is made with."""
-        return grid_scenario(scenario, max_steps, **options)
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
@@ -241,7 +237,7 @@ def grid_scenario(
     max_steps: int | None = None,
     **options: Any,
 ) -> Scenario:
-    """A scenario from what environments take; `max_steps` replaces its own, 0 lifts the limit."""
+    """A scenario from what environments take, limited to `max_steps`."""
     if not isinstance(scenario, Scenario | str | os.PathLike | dict):
         raise ValueError(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"
@@ -251,6 +247,4 @@ def grid_scenario(
         found = scenario
     else:
         found = Scenario.load(scenario, **options)
-    if max_steps is None:
-        return found
-    return found.with_(max_steps=at_least(0, max_steps=max_steps) or None)
+    return found if max_steps is None else found.limited(at_least(0, max_steps=max_steps))

@@ -47,9 +47,9 @@ _TYPES[WALL, 1] = 5
 _COLORS = np.zeros(len(COLORS), np.uint8)
 """By our index: the number of a colour."""
 _COLORS[[RED, GREEN, BLUE, PURPLE, YELLOW, GREY]] = range(6)
-_WAYS = np.zeros(4, np.int64)
+WAYS = np.zeros(4, np.int64)
 """By our number: that of a direction."""
-_WAYS[[RIGHT, BACKWARD, LEFT, FORWARD]] = range(4)
+WAYS[[RIGHT, BACKWARD, LEFT, FORWARD]] = range(4)
 _NO_NUMBERS = np.zeros((2, 0), np.int32)
 """The least and the greatest numbers of missions where nothing is asked."""
 
@@ -105,7 +105,7 @@ class MiniGridForm(Form):
         self.space = spaces.Dict(
             {
                 "image": spaces.Box(0, 255, self._image, np.uint8),
-                "direction": spaces.Discrete(len(_WAYS)),
+                "direction": spaces.Discrete(len(WAYS)),
                 MISSION: spaces.Text(
                     min_length=0,
                     max_length=missions.longest if missions else 1,
@@ -137,7 +137,7 @@ class MiniGridForm(Form):
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
         grid, item, facing, mission = observed
-        _WAYS.take(facing, out=out["direction"], mode="clip")
+        WAYS.take(facing, out=out["direction"], mode="clip")
         if out[MISSION] is not mission:
             np.copyto(out[MISSION], mission)
         image = out["image"]

@@ -105,7 +105,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         num_threads = at_least(1, num_threads=num_threads)
         num_worlds = at_least(1, num_envs=num_envs)
         self.scenario: Scenario
-        played = self._read(scenario, max_steps, **options)
+        played = grid_scenario(scenario, max_steps, **options)
         self.scenario, drawn = limited_to(played, levels, world)
         if not self.several:
             self.scenario.of_one_agent("this environment")
@@ -132,10 +132,6 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._observed: list[NDArray[Any]] = []
         self._last: tuple[Arrays, NDArray[np.object_]] | None = None
         self._bench: Worlds | None = None
-
-    def _read(self, scenario: Any, max_steps: int | None, **options: Any) -> Scenario:
-        """What is played, from what it is made with."""
-        return grid_scenario(scenario, max_steps, **options)
 
     @property
     def num_worlds(self) -> int:

@@ -471,9 +471,9 @@ class Game:
             raise ReplayError(
                 "a game that began with a snapshot has no replay, only one with a seed"
             )
-        settings = self.scenario.document.settings
-        played = self.seed, self._start, tuple(self._steps), __version__, settings
-        return Replay(self.scenario.identity, *played)
+        document = self.scenario.document
+        played = self.seed, self._start, tuple(self._steps), __version__
+        return Replay(self.scenario.identity, *played, document.settings, document.variant)
 
     def changed(self) -> bool:
         """Whether a file of the scenario has changed since it was loaded, or since the last try.

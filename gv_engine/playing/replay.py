@@ -32,7 +32,7 @@ LINE_BEGINS = "gv:"
 """What a replay as a line of text begins with."""
 OUTCOMES = ("", "terminated", "truncated")
 
-_FORMAT = "GV Engine replay 1"
+_FORMAT = "GV Engine replay 2"
 _CHECKSUM = b',\n "checksum": '
 _LARGEST = 2**22
 """Bytes of a file, about 100,000 steps."""
@@ -73,6 +73,7 @@ class Replay:
         steps: all of them.
         engine: version of GV Engine that played it.
         settings: values of the scenario's parameters that were set.
+        variant: of its file in which they were set, "" for none.
     """
 
     scenario: ScenarioIdentity
@@ -81,6 +82,7 @@ class Replay:
     steps: tuple[Taken, ...]
     engine: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    variant: str = ""
 
     @property
     def total(self) -> float:
@@ -115,6 +117,7 @@ class Replay:
             "engine": self.engine,
             "scenario": self.scenario._asdict(),
             "settings": dict(self.settings),
+            "variant": self.variant,
             "seed": self.seed,
             "outcome": self.outcome,
             "start": self.start,
@@ -189,6 +192,8 @@ class Replay:
         name = self.scenario.name
         names = with_whole_files(playable_levels())
         named = name if name in names else name.rpartition("-")[0]  # a level of a pack
+        if self.settings and self.variant:  # which is in no name of what has settings
+            named = f"{name}-{self.variant}"
         known = [read_playable(named, Trust(), self.settings)] if named in names else []
         changed: Playable | None = None
         for found in chain(known, among):
@@ -288,8 +293,8 @@ def _understood(content: Any) -> Replay:
     settings = content["settings"]
     if not isinstance(settings, dict):
         raise ValueError(f"its settings are {settings!r}")
-    start, engine = _text(content, "start"), _text(content, "engine")
-    return Replay(identity, seed, start, tuple(steps), engine, settings)
+    start, engine, variant = (_text(content, name) for name in ("start", "engine", "variant"))
+    return Replay(identity, seed, start, tuple(steps), engine, settings, variant)
 
 
 def _step(action: Any, reward: Any, state: Any) -> Taken:

@@ -129,6 +129,17 @@ class Document:
         """
         return read_file(self.level, self.trust, self.settings) if self.level else self
 
+    def with_settings(self, **settings: Any) -> Document:
+        """The document with other values for some of its parameters.
+
+        Raises:
+            ScenarioError: as for `read_file`.
+        """
+        settings = {**self.settings, **settings}
+        if self.level:
+            return read_file(self.level, self.trust, settings)
+        return read_mapping(json.loads(self.text), self.folder, self.trust, settings)
+
 
 def read_file(
     level: Level, trust: Trust = NAMED, settings: Mapping[str, Any] | None = None

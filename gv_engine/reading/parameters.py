@@ -160,6 +160,7 @@ def settled(
 
     Raises:
         UnknownOptionError: a setting has no parameter.
+        ScenarioError: a parameter does not allow what is set.
     """
     entries = dict(mapping(root))
     declared: dict[str, YamlNode] = {}
@@ -253,8 +254,9 @@ def _read(
         return made
     given = Builder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
     value = float(given.plain) if kind == "float" and type(given.plain) is int else given.plain
-    if fault := made.fault(value):
-        raise Wrong(node, f"{name}={shortened(repr(settings[name]), 60)}: {fault}")
+    if fault := made.fault(value):  # the rest cannot be known
+        told = f"{name}={shortened(repr(settings[name]), 60)}: {fault}"
+        raise problems.with_(Wrong(node, told))
     return replace(made, value=value)
 
 

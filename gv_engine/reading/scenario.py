@@ -356,6 +356,18 @@ class Scenario:
         with OBJECT_TYPES.all_or_nothing():  # those in play stay as they are
             return _understood(self.document.again(), self.changes)
 
+    def limited(self, max_steps: int) -> Scenario:
+        """The same scenario, cut off after so many steps, or never for 0.
+
+        Where it has a parameter `max_steps`, as rewards may count with it, that is set.
+
+        Raises:
+            ScenarioError: the parameter does not allow it.
+        """
+        if any(parameter.name == "max_steps" for parameter in self.document.parameters):
+            return _understood(self.document.with_settings(max_steps=max_steps), self.changes)
+        return self.with_(max_steps=max_steps or None)
+
     def with_(self, **changes: Any) -> Scenario:
         """The same scenario but for some attributes: `scenario.with_(max_steps=100)`.
 

@@ -127,6 +127,32 @@ def test_results_go_where_they_are_asked_for():
     assert out["direction"].max() < 4
 
 
+@pytest.mark.compiled
+def test_wrappers_share_the_generator_and_read_the_world():
+    """Some of MiniGrid's own and of Gymnasium's draw from it, others ask where the agent is."""
+    played = []
+    for world in ("object", "compiled"):
+        env = one(BALLS, world=world).unwrapped
+        env.reset(seed=0)
+        other, drawn = env.fork(), []
+        for _ in range(3):
+            drawn.append(env.np_random.random())  # so that balls go elsewhere
+            env.step(1), other.step(1)
+        grid, undisturbed = env.snapshot()["at"], other.snapshot()["at"]
+        assert not same(grid, undisturbed)
+        played.append((*drawn, grid, env.agent_pos, env.agent_dir, env.step_count))
+        env.np_random = np.random.default_rng(7)
+        other = env.fork()
+        assert env.np_random.random() == np.random.default_rng(7).random()
+        assert other.np_random.random() == np.random.default_rng(7).random()
+        env.reset(seed=0)
+        assert env.np_random.random() == drawn[0]
+    assert same(*played)
+    assert played[0][-3:] == ((1, 1), 3, 3)
+    with pytest.raises(AttributeError):
+        env.max_steps = 3
+
+
 # ---- habits ------------------------------------------------------------------------------------
 
 
@@ -143,6 +169,26 @@ def test_an_end_in_the_last_step_is_both():
         assert np.array(all_ends).T.tolist() == [ends, ends]
         # the limit that was asked for counts in the reward, too
         assert reward == rewards[0] == 1 - 0.9 * (3 / steps)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["MiniGrid-Empty-5x5-v0", {"name": "own", "extends": "MiniGrid-Empty-5x5-v0"}],
+    ids=["name", "mapping"],
+)
+def test_a_limit_counts_in_the_reward_however_it_is_asked_for(source):
+    loaded = Scenario.load(source, size=4)
+    for env in (
+        GridEnv(source, size=4, max_steps=20, world="object"),
+        GridEnv(loaded, max_steps=20, world="object"),
+        GridVectorEnv(loaded, 1, max_steps=20, world="object"),
+    ):
+        env.reset(seed=0)
+        for action in (2, 1, 2):
+            _, reward, *_ = env.step(action if isinstance(env, GridEnv) else [action])
+        assert reward == 1 - 0.9 * (3 / 20)
+    with pytest.raises(ScenarioError, match="max_steps=0: allowed are whole numbers from 1"):
+        GridEnv(loaded, max_steps=0, world="object")
 
 
 @pytest.mark.parametrize("action", [3, 6, 7])

@@ -143,6 +143,14 @@ def test_one_key_ends_no_game():
     assert "seed 0" in said(terminal)
 
 
+def test_what_the_window_alone_does_is_said():
+    terminal = screen("keydoor-5x5")
+    terminal.press("F4")
+    assert "Only in the window: hint: the next step" in said(terminal, 140)
+    terminal.press("Left")
+    assert "Only in the window" not in said(terminal, 140)
+
+
 def test_a_seed_below_zero_is_refused():
     terminal = screen("empty-4x4", 1)
     for key in ("G", "Minus", "5", "Return"):

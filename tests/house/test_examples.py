@@ -50,7 +50,7 @@ def running():
 
 @pytest.mark.parametrize("example", LAST_LINES)
 def test_example(running, example):
-    out, errors = running[example].communicate(timeout=60)
+    out, errors = running[example].communicate(timeout=300)
     told = "gv-engine: compiling"
     assert [line for line in errors.splitlines() if not line.startswith(told)] == []
     assert out.splitlines()[-1] == LAST_LINES[example]

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.playing.acting import PolicyActor, SolverActor, Way
 from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
@@ -44,6 +45,21 @@ def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
     game.game_before()
     game.seek(game.length)
     assert actor.choose(game) == PolicyActor(game, "random").choose(game)
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "doors", "MiniGrid-Fetch-5x5-N2-v0"])
+def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
+    game = Game(load_playable(name), 3)
+    env = GridVectorEnv(name, 1, world="object")
+    seen, told = env.reset(seed=3)
+    for number in (1, 0, 1):
+        observation, info = game.seen()
+        assert seen.keys() == observation.keys()
+        for key, array in observation.items():
+            np.testing.assert_array_equal(array, seen[key], err_msg=key)
+        np.testing.assert_array_equal(info["action_mask"], told["action_mask"])
+        game.step(game.actions[number])
+        seen, *_, told = env.step([number])
 
 
 def test_chances_are_told():

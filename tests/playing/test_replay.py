@@ -219,6 +219,20 @@ def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
         own.find([Scenario.load(copied)])
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("keydoor", {"size": 6}),
+        ("keydoor-9x9", {"size": 6}),
+        ("MiniGrid-Fetch-8x8-N3-v0", {"size": 7}),
+    ],
+)
+def test_what_was_set_is_found_again_in_its_variant(name: str, settings: dict[str, Any]):
+    played = episode(Scenario.load(name, **settings), 3, 5).replay()
+    kept = Replay.from_bytes(played.to_bytes())
+    assert kept.find().identity == played.scenario
+
+
 def test_a_replay_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_starter(tmp_path / "cave")
     own = episode(Scenario.load(tmp_path / "cave"), 0, 5).replay()

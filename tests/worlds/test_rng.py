@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numba.extending import register_jitable
 
 from gv_engine.batches.compiled import (
-    record_methods,  # noqa: F401  # teaches numba the draws
+    draw_methods,  # noqa: F401  # teaches numba the draws
     rng_kernels,
 )
 from gv_engine.batches.compiled.addresses import batch_at

@@ -24,13 +24,17 @@ from gv_engine.batches.compiled import (
     addresses,
     bounds,
     derived_methods,
+    draw_methods,
+    error_codes,
     intrinsics,
+    life_methods,
     parts,
     program_functions,
     record_methods,
     records,
     rng_kernels,
     sight,
+    state_methods,
     teaching,
     units,
     vectors,
@@ -65,10 +69,14 @@ _EMITTING = (
     addresses,
     bounds,
     derived_methods,
+    draw_methods,
+    error_codes,
     intrinsics,
+    life_methods,
     parts,
     record_methods,
     records,
+    state_methods,
     teaching,
     units,
     vectors,
@@ -230,12 +238,12 @@ def _kept(function: FunctionType, key: str, functions: Iterable[FunctionType], n
 def _errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
     """What `row["error"]` can hold: the texts in the functions, and what spawning says."""
     errors = {
-        record_methods.message_code(text): RuleError(text)
+        error_codes.message_code(text): RuleError(text)
         for text in program_functions.strings(functions)
     }
-    errors[record_methods.CAPACITY_CODE] = CapacityError(CAPACITY)
-    errors[record_methods.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)
-    errors[record_methods.TO_NOTHING_CODE] = RuleError(TO_NOTHING)
+    errors[error_codes.CAPACITY_CODE] = CapacityError(CAPACITY)
+    errors[error_codes.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)
+    errors[error_codes.TO_NOTHING_CODE] = RuleError(TO_NOTHING)
     return errors
 
 

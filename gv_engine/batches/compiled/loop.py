@@ -21,11 +21,11 @@ from gv_engine.batches.autoreset import (
     tell,
 )
 from gv_engine.batches.compiled.addresses import address_of, batch_at, record_at
+from gv_engine.batches.compiled.error_codes import TO_NOTHING_CODE
 from gv_engine.batches.compiled.intrinsics import LINE, fetching, part_of_line, prefetch_look
 from gv_engine.batches.compiled.parameters import common_part, functions_of_calls
 from gv_engine.batches.compiled.places import Elements
 from gv_engine.batches.compiled.program_functions import functions_of
-from gv_engine.batches.compiled.record_methods import TO_NOTHING_CODE
 from gv_engine.batches.compiled.sight import ground_writer, look, write_view, write_whole
 from gv_engine.batches.compiled.step import BoundSystems, asking, bind, nobody
 from gv_engine.batches.compiled.units import Unit, given

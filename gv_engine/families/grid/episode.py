@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import HIDDEN
-from gv_engine.envs.form import MISSION
 from gv_engine.envs.forms import form_of
 from gv_engine.language.errors import nearest
 from gv_engine.language.frame import Frame
@@ -199,9 +198,8 @@ class GridEpisode(Told):
         """The same of an agent."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
-        observation = form_of(scenario, "default").one(grid, item)
-        if scenario.missions:
-            observation[MISSION] = scenario.missions.numbers(world, agent)
+        asked = [scenario.missions.numbers(world, agent)] if scenario.missions else []
+        observation = form_of(scenario, "default").one(grid, item, *asked)
         names = scenario.reward_names
         terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
         info = {

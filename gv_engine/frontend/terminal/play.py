@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import time
 from collections.abc import Callable
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Protocol
 
 from rich.text import Text
@@ -183,10 +183,17 @@ class TerminalGame:
             self._try(lambda: GAME_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
+        elif said := self._of_windows(name):
+            self._note = f"Only in the window: {said}"
         elif action := self._picture.command(name) if name else "":
             self._try(lambda: self.game.step(action))
             if self.game.frame().success:
                 self._try(lambda: self._progress.solved(self.game, self.game.frame().steps))
+
+    def _of_windows(self, name: str) -> str:
+        """What a command does in the window alone; "" if it means something here, or nothing."""
+        others = (self._bindings.commands(group) for group in self._groups[1:])
+        return next((each.says for each in chain.from_iterable(others) if each.name == name), "")
 
     def _try(self, act: Callable[[], None]) -> None:
         try:
