@@ -27,6 +27,7 @@ from gv_engine.frontend.window.screens.start import StartScreen
 from gv_engine.playing.acting import actor_of
 from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
+from gv_engine.playing.racing import Rival
 from tests.desk import Desk, home, playing, watching
 
 
@@ -121,6 +122,14 @@ def _replay(desk: Desk, *keys: str) -> None:
     desk.press("Right", *keys)
 
 
+def _race(desk: Desk) -> None:
+    desk.app.push(StartScreen(desk.app))
+    desk.app.race(Rival.named("valid", Game(load_playable("keydoor-9x9"), 3)))
+    desk.look()
+    desk.press("Left", "Up")
+    desk.wait(1.0)
+
+
 def _broken(desk: Desk) -> None:
     Path("broken.yaml").write_text("name: broken\ntransition_functions: [{name: move_agnt}]\n")
     _start(desk, "broken")
@@ -163,11 +172,14 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "inspector-actions": lambda desk: _played(desk, "keydoor-9x9", "I", "Tab", "Tab"),
     "acting": _acting,
     "replay": _replay,
+    "replay-menu": lambda desk: _replay(desk, "F10"),
     "export": lambda desk: _replay(desk, "E"),
+    "race": _race,
     "broken": _broken,
     "editor": lambda desk: _edited(desk, "Down", "Down", "Space"),
     "editor-fault": lambda desk: _edited(desk, "Down", "Right", "Delete"),
     "editor-level": lambda desk: _edited(desk, "F4"),
+    "editor-list": lambda desk: _edited(desk, "F4", *["Down"] * 7, "Return"),
     "editor-rules": lambda desk: _edited(desk, "F3", "Down"),
 }
 """What leads to each, from the door."""

@@ -19,6 +19,7 @@ from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.rollout import rows_of_steps
 
 _ENTRIES = "gv_engine.envs.any_family:make_env", "gv_engine.envs.any_family:make_vector_env"
+_REPRESENTATION = "observation_representation"
 _BEFORE = ("action_mask",)
 """Arrays that say something of the moment before an action, and are no observation."""
 
@@ -36,11 +37,18 @@ def to_dataset(folder: Path, name: str, **more: Any) -> minari.MinariDataset:
 
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
-        ValueError: there is such a dataset.
+        ValueError: there is such a dataset; or the rollout is of several agents, or of algebra.
     """
     arrays, about = episode_folder.read(folder)
     scenario = about["scenario"]
+    if "action_names" not in about or "agents" in about:
+        raise ValueError(
+            f"{folder} is of {scenario['name']}: datasets are of grids with one agent, whose "
+            f"actions are numbers"
+        )
     given = {"scenario": scenario["source"], **scenario["settings"]}
+    if "representation" in about:
+        given[_REPRESENTATION] = about["representation"]
     limit = scenario["changes"].get("max_steps")
     spec = EnvSpec(
         "GV-Scenario-v0",
@@ -50,7 +58,6 @@ def to_dataset(folder: Path, name: str, **more: Any) -> minari.MinariDataset:
     )
     usual: dict[str, Any] = {
         "algorithm_name": about.get("policy"),
-        "code_permalink": "https://pypi.org/project/gv-engine",
         "requirements": [f"gv-engine=={__version__}"],
         "description": f"{about['episodes']} episodes of {scenario['name']}, seed {about['seed']}, "
         f"policy {about.get('policy')}, digest {scenario['digest']}; actions: "
@@ -135,7 +142,9 @@ def to_folder(name: str, scenario: AnyScenario, folder: Path) -> None:
     whole = [dataset[k] for k in dataset.episode_indices]
     told = dataset.storage.get_episode_metadata(dataset.episode_indices)
     masks = "action_mask" in whole[0].infos
-    env = hooks_of(scenario).make_vector_env(scenario, 1, autoreset_mode="Disabled")
+    known: dict[str, Any] = dataset.spec.env_spec.kwargs if dataset.spec.env_spec else {}
+    shown = {_REPRESENTATION: known[_REPRESENTATION]} if _REPRESENTATION in known else {}
+    env = hooks_of(scenario).make_vector_env(scenario, 1, autoreset_mode="Disabled", **shown)
     try:
         rows = _rows(env, whole, [int(about.get("seed", -1)) for about in told])
         kinds = rows_of_steps(env, masks)

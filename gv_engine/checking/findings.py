@@ -6,7 +6,8 @@ concluded from what the engine's rules do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,12 +17,13 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.checking.answers import unanswered, undeclared
-from gv_engine.language.call import Call
+from gv_engine.checking.levels import always, level_of_seed, open_to_agents, where_are
+from gv_engine.language.call import Call, is_nested
 from gv_engine.language.component import column_name
 from gv_engine.language.errors import FaultPlace
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.language.modules import is_engine_module
-from gv_engine.language.objects import ObjectTypes
+from gv_engine.language.objects import COLORS, ObjectTypes
 from gv_engine.language.system import RESET, REWARD, SUCCESS, TERMINATING, TRANSITION, Phase, marked
 from gv_engine.playing.drawings import missing_drawings
 from gv_engine.reading.map import LEGEND
@@ -77,11 +79,36 @@ def placed_findings(scenario: Scenario) -> list[tuple[Finding, FaultPlace]]:
     return [*found, *((Finding("action", says), FaultPlace()) for says in said)]
 
 
+def rule_place(scenario: Scenario, says: str) -> FaultPlace:
+    """Where the rule stands that a message names; nowhere if it names none."""
+    for phase, key in _LISTS.items():
+        for number, call in enumerate(scenario.calls(phase)):
+            if any(re.search(rf"\b{part.name}\b", says) for part in call.parts()):
+                node = mapping(scenario.document.root).get(key)
+                listed = node is not None and isinstance(node.value, list)
+                return FaultPlace(f"{key}[{number}]" if listed else key)
+    return FaultPlace()
+
+
+class _Slip(NamedTuple):
+    """What a look has found.
+
+    Attributes:
+        node: where it stands in the text.
+        says: what it is, and the likely fix.
+        cells: y, x on the map that it is about.
+    """
+
+    node: YamlNode
+    says: str
+    cells: Sequence[tuple[int, int]] = ()
+
+
 class _Examiner:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
-        self._levels = [_level(scenario, seed) for seed in range(_LEVELS)]
+        self._levels = [level_of_seed(scenario, seed) for seed in range(_LEVELS)]
         calls = (call for phase in (RESET, TRANSITION) for call in scenario.calls(phase))
         parts = (part.system for call in calls for part in call.parts())
         # of an author's own rules nobody knows what they make
@@ -92,10 +119,13 @@ class _Examiner:
     def findings(self) -> Iterator[tuple[Finding, FaultPlace]]:
         label = self._scenario.document.label
         for name, look in _LOOKS.items():
-            for node, says in look(self):
-                yield Finding(name, located(label, node, says)), node.place
+            for node, says, cells in look(self):
+                place = node.place._replace(cells=(*node.place.cells, *cells))
+                yield Finding(name, located(label, node, says)), place
         for line in missing_drawings(self._scenario):
-            yield Finding("drawing", line), FaultPlace()
+            named = re.search(r"objects\.(\w+): ", line)
+            place = mapping(self._top["objects"])[named[1]].place if named else FaultPlace()
+            yield Finding("drawing", line), place
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
         """The item of a list, or what else stands there."""
@@ -106,12 +136,11 @@ class _Examiner:
         """All rules of some phases, also those within others."""
         for phase in phases:
             for number, call in enumerate(self._scenario.calls(phase)):
-                for part in call.parts():
-                    yield self._entry(_LISTS[phase], number), part
+                yield from _parts(self._entry(_LISTS[phase], number), call)
 
     # ---- objects -----------------------------------------------------------------------------
 
-    def states(self) -> Iterator[tuple[YamlNode, str]]:
+    def states(self) -> Iterator[_Slip]:
         """States that bring alike components."""
         named = mapping(self._top["objects"]) if "objects" in self._top else {}
         for kind in self._scenario.layout.types:
@@ -119,19 +148,24 @@ class _Examiner:
                 alike = set.intersection(*(set(parts) for parts in kind.brings))
                 if alike:
                     parts = ", ".join(sorted(cls.__name__ for cls, _ in alike))
-                    yield (
+                    yield _Slip(
                         named[kind.name],
                         f"every state of {kind.name} brings {parts}, so that no state changes it; "
                         f"put it under `components`, or take it out of one state",
                     )
 
-    def legend(self) -> Iterator[tuple[YamlNode, str]]:
+    def legend(self) -> Iterator[_Slip]:
         """Characters of the legend that no map has."""
         if "legend" not in self._top or self._scenario.document.variants:
             return
         for character, node in mapping(self._top["legend"]).items():
             if not node.file and not any(character in text for text in self._maps()):
-                yield node, f"no map has the character {character!r}; draw it, or take this out"
+                says = f"no map has the character {character!r}; draw it, or take this out"
+                yield _Slip(node, says)
+
+    def _on_map(self, there: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
+        """The cells of the map where something is in each level; none where there is no map."""
+        return always(there) if "map" in self._top else []
 
     def _maps(self) -> list[str]:
         nodes = [self._top[key] for key in ("map", "maps") if key in self._top]
@@ -139,7 +173,7 @@ class _Examiner:
 
     # ---- rules -------------------------------------------------------------------------------
 
-    def rules(self) -> Iterator[tuple[YamlNode, str]]:
+    def rules(self) -> Iterator[_Slip]:
         """Rules for what there never is."""
         if not self._known:
             return
@@ -152,35 +186,64 @@ class _Examiner:
             if not absent and asked and not asked & columns:
                 absent = [f"an object with the component {' or '.join(sorted(asked))}"]
             if absent:
-                yield (
+                yield _Slip(
                     node,
                     f"{call.name} never acts: no map, place or rule ever makes {absent[0]}; put "
                     f"one into the level, or take the rule out",
                 )
 
-    def order(self) -> Iterator[tuple[YamlNode, str]]:
+    def order(self) -> Iterator[_Slip]:
         """Rules that make way for a move, and come after it; and others the other way round."""
         rules = [*self._rules(TRANSITION)]
         for number, (node, call) in enumerate(rules):
             before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
             moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
             if moved and call.system in _MAKE_WAY:
-                yield node, f"{call.name} makes way for a move; put it before move_agent"
+                yield _Slip(node, f"{call.name} makes way for a move; put it before move_agent")
             if moves and not moved and call.system in _GO_BY_MOVE:
-                yield node, f"{call.name} goes by where a move has led; put it behind move_agent"
+                says = f"{call.name} goes by where a move has led; put it behind move_agent"
+                yield _Slip(node, says)
             for other in after if call.system is _FOLLOW else ():
                 followed = other.arguments.get("object_type") == call.arguments["other_type"]
                 if followed and other.system in _SET_STATES:
-                    yield node, f"follow is a step late; put it behind {other.name}"
+                    yield _Slip(node, f"follow is a step late; put it behind {other.name}")
 
-    def missions(self) -> Iterator[tuple[YamlNode, str]]:
+    def colors(self) -> Iterator[_Slip]:
+        """Things whose colour none of those has that they follow."""
+        follows: dict[int, list[tuple[YamlNode, Call]]] = {}
+        for node, call in self._rules(TRANSITION) if self._known else ():
+            if call.system is _FOLLOW:
+                follows.setdefault(call.arguments["object_type"], []).append((node, call))
+        types = self._scenario.types
+        for kind, rules in follows.items():
+            led = [call.arguments["other_type"] for _, call in rules]
+            if any(each.leaves in led for each in types):
+                continue  # one may come from what is used up
+            said: set[int] = set()
+            for seed, world in enumerate(self._levels):
+                things = range(len(world.everyone) + 1, world.capacity)
+                there = {world.color.value[e] for e in things if world.kind.value[e] in led}
+                for y, x in np.argwhere(where_are(world, {kind})).tolist():
+                    color = int(world.cells()[y, x, 2])
+                    if color not in there | said:
+                        said.add(color)
+                        others = " or ".join(types[other].name for other in led)
+                        yield _Slip(
+                            rules[0][0],
+                            f"the {types[kind].name} at row {y + 1}, column {x + 1} is "
+                            f"{COLORS[color]}, and no {others} is, so that it never moves; give "
+                            f"one its colour" + f" (level of seed {seed})" * bool(seed),
+                            self._on_map([where_are(w, {kind}, color) for w in self._levels]),
+                        )
+
+    def missions(self) -> Iterator[_Slip]:
         """A mission about what there never is."""
         if "mission" in self._top and self._known:
             entities = (
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )
             if not any(is_asked_for(w, agent, e) for w, e in entities for agent in w.agents()):
-                yield (
+                yield _Slip(
                     self._top["mission"],
                     "no level has what it asks for; put one into the level, or ask for another",
                 )
@@ -206,7 +269,7 @@ class _Examiner:
                 return found
             found |= {kind for kind in left if kind is not None}
 
-    def actions(self) -> Iterator[tuple[YamlNode, str]]:
+    def actions(self) -> Iterator[_Slip]:
         """Rules whose condition holds for actions alone that the scenario has not."""
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
@@ -222,7 +285,7 @@ class _Examiner:
             answered = {action for action, times in zip(tried, count, strict=True) if times}
             needs = [ACTIONS[action] for action in sorted(answered.difference(own))]
             if count.sum() >= _OFTEN and answered.isdisjoint(own):
-                yield (
+                yield _Slip(
                     node,
                     f"{call.name} never acts: it waits for {' or '.join(needs)}, which "
                     f"`action_space` has not; add it there, or take the rule out",
@@ -243,7 +306,7 @@ class _Examiner:
 
     # ---- ends --------------------------------------------------------------------------------
 
-    def goals(self) -> Iterator[tuple[YamlNode, str]]:
+    def goals(self) -> Iterator[_Slip]:
         """Ends at objects that no way leads to."""
         types = self._scenario.types
         leaps = any(
@@ -257,13 +320,14 @@ class _Examiner:
                 for kind in self._scenario.layout.types
                 if columns & {column_name(cls) for cls in kind.classes}
             }
-            there = [_cells_of(world, wanted) for world in self._levels]
-            ways = map(_open_to_agents, self._levels)
+            there = [where_are(world, wanted) for world in self._levels]
+            ways = map(open_to_agents, self._levels)
             reached = [(goal & way).any() for goal, way in zip(there, ways, strict=True)]
             if all(goal.any() for goal in there) and not any(reached):
-                yield node, f"{call.name} is never met: walls are around all that it waits for"
+                says = f"{call.name} is never met: walls are around all that it waits for"
+                yield _Slip(node, says, self._on_map(there))
 
-    def rewards(self) -> Iterator[tuple[YamlNode, str]]:
+    def rewards(self) -> Iterator[_Slip]:
         """Rewards that another one takes back in the same step."""
         rules = [*enumerate(self._scenario.calls(REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
@@ -276,17 +340,18 @@ class _Examiner:
                 rest = one.arguments.keys() - paid
                 alike = all(one.arguments[name] == other.arguments[name] for name in rest)
                 if alike and any(a for a, _ in numbers) and all(a == -b for a, b in numbers):
-                    yield (
+                    yield _Slip(
                         self._entry(_LISTS[REWARD], number),
                         f"{one.name} always cancels {one.name} above; take both out, or change one",
                     )
 
 
-_LOOKS: dict[str, Callable[[_Examiner], Iterable[tuple[YamlNode, str]]]] = {
+_LOOKS: dict[str, Callable[[_Examiner], Iterable[_Slip]]] = {
     "state": _Examiner.states,
     "legend": _Examiner.legend,
     "rule": _Examiner.rules,
     "order": _Examiner.order,
+    "color": _Examiner.colors,
     "mission": _Examiner.missions,
     "action": _Examiner.actions,
     "goal": _Examiner.goals,
@@ -295,10 +360,17 @@ _LOOKS: dict[str, Callable[[_Examiner], Iterable[tuple[YamlNode, str]]]] = {
 """What looks for findings, by their name."""
 
 
-def _level(scenario: Scenario, seed: int) -> ObjectWorld:
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(seed))
-    return simulation.world
+def _parts(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
+    """A rule and those within it, each with where it stands."""
+    yield node, call
+    said = node.value if isinstance(node.value, dict) else {}
+    for name, argument in call.arguments.items():
+        if is_nested(argument):
+            inner = argument if isinstance(argument, tuple) else (argument,)
+            below = said.get(name, node)
+            nodes = below.value if isinstance(below.value, list) else [below] * len(inner)
+            for each, part in zip(nodes, inner, strict=True):
+                yield from _parts(each, part)
 
 
 def _flat(node: YamlNode) -> Iterator[YamlNode]:
@@ -320,26 +392,3 @@ def _columns_of(call: Call, types: ObjectTypes) -> set[str]:
     codes = [getattr(each, "__code__", None) for each in helpers]
     columns = {column_name(cls) for kind in types for cls in kind.classes}
     return columns & {name for code in codes if code for name in code.co_names}
-
-
-def _cells_of(world: ObjectWorld, kinds: set[int]) -> NDArray[np.bool_]:
-    """(H, W) where objects of these types are."""
-    return np.isin(world.cells()[..., 0], list(kinds))
-
-
-def _open_to_agents(world: ObjectWorld) -> NDArray[np.bool_]:
-    """(H, W) the cells that some agent may come to, if only walls stand in its way."""
-    open_cells = ~_cells_of(world, {WALL})
-    reached = np.zeros_like(open_cells)
-    for agent in world.agents():
-        reached[world.position.y[agent], world.position.x[agent]] = True
-    while True:
-        grown = reached.copy()
-        grown[1:] |= reached[:-1]
-        grown[:-1] |= reached[1:]
-        grown[:, 1:] |= reached[:, :-1]
-        grown[:, :-1] |= reached[:, 1:]
-        grown &= open_cells
-        if (grown == reached).all():
-            return reached
-        reached = grown

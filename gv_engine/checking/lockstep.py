@@ -29,7 +29,7 @@ from gv_engine.language.system import (
 )
 from gv_engine.playing.runaway import Fuse
 from gv_engine.reading.scenario import Scenario
-from gv_engine.rollouts.policy import Uniform
+from gv_engine.rollouts.policy import Uniform, load_policies
 from gv_engine.worlds.rng import generator_from_row
 
 _AGAIN = "a second time"
@@ -62,14 +62,16 @@ def play_in_lockstep(
     seed: int = 0,
     compiled: bool = True,
     limit: float = math.inf,
+    policy: str = "",
 ) -> Report:
-    """Play random episodes, and after each step look at all that there is.
+    """Play episodes, and after each step look at all that there is.
 
     The world is whole (see `gv_engine.checking.invariants`), the observation lies in its space, and
     the compiled world equals the object world: its whole row, observation, reward term by term,
-    ends, success and action mask. Every second episode keeps to the action mask. At last several
-    worlds take turns in a batch, with different actions, and with resets now of these, now of
-    those; what each of them does and shows must be what it does and shows alone.
+    ends, success and action mask. Episodes are random, and every second one keeps to the mask,
+    unless a policy plays them. At last several worlds take turns in a batch, with different
+    actions, and with resets now of these, now of those; what each of them does and shows must be
+    what it does and shows alone.
 
     Args:
         scenario: what is played.
@@ -78,8 +80,10 @@ def play_in_lockstep(
         compiled: whether there is a compiled world to compare with; if not, a second object world
             shows whether equal seeds give equal episodes.
         limit: seconds for a compiled step; one that takes longer ends the process.
+        policy: what plays, as in a rollout of that seed, see `gv_engine.rollouts.policy`.
 
     Raises:
+        PolicyError: there is no such policy.
         DoesNotCompileError: there is none, though `compiled` says so.
     """
     worlds = {"object": _one(scenario, "object", False)}
@@ -87,11 +91,11 @@ def play_in_lockstep(
         worlds["compiled"] = _one(scenario, "compiled", True)
     else:
         worlds[_AGAIN] = _one(scenario, "object", False)
-    steps, agents = 0, scenario.layout.agents
+    steps = 0
+    actor = _Policy(scenario, policy) if policy else _Chance(scenario)
     with Fuse(limit) as fuse:
         for number in range(episodes):
-            policy = Uniform(agents, len(scenario.actions), valid=bool(number % 2))
-            policy.begin(range(agents), seed, range(agents * number, agents * (number + 1)))
+            actor.begin(seed, number)
             action: NDArray[np.int64] | None = None
             for step in range(_LONGEST + 1):
                 try:
@@ -105,11 +109,55 @@ def play_in_lockstep(
                 steps += action is not None
                 if np.all(seen["terminated"] | seen["truncated"]):
                     break
-                mask = {"action_mask": seen["action_mask"].reshape(agents, -1)}
-                action = policy.act({}, mask).copy()
+                action = actor.act(seen)
     kinds = dict.fromkeys(env.world for env in worlds.values())
     faults = (_fault_of_turns(scenario, kind, _TURNS * episodes, seed) for kind in kinds)
     return Report(episodes, steps, next(filter(None, faults), ""))
+
+
+class _Chance:
+    """Draws actions, of all that there are and of those that would do something, in turn."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        agents, actions = scenario.layout.agents, len(scenario.actions)
+        self._agents = agents
+        self._kinds = [Uniform(agents, actions, valid=valid) for valid in (False, True)]
+        self._drawing = self._kinds[0]
+
+    def begin(self, seed: int, number: int) -> None:
+        """Draw for an episode."""
+        self._drawing = self._kinds[number % 2]
+        first = self._agents * number
+        self._drawing.begin(range(self._agents), seed, range(first, first + self._agents))
+
+    def act(self, seen: dict[str, Any]) -> NDArray[np.int64]:
+        """(A,) actions."""
+        mask = seen["action_mask"].reshape(self._agents, -1)
+        return self._drawing.act({}, {"action_mask": mask}).copy()
+
+
+class _Policy:
+    """Acts as in a rollout."""
+
+    def __init__(self, scenario: Scenario, named: str) -> None:
+        self._several = scenario.layout.agents > 1
+        self._policy = load_policies(named, scenario.sharing, 1, len(scenario.actions))
+
+    def begin(self, seed: int, number: int) -> None:
+        """Act in an episode."""
+        self._policy.begin([0], seed, [number])
+
+    def act(self, seen: dict[str, Any]) -> NDArray[np.int64]:
+        """(A,) actions."""
+        shown = seen["observation"]
+        if self._several:
+            each = list(shown.values())
+            shown = {name: np.stack([own[name] for own in each]) for name in each[0]}
+        many = {name: np.asarray(array)[None] for name, array in shown.items()}
+        chosen: NDArray[np.int64] = self._policy.act(
+            many, {"action_mask": seen["action_mask"][None]}
+        )
+        return chosen.reshape(-1)
 
 
 class _Together:

@@ -218,8 +218,6 @@ class Survey:
 
     Attributes:
         found: what was found, by seed.
-        all_alike: whether all seeds give one level, in which nothing is drawn.
-        extent: how many it has searched, and how far.
     """
 
     def __init__(
@@ -230,19 +228,34 @@ class Survey:
         checked: bool = False,
         told: Callable[[], object] = lambda: None,
     ) -> None:
-        solver, ends = Solver(scenario, _SURVEYED, seconds, checked), time.process_time() + seconds
+        self._solver = Solver(scenario, _SURVEYED, seconds, checked)
+        self._seconds, self._ends = seconds, time.process_time() + seconds
+        self._asked = 0
         self.found: dict[int, Solution] = {}
         for seed in seeds:
-            solution = solver.solve(seed, ends)
-            in_time = time.process_time() < ends or solution.verdict is not Verdict.UNKNOWN
-            if in_time or not self.found:
-                self.found[seed] = solution
+            self.add(seed)
             told()
-        limits = f"{_SURVEYED:,} states of each and {seconds:g} s of computing in all"
+
+    def add(self, seed: int) -> None:
+        """Search the level of one more seed."""
+        self._asked += 1
+        solution = self._solver.solve(seed, self._ends)
+        in_time = time.process_time() < self._ends or solution.verdict is not Verdict.UNKNOWN
+        if in_time or not self.found:
+            self.found[seed] = solution
+
+    @property
+    def all_alike(self) -> bool:
+        """Whether all seeds give one level, in which nothing is drawn."""
         by_chance = any(solution.by_chance for solution in self.found.values())
-        self.all_alike = len(seeds) > 1 and not by_chance and solver.num_levels == 1
-        extent = f"{len(self.found)} of {len(seeds)} levels"
-        self.extent = f"{'the one level' if self.all_alike else extent}, within {limits}"
+        return self._asked > 1 and not by_chance and self._solver.num_levels == 1
+
+    @property
+    def extent(self) -> str:
+        """How many it has searched, and how far."""
+        limits = f"{_SURVEYED:,} states of each and {self._seconds:g} s of computing in all"
+        extent = f"{len(self.found)} of {self._asked} levels"
+        return f"{'the one level' if self.all_alike else extent}, within {limits}"
 
     def seeds(self, verdict: Verdict) -> list[int]:
         """Of which levels that is true."""

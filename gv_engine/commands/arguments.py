@@ -145,6 +145,29 @@ def add_levels(parser: Any, says: str) -> None:
     )
 
 
+def add_ray(parser: Any, says: str) -> None:
+    """The option --ray."""
+    parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        nargs="?",
+        const="local",
+        help=f"{says} on the machines of a Ray cluster, auto for the one that this machine belongs "
+        "to; without ADDRESS on the cores of this machine (needs the extra ray)",
+    )
+
+
+def seeds(text: str) -> range:
+    """The seeds of `0:3`."""
+    ends = text.split(":")
+    if len(ends) == 2 and all(each.isdecimal() for each in ends):
+        found = range(*map(int, ends))
+        if found and found.stop <= 2**31:
+            return found
+    found_text = shortened(text, 40)
+    raise argparse.ArgumentTypeError(f"found {found_text!r}, expected seeds from 0 on, as 0:3")
+
+
 def natural(text: str) -> int:
     """A whole number from 0 on."""
     return _at_least(0, text)

@@ -34,7 +34,8 @@ _BEGUN = 5
 _EXAMPLES = """\
 gv-engine check keydoor-9x9
 gv-engine check cave --quick
-gv-engine check cave --episodes 100 --seed 7"""
+gv-engine check cave --episodes 100 --seed 7
+gv-engine check cave --policy cave-run"""
 
 
 def add(commands: Commands) -> None:
@@ -52,7 +53,14 @@ def add(commands: Commands) -> None:
         metavar="N",
         type=positive,
         default=10,
-        help="random ones, of at most 200 steps (default: 10)",
+        help="of at most 200 steps (default: 10)",
+    )
+    parser.add_argument(
+        "--policy",
+        metavar="P",
+        default="",
+        help="what plays them, as in `gv-engine rollout`: the folder of a run, say, which comes "
+        "farther than chance (default: chance, in turn among all actions and those of use)",
     )
     parser.add_argument(
         "--seed", metavar="S", type=natural, default=0, help="of the first one (default: 0)"
@@ -133,7 +141,8 @@ def _examine(
         tables.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
-    found = hooks.examine(scenario, options.episodes, options.seed, options.limit, options.quick)
+    asked = (getattr(options, name) for name in ("episodes", "seed", "limit", "quick", "policy"))
+    found = hooks.examine(scenario, *asked)
     begun, faults = _begun_with(source, given, scenario, options.seed)
     facts = [*found.facts, *((("begun", ", ".join(begun)),) if begun else ())]
     tables.print_table(("", ""), facts)

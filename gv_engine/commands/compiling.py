@@ -68,5 +68,5 @@ def run(options: argparse.Namespace) -> int:
                 found, code = "failed", 1
             rows.append((scenario.name, found, f"{time.perf_counter() - began:.1f}"))
             advance()
-    tables.print_table(("scenario", "", "seconds>"), rows)
+    tables.print_table(("scenario", "outcome", "seconds>"), rows)
     return code

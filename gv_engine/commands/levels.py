@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
                 rows.append((name, f"{len(level_set(scenario, name).seeds):,}", ""))
             except LevelsError as error:
                 rows.append((name, "0", str(error)))
-        tables.print_table(("set", "levels>", ""), rows, scenario.name)
+        tables.print_table(("set", "levels>", "note"), rows, scenario.name)
         return 0
     found = level_set(scenario, options.levels)
     if options.out:

@@ -38,6 +38,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--max-steps", metavar="T", type=int, help="with --to: its limit of steps")
     parser.add_argument("--author", metavar="NAME", help="with --from: of the data")
     parser.add_argument("--email", metavar="ADDRESS", help="with --from: the author's")
+    parser.add_argument("--link", metavar="URL", help="with --from: to the code behind the data")
     add_consent(parser)
 
 
@@ -51,7 +52,11 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.source:
             made = to_dataset(
-                options.source, options.name, author=options.author, author_email=options.email
+                options.source,
+                options.name,
+                author=options.author,
+                author_email=options.email,
+                code_permalink=options.link,
             )
             say(f"{options.name}: {made.total_episodes:,} episodes, {made.total_steps:,} steps")
             return 0

@@ -14,14 +14,16 @@ from gv_engine.commands.arguments import (
     Commands,
     UsageError,
     add_command,
+    add_ray,
     complain,
     positive,
     say,
+    seeds,
     share,
 )
 from gv_engine.commands.progress import progress, undisturbed
 from gv_engine.language.errors import MissingExtraError, nearest
-from gv_engine.reading.extras import RAY, RL
+from gv_engine.reading.extras import RL
 
 if TYPE_CHECKING:
     from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
@@ -81,18 +83,11 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--seeds",
         metavar="A:B",
-        type=_seeds,
+        type=seeds,
         default=(),
         help="make those of seeds A to B - 1 alone, within 0:10",
     )
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        nargs="?",
-        const="local",
-        help="make parts on the machines of a Ray cluster, auto for the one that this machine "
-        "belongs to; without ADDRESS on the cores of this machine (needs the extra ray)",
-    )
+    add_ray(parser, "make parts")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--show", action="store_true", help="make nothing, print what is there")
     shown.add_argument(
@@ -199,6 +194,10 @@ def _asked(making: Making, options: argparse.Namespace) -> Iterator[tuple[str, i
     from gv_engine.protocol.plan import SEEDS, scenarios
 
     patterns = options.scenarios or ["*"]
+    if options.seeds and options.seeds.stop > SEEDS:
+        raise UsageError(
+            f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"
+        )
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in scenarios()):
             raise UsageError(f"--scenario {pattern}: {nearest(pattern, scenarios())}")
@@ -225,8 +224,6 @@ def _parts(
             if _missing(entry, [each]):  # nor made by another process meanwhile
                 yield making.part(*each)
         return
-    if RAY.missing:
-        raise MissingExtraError(RAY.missing)
     from gv_engine.rollouts.on_ray import results  # here, as Ray takes its time
 
     yield from results(making.everywhere().part, missing, address, in_order=False)
@@ -239,16 +236,4 @@ def _print(entries: Sequence[BenchmarkEntry]) -> None:
 
     head, rows = Comparison(entries).successes(list(scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
-    tables.print_table([head[0], *(f"{name}>" for name in head[1:])], plain)
-
-
-def _seeds(text: str) -> range:
-    """The seeds of `0:3`."""
-    from gv_engine.protocol.plan import SEEDS
-
-    ends = text.split(":")
-    if len(ends) == 2 and all(each.isdecimal() for each in ends):
-        seeds = range(*map(int, ends))
-        if seeds and seeds.stop <= SEEDS:
-            return seeds
-    raise argparse.ArgumentTypeError(f"found {text!r}, expected seeds within 0:{SEEDS}, as 0:3")
+    tables.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)

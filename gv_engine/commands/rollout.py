@@ -16,6 +16,7 @@ from gv_engine.commands.arguments import (
     add_command,
     add_levels,
     add_policy,
+    add_ray,
     add_scenario,
     complain,
     natural,
@@ -27,10 +28,8 @@ from gv_engine.commands.levels import grid
 from gv_engine.commands.progress import progress, undisturbed
 from gv_engine.commands.ways import known_ways
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.language.errors import MissingExtraError
 from gv_engine.playing.acting import SOLVER
 from gv_engine.playing.runaway import heeded
-from gv_engine.reading.extras import RAY
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
@@ -137,14 +136,7 @@ def add(commands: Commands) -> None:
         default=0,
         help="the number of the first: episodes K, K + 1 … of the same rollout (default: 0)",
     )
-    parser.add_argument(
-        "--ray",
-        metavar="ADDRESS",
-        nargs="?",
-        const="local",
-        help="share the episodes among the machines of a Ray cluster, auto for the one that this "
-        "machine belongs to; without ADDRESS among the cores of this machine (needs the extra ray)",
-    )
+    add_ray(parser, "share the episodes")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -248,8 +240,6 @@ def _about(options: argparse.Namespace, listed: dict[str, LevelSet]) -> dict[str
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
     """Play on a cluster."""
-    if RAY.missing:
-        raise MissingExtraError(RAY.missing)
     from gv_engine.rollouts.on_ray import shards  # here, as Ray takes its time
 
     return shards(job, first, episodes, address)

@@ -107,7 +107,7 @@ def _solve(scenario: AnyScenario, options: argparse.Namespace) -> int:
     if level:
         say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
     title = "" if level else scenario.name
-    tables.print_table(("seed>", "", "steps>", "states>", "seconds>"), rows, title)
+    tables.print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
     seed, solution, _ = found[-1]
     if len(found) == 1 and solution.actions:
         game = _played(scenario, seed, solution)

@@ -9,16 +9,18 @@ from gv_engine.language.errors import printable
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print a table; without its title and head if the output goes to a file or a program.
+    """Print a table; if the output goes to a file or a program, lines of words between tabs, of
+    which the first has the heads, where there are any.
 
     Args:
         columns: their heads; one that ends with `>` is for numbers, which stand to the right.
         rows: one value for each column.
         title: said above.
     """
+    heads = [column.removesuffix(">") for column in columns]
     texts = [[printable(str(value)) for value in row] for row in rows]
     if not sys.stdout.isatty():
-        for row in texts:
+        for row in [heads, *texts] if any(heads) else texts:
             print(*row, sep="\t")
         return
     # rich takes a tenth of a second, and not every command has a table
@@ -28,10 +30,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     from rich.text import Text
 
     table = Table(title=printable(title) or None, title_justify="left", box=box.SIMPLE_HEAD)
-    table.show_header = any(column.removesuffix(">") for column in columns)
-    for column in columns:
-        right = column.endswith(">")
-        table.add_column(column.removesuffix(">"), justify="right" if right else "left")
+    table.show_header = any(heads)
+    for column, head in zip(columns, heads, strict=True):
+        table.add_column(head, justify="right" if column.endswith(">") else "left")
     for row in texts:
         table.add_row(*map(Text, row))  # names may hold what rich takes for markup
     Console().print(table)

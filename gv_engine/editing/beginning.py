@@ -7,13 +7,14 @@ from typing import Any
 
 from gv_engine.editing.manuscript import Manuscript
 from gv_engine.editing.workpiece import Workpiece
-from gv_engine.editing.yaml_text import EditError, composed, scalar
+from gv_engine.editing.yaml_text import EditError, composed, put_rows, scalar
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.files import exists
 from gv_engine.reading.library import Level
 from gv_engine.reading.loading import level_of
 from gv_engine.reading.packs import is_pack
 from gv_engine.reading.resources import SCENARIOS
+from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import parted
 
 _STARTERS = Path(__file__).parent / "starters"
@@ -48,9 +49,13 @@ def open_work(source: str, **options: Any) -> Workpiece:
         raise EditError(f"{level.file} has levels alone; a scenario whose `levels` it is has rules")
     manuscript = Manuscript.of(level.file.absolute())
     _check_family(manuscript.text, level)
-    if level.file.is_relative_to(SCENARIOS) and not exists(Level.at(path).file):
-        manuscript = Manuscript(manuscript.text)
-    return Workpiece(manuscript, level.variant, trust=trust, settings=settings)
+    if not level.file.is_relative_to(SCENARIOS) or exists(Level.at(path).file):
+        return Workpiece(manuscript, level.variant, trust=trust, settings=settings)
+    copy = Manuscript(manuscript.text)
+    made = Workpiece(copy, level.variant, trust=trust, settings=settings)
+    if made.faults:  # it needs files that are beside it: rules, levels, what it extends
+        return Workpiece(Manuscript(_extending(source)), trust=trust, settings=settings)
+    return made
 
 
 def new_work(starter: str, file: Path | None = None, **options: Any) -> Workpiece:
@@ -64,6 +69,19 @@ def new_work(starter: str, file: Path | None = None, **options: Any) -> Workpiec
     trust, settings = parted(options)
     text = (_STARTERS / f"{starter}.yaml").read_text("utf-8")
     return Workpiece(Manuscript(text, file), trust=trust, settings=settings)
+
+
+def _extending(source: str) -> str:
+    """The text of a level that extends one that comes with the engine; of a pack, one of its
+    levels, the first unless it is named."""
+    name, _, number = source.partition("#")
+    levels = Scenario.load(name).document.levels
+    if not levels:
+        return f"extends: {source}\n"
+    level = levels[int(number or 1) - 1]
+    text = f"extends: {name}  # {level.credit}\n"
+    text += f"view: {level.view.text}\n" if level.view else ""
+    return put_rows(text, ("map",), level.map.text.rstrip("\n").split("\n"))
 
 
 def _check_family(text: str, level: Level) -> None:

@@ -12,11 +12,12 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 from gv_engine.editing.workpiece import Fault
-from gv_engine.language.errors import FaultPlace
 from gv_engine.reading.scenario import Scenario
 
-_STATES, _SECONDS = 300_000, 5.0
-"""Limits of one search."""
+_SECONDS = 10.0
+"""Of computing, for the search of all levels."""
+_LEVELS, _ALIKE = 20, 3
+"""Levels that are searched: so many, unless the first few are one."""
 _EPISODES = 2
 _PATIENT, _LONGEST = 20.0, 90.0
 """s after which what nobody waits for is broken off, and after which all is: it may compile."""
@@ -27,17 +28,17 @@ class Judgement(NamedTuple):
 
     Attributes:
         faults: what check finds wrong.
-        steps: in how many it can be won; None if that is not known.
+        steps: in how many that of seed 0 can be won; None if that is not known.
         says: why not; "" as long as it is looked for.
         is_lost: whether it is sure that it cannot be won.
-        but: what there is to add to the steps.
+        levels: the same of more seeds, in words; "" as long as all give one level.
     """
 
     faults: tuple[Fault, ...] = ()
     steps: int | None = None
     says: str = ""
     is_lost: bool = False
-    but: str = ""
+    levels: str = ""
 
 
 class Judge:
@@ -133,14 +134,15 @@ def judgements(scenario: Scenario) -> Iterator[Judgement]:
     try:
         faults = tuple(_faults(scenario))
         yield Judgement(faults)
-        yield _solved(scenario)._replace(faults=faults)
+        for told in _solved(scenario):
+            yield told._replace(faults=faults)
     except Exception as error:  # whatever an author's rule may raise
         yield Judgement(says=f"{type(error).__name__}: {error}")
 
 
 def _faults(scenario: Scenario) -> Iterator[Fault]:
     """What `gv-engine check --quick` finds."""
-    from gv_engine.checking.findings import placed_findings
+    from gv_engine.checking.findings import placed_findings, rule_place
     from gv_engine.checking.lockstep import play_in_lockstep
     from gv_engine.checking.promises import broken
     from gv_engine.playing.drawings import broken_drawings
@@ -148,19 +150,25 @@ def _faults(scenario: Scenario) -> Iterator[Fault]:
     sure = [*broken(scenario, _EPISODES), *broken_drawings(scenario)]
     report = play_in_lockstep(scenario, _EPISODES, compiled=False)
     sure += [report.fault] if report.fault else []
-    yield from (Fault(says, FaultPlace()) for says in sure)
+    yield from (Fault(says, rule_place(scenario, says)) for says in sure)
     if not sure:
         for finding, place in placed_findings(scenario):
             yield Fault(finding.says, place, is_slip=True)
 
 
-def _solved(scenario: Scenario) -> Judgement:
-    """Whether the level of seed 0 can be won."""
-    from gv_engine.checking.solving import Solver, Verdict  # compiles
+def _solved(scenario: Scenario) -> Iterator[Judgement]:
+    """Whether the level of seed 0 can be won, and then those of more seeds."""
+    from gv_engine.checking.solving import Survey, Verdict  # compiles
 
-    found = Solver(scenario, _STATES, _SECONDS).solve(0)
-    if found.verdict is Verdict.WON:
-        but = ", with the draws of seed 0" if found.by_chance else ""
-        return Judgement(steps=len(found.actions), but=but)
-    says = found.verdict.value
-    return Judgement(says=says[0].upper() + says[1:], is_lost=found.verdict is Verdict.LOST)
+    survey = Survey(scenario, (), _SECONDS)
+    for seed in range(_LEVELS):
+        survey.add(seed)
+        found = survey.found[0]
+        levels = "" if not seed or survey.all_alike else str(survey)
+        if found.verdict is Verdict.WON:
+            yield Judgement(steps=len(found.actions), levels=levels)
+        else:
+            says, is_lost = found.verdict.value, found.verdict is Verdict.LOST
+            yield Judgement(says=says[0].upper() + says[1:], is_lost=is_lost, levels=levels)
+        if seed + 1 >= _ALIKE and survey.all_alike:
+            break

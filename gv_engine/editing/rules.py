@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from gv_engine.editing.fields import parameter_keys
 from gv_engine.editing.vocabulary import Vocabulary
 from gv_engine.editing.yaml_text import EditError, KeyPath, has, insert, move, put, remove
 from gv_engine.language.modules import is_engine_module
@@ -20,7 +21,7 @@ from gv_engine.language.system import (
 )
 from gv_engine.reading.calls import NESTED, TYPES, kind_of
 from gv_engine.reading.document import Document
-from gv_engine.reading.forms import Functions, Key, KeyTable
+from gv_engine.reading.forms import Functions, KeyTable
 from gv_engine.reading.rule_files import defined_in
 from gv_engine.reading.sentences import sentence
 from gv_engine.reading.values import Wrong, YamlNode
@@ -172,12 +173,7 @@ class RuleList:
 
     def keys(self, rule: Rule) -> KeyTable:
         """What may stand in the entry of a rule."""
-        told: dict[str, Key] = {}
-        if rule.system is not None:
-            for parameter in rule.system.parameters:
-                if parameter.name not in rule.system.tables:
-                    kind = kind_of(parameter)
-                    told[parameter.name] = Key(kind.words, kind.form, parameter.required)
+        told = parameter_keys(rule.system) if rule.system is not None else {}
         return {**told, **self._of_schema(rule.part).besides}
 
     # ---- changes -------------------------------------------------------------------------

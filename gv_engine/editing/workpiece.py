@@ -148,11 +148,24 @@ class Workpiece:
     def cells_of(self, fault: Fault) -> list[MapCell]:
         """The cells that a fault is about; none if it is about something else."""
         place, sketch = fault.place, self.sketch
-        if place.cell is not None:
-            return [place.cell] if place.cell in sketch else []
+        if place.cells:
+            known = [cell for cell in place.cells if cell in sketch]
+            unknown = [sketch.rows[y][x] for y, x in known if sketch.symbol((y, x)) is None]
+            alike = [cell for character in unknown for cell in sketch.cells_of(character)]
+            return list(dict.fromkeys([*known, *alike]))  # what is unknown is told but once
         if place.path.startswith("legend.") and len(place.path) > len("legend."):
             return sketch.cells_of(place.path[len("legend.")])
+        if place.path.startswith("objects."):
+            return [
+                cell for cell in sketch.cells() if place.path.split(".")[1] in self._named(cell)
+            ]
         return []
+
+    def _named(self, cell: MapCell) -> set[str]:
+        """The types of what is in a cell."""
+        symbol = self.sketch.symbol(cell)
+        layers = [symbol, symbol.ground] if symbol else []
+        return {self.words.types[each.kind].name for each in layers if each}
 
     @property
     def rules(self) -> RuleList:

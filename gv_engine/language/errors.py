@@ -107,13 +107,13 @@ class FaultPlace(NamedTuple):
         path: of the value, as messages give it; "" for the whole.
         line: of its file, from 1; None in a scenario that is no file.
         file: that it stands in, if that is another one than the scenario's.
-        cell: y, x on the map; None if it is about no cell.
+        cells: y, x on the map; () if it is about no cell.
     """
 
     path: str = ""
     line: int | None = None
     file: str = ""
-    cell: tuple[int, int] | None = None
+    cells: tuple[tuple[int, int], ...] = ()
 
 
 class ScenarioError(GVEngineError, ValueError):

@@ -1,1 +1,2 @@
-"""Learning: a learner, its runs on disk, and what they have learned as policies. Needs torch."""
+"""Learning: a learner and its runs on disk, which need torch; and as policies, without, what they
+have learned."""

@@ -26,18 +26,16 @@ from torch.nn import functional
 
 from gv_engine.envs.agents_vector_environment import EachAgentVectorEnv
 from gv_engine.envs.environment import grid_scenario
-from gv_engine.envs.form import MISSION
-from gv_engine.envs.representations import Arrays, Representation
+from gv_engine.envs.representations import Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.turns import ANY
 from gv_engine.learning.adam import Adam
 from gv_engine.learning.recoloring import Recoloring, colors_alike
+from gv_engine.learning.shape import Shape
 from gv_engine.learning.sums import Sums
 
 _LAST = 500
 """Episodes that figures are means of."""
-_FEW = 256
-"""Numbers of a mission that have embeddings of their own; greater ones share them."""
 
 
 @dataclass(frozen=True)
@@ -85,69 +83,6 @@ class Hyperparameters:
 REMEMBERS = {"memory": True, "num_envs": 256, "batches": 2, "entropy": 0.03}
 """Settings of a learner that remembers, where they are not the usual ones: more chance, so that it
 goes and looks before it knows what for; and larger parts, as a GRU takes them step by step."""
-
-
-class Shape(NamedTuple):
-    """What a net has to know of a scenario.
-
-    Attributes:
-        cells: of a view.
-        codes: numbers that stand for a cell or what is held.
-        mission: for each number of the mission how many values it has; () without one.
-        actions: how many.
-        agents: of a world.
-    """
-
-    cells: int
-    codes: int
-    mission: tuple[int, ...]
-    actions: int
-    agents: int = 1
-
-    @classmethod
-    def of(cls, env: GridVectorEnv) -> Shape:
-        """The shape of an environment whose observations are `cells`."""
-        space: Any = env.single_observation_space
-        asked = (space[MISSION].high.astype(int) - space[MISSION].low + 1) if _asks(env) else []
-        return cls(
-            cells=int(np.prod(space["grid"].shape)),
-            codes=int(max(space["grid"].high.max(), space["item"].high.max())) + 1,
-            mission=tuple(min(int(values), _FEW) for values in asked),
-            actions=env.num_actions,
-            agents=env.scenario.layout.agents,
-        )
-
-    def places(self, seen: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]) -> None:
-        """Fill (N, places) with the rows of `Net.table` that what N agents see stands for, and
-        which of their world they are, from 0 on."""
-        cells = self.cells
-        number = len(out)
-        out[:, :cells] = seen["grid"].reshape(number, cells)
-        out[:, cells] = seen["item"].reshape(number)
-        if self.mission:
-            out[:, cells + 1 : cells + 1 + len(self.mission)] = seen[MISSION] % self.mission
-        if self.agents > 1:
-            out[:, -1] = agents
-        out += self.firsts
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """For each place how many codes there may be: cells, what is held, the rest."""
-        return (*(self.codes,) * (self.cells + 1), *self.rest)
-
-    @property
-    def rest(self) -> tuple[int, ...]:
-        """The sizes of places with codes of their own: the mission, and which agent it is."""
-        return (*self.mission, self.agents) if self.agents > 1 else self.mission
-
-    @property
-    def firsts(self) -> NDArray[np.int32]:
-        """(places,) the row of each place's first code."""
-        return np.cumsum((0, *self.sizes[:-1])).astype(np.int32)
-
-
-def _asks(env: GridVectorEnv) -> bool:
-    return env.scenario.missions is not None
 
 
 class Net(nn.Module):

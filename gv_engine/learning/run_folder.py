@@ -4,6 +4,7 @@
   name of the `levels` that it learns on.
 - `checkpoint.pt`: the state of the learner, and the weights that were the best so far; a file of
   torch that holds tensors and plain values alone, so that reading it runs nothing.
+- `policy.npz`: the best weights again, to act by without torch, see `policy_file`.
 - `progress.csv`: a line for each update.
 - `events.*`: the same for TensorBoard, if that is installed.
 """
@@ -14,7 +15,7 @@ import csv
 import json
 import math
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,7 +23,8 @@ from typing import Any
 
 import torch
 
-from gv_engine.language.errors import GVEngineError, shortened
+from gv_engine.language.errors import shortened
+from gv_engine.learning.policy_file import Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
@@ -38,10 +40,6 @@ _LARGEST = 2**30
 """Bytes of `checkpoint.pt`."""
 _ENOUGH = 100
 """Episodes that it takes to compare two policies."""
-
-
-class RunError(GVEngineError):
-    """A folder holds no run, or a damaged one."""
 
 
 class Run:
@@ -86,13 +84,7 @@ class Run:
             FileExistsError: there is something already.
             OSError: it cannot be written.
         """
-        sweep(path)
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            known = (path / ABOUT).exists()
-            goes_on = f", or go on with it: gv-engine train --resume {path}" if known else ""
-            raise FileExistsError(
-                f"{path} is there already: give the name of a new folder by --out{goes_on}"
-            )
+        check_new(path)
         path.mkdir(parents=True, exist_ok=True)
         about = {
             "format": _FORMAT,
@@ -112,19 +104,32 @@ class Run:
         """
         return _read(self.path / _CHECKPOINT, _tensors)
 
+    @property
+    def files(self) -> dict[str, bytes]:
+        """All that it takes to go on, by the names of files; they fit together while nothing is
+        written."""
+        names = (ABOUT, _PROGRESS, _CHECKPOINT)
+        there = (self.path / name for name in names if (self.path / name).exists())
+        return {file.name: file.read_bytes() for file in there}
+
     def go_on(self, learner: Learner) -> float:
         """Put a learner where the last one was kept; seconds that were spent until then.
+
+        Where nothing was kept yet, the learner is where it begins.
 
         Raises:
             RunError: what was kept is damaged.
         """
+        if not (self.path / _CHECKPOINT).exists():
+            (self.path / _PROGRESS).unlink(missing_ok=True)
+            return 0.0
         kept = self.checkpoint()
         try:
             learner.restore(kept["learner"])
             self._best = kept["best"]
             seconds = float(kept["seconds"])
         except Exception as error:  # whatever comes of values that may be anything
-            raise _damaged(self.path / _CHECKPOINT, error) from None
+            raise damaged(self.path / _CHECKPOINT, error) from None
         self._cut(learner.figures.steps)
         return seconds
 
@@ -184,25 +189,60 @@ class Run:
             OSError: it cannot be written; what was kept before is still there.
         """
         best = self._best or {"net": learner.net.state_dict()}
-        whole = {
-            "learner": learner.state(),
-            "best": self._best,
-            "seconds": seconds,
-            "policy": {
-                "net": best["net"],
-                "shape": tuple(learner.shape),
-                "settings": asdict(self.settings),
-                "listed": torch.from_numpy(learner.listed),
-                "view": tuple(learner.env.scenario.area.shape),
-            },
-        }
+        whole = {"learner": learner.state(), "best": self._best, "seconds": seconds}
         with replacing(self.path / _CHECKPOINT) as draft:
             torch.save(whole, draft)
+        Learned(
+            self.scenario["name"],
+            learner.shape,
+            learner.env.scenario.area.shape,
+            self.settings.masks,
+            learner.listed,
+            {name: weights.numpy() for name, weights in best["net"].items()},
+        ).write(self.path)
 
     def close(self) -> None:
         """Let go of what is open."""
         if self._events is not None:
             self._events.close()
+
+
+def check_new(path: Path) -> None:
+    """Make sure that a folder can take what is new.
+
+    Raises:
+        FileExistsError: there is something already.
+    """
+    sweep(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        known = (path / ABOUT).exists() or any(path.glob(f"*/{ABOUT}"))
+        goes_on = f", or go on with it: gv-engine train --resume {path}" if known else ""
+        raise FileExistsError(
+            f"{path} is there already: give the name of a new folder by --out{goes_on}"
+        )
+
+
+def put_files(run: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into the folder of a run; last the one that says how far it is.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    for name in sorted(files, key=_CHECKPOINT.__eq__):
+        with replacing(run / name) as draft:
+            draft.write_bytes(files[name])
+
+
+def runs_in(path: Path) -> list[Run]:
+    """The run of a folder, or those of the folders in it, by their numbers.
+
+    Raises:
+        RunError: there is none, or one is damaged.
+    """
+    among = [file.parent for file in path.glob(f"*/{ABOUT}")]
+    if not among or (path / ABOUT).exists():
+        return [Run(path)]
+    return [Run(each) for each in sorted(among, key=lambda each: (len(each.name), each.name))]
 
 
 def _about(path: Path) -> dict[str, Any]:
@@ -244,9 +284,4 @@ def _read(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
     except pickle.UnpicklingError:
         raise RunError(f"{path} is damaged: it holds more than tensors and plain values") from None
     except Exception as error:  # whatever comes of values that may be anything
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: Exception) -> RunError:
-    why = shortened(f"{type(error).__name__}: {error}", 200)
-    return RunError(f"{path} is damaged, or of another version: {why}")
+        raise damaged(path, error) from None

@@ -87,6 +87,11 @@ class Archive:
     def __exit__(self, *_: object) -> None:
         self._zip.close()
 
+    @property
+    def names(self) -> list[str]:
+        """The names of its arrays."""
+        return [name.removesuffix(".npy") for name in self._zip.namelist()]
+
     def text(self, name: str, most: int) -> str:
         """A text that is in it as an array.
 

@@ -88,15 +88,25 @@ class Hooks(Protocol):
         """(name, (phase, system, where) in order) of the scenario, or of each that it mixes."""
 
     def examine(
-        self, scenario: Any, episodes: int, seed: int, limit: float, quick: bool = False
+        self,
+        scenario: Any,
+        episodes: int,
+        seed: int,
+        limit: float,
+        quick: bool = False,
+        policy: str = "",
     ) -> Examination:
-        """Play random episodes, and look for what is wrong.
+        """Play episodes, and look for what is wrong.
 
         Args:
             scenario: what is played.
             episodes, seed: how many, and the seed of the first.
             limit: seconds for a compiled step, which nobody can stop; then the process ends.
             quick: whether to leave out what takes long: to compile, and to search for ways to win.
+            policy: what plays, in place of chance, see `gv_engine.rollouts.policy`.
+
+        Raises:
+            PolicyError: there is no such policy, or policies do not play here.
         """
 
     def adviser(self, scenario: Any) -> Any:

@@ -18,7 +18,7 @@ class ScenarioIdentity(NamedTuple):
         family: of worlds, such as `grid`.
         name: of the scenario.
         digest: hexadecimal digits that stand for all it says, the Python files it names included.
-        text: what it says, for people; never loaded.
+        text: what it says, for people; loaded from a line that a player pastes, without Python.
     """
 
     family: str

@@ -64,7 +64,8 @@ class YamlNode:
     @property
     def place(self) -> FaultPlace:
         """Where it stands, for errors."""
-        return FaultPlace(self.path, self.line, self.file, self.cell)
+        cells = () if self.cell is None else (self.cell,)
+        return FaultPlace(self.path, self.line, self.file, cells)
 
     @property
     def plain(self) -> Any:

@@ -5,14 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache
 from itertools import count, takewhile
 from typing import Any
 
-import ray
-
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import RAY
 from gv_engine.rollouts.policy import absolute
-from gv_engine.rollouts.shards import Job, Shard, play_shard
+from gv_engine.rollouts.shards import Job, Shard, ShardPlayer
+
+if RAY.missing:
+    raise MissingExtraError(RAY.missing)
+
+import ray  # behind the word on how to get it
 
 LOCAL = "local"
 """In place of an address: Ray on this machine, for this command alone."""
@@ -33,13 +38,13 @@ def shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]
     behind = first + episodes
     starts = takewhile(behind.__gt__, count(first, _SHARD))
     parts = ((start, min(_SHARD, behind - start)) for start in starts)
-    play = partial(play_shard, replace(job, policy=absolute(job.policy)))
-    return results(play, parts, address, job.workers)
+    there = replace(job, policy=absolute(job.policy), num_envs=min(job.num_envs, _SHARD))
+    return results(ShardPlayer(there).play, parts, address, job.workers)
 
 
 def results(
     work: Callable[..., Any],
-    parts: Iterable[tuple[Any, ...]],
+    parts: Iterable[tuple[Any, ...] | None],
     address: str,
     cores: int = 1,
     in_order: bool = True,
@@ -49,8 +54,8 @@ def results(
     What is on its way does not grow with the number of parts.
 
     Args:
-        work: a function.
-        parts: what it takes for each of them.
+        work: a function, of which every process has one.
+        parts: what it takes for each of them; None if there is none until another has come back.
         address: of a cluster, "auto" for the one that this machine belongs to; or `LOCAL`.
         cores: that a part needs.
         in_order: whether results come in the order of parts, or each as soon as it is there.
@@ -58,7 +63,7 @@ def results(
     if not ray.is_initialized():
         ray.init(address, log_to_driver=False, include_dashboard=False)
     task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_do)
-    given, left = ray.put(work), iter(parts)
+    given, left = [ray.put(work)], iter(parts)  # in a list Ray hands on the reference itself
     coming: list[Any] = []
     try:
         while True:
@@ -75,8 +80,15 @@ def results(
             ray.cancel(each, force=True)
 
 
-def _do(work: Callable[..., Any], part: tuple[Any, ...]) -> Any:
-    return work(*part)
+def _do(given: list[Any], part: tuple[Any, ...]) -> Any:
+    (reference,) = given
+    return _unpacked(reference)(*part)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(reference: Any) -> Callable[..., Any]:
+    work: Callable[..., Any] = ray.get(reference)
+    return work
 
 
 def _told(coming: Any) -> Any:

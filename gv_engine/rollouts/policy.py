@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from gv_engine.batches.compiled.rng_kernels import random
 from gv_engine.batches.seeding import seeded_pairs
 from gv_engine.envs.representations import Arrays
-from gv_engine.language.errors import GVEngineError, MissingExtraError, nearest
+from gv_engine.language.errors import GVEngineError, nearest
 from gv_engine.language.turns import Sharing
+from gv_engine.learning.trained import Trained
 from gv_engine.reading import rule_files
-from gv_engine.reading.extras import RL
 from gv_engine.reading.layout import RNG
 
 _BLOCK = 128  # draws are cheaper many at a time
@@ -251,14 +251,13 @@ def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = Fal
     Raises:
         PolicyError: there is none of that name.
         RunError: the run is damaged, or of another kind of worlds.
-        MissingExtraError: a run needs a library that is not installed.
     """
     if name in BUILT_IN:
         return Uniform(num_envs, num_actions, BUILT_IN[name], compiled)
     where, colon, attribute = name.rpartition(":")
     folder = where if attribute == GREEDY else name
     if Path(folder).is_dir():
-        return _trained(Path(folder), num_envs, num_actions, greedy=folder != name)
+        return Trained(Path(folder), num_envs, num_actions, greedy=folder != name)
     if not colon or not where.endswith(".py"):
         known = (*BUILT_IN, "./file.py:function", "the folder of a run")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
@@ -352,13 +351,3 @@ def load_policies(
     named = by_agent(text, sharing)
     each = (named.get(name, "random") for name in sharing.names)
     return Together([load_policy(name, num_envs, num_actions, compiled) for name in each])
-
-
-def _trained(path: Path, num_envs: int, num_actions: int, greedy: bool) -> Policy:
-    """What a run has learned."""
-    if RL.missing:
-        raise MissingExtraError(RL.missing)
-    # here, as torch takes its time
-    from gv_engine.learning.trained import Trained
-
-    return Trained(path, num_envs, num_actions, greedy)

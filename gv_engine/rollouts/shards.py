@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from time import process_time
 from typing import Any, NamedTuple
 
 from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompileError
@@ -72,24 +74,41 @@ class Shard(NamedTuple):
     Attributes:
         episodes: that were played, in order, without their steps.
         rows: the arrays of a folder of them, if they are kept.
+        seconds: of computing that it took.
     """
 
     episodes: list[FinishedEpisode]
     rows: dict[str, Any]
+    seconds: float
 
 
-def play_shard(job: Job, first: int, episodes: int) -> Shard:
-    """Play episodes, from the one with this number on."""
-    try:  # nobody waits for a worker's first steps, so that objects need not bridge them
-        hooks_of(job.scenario).compile(job.scenario)
-    except BuiltInDoesNotCompileError:
-        raise
-    except DoesNotCompileError:
-        pass
-    env = job.environment(min(job.num_envs, episodes))
-    try:
-        found = list(job.episodes(env, job.actor(env), first, episodes))
-    finally:
-        env.close()
-    rows = rows_of(found) if job.keep else {}
-    return Shard([replace(episode, last={}, steps=None) for episode in found], rows)
+@dataclass
+class ShardPlayer:
+    """Plays shards of a rollout, in worlds that are made once in each process.
+
+    Attributes:
+        job: the rollout.
+    """
+
+    job: Job
+
+    def play(self, first: int, episodes: int) -> Shard:
+        """Play episodes, from the one with this number on."""
+        began = process_time()
+        found = list(self.job.episodes(*self._acting, first, episodes))
+        rows = rows_of(found) if self.job.keep else {}
+        told = [replace(episode, last={}, steps=None) for episode in found]
+        return Shard(told, rows, process_time() - began)
+
+    @cached_property
+    def _acting(self) -> tuple[Any, Policy]:
+        """The worlds, and what acts in them."""
+        job = self.job
+        try:  # nobody waits for a worker's first steps, so that objects need not bridge them
+            hooks_of(job.scenario).compile(job.scenario)
+        except BuiltInDoesNotCompileError:
+            raise
+        except DoesNotCompileError:
+            pass
+        env = job.environment(job.num_envs)
+        return env, job.actor(env)

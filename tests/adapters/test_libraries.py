@@ -163,6 +163,7 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
     words = ["--episodes", "6", "--max-steps", "30", "--seed", "3", "--masks", "--out", "demos"]
+    words += ["--representation", "cells"]
     assert main(["rollout", "keydoor-sizes", "--policy", "valid", *words]) == 0
     assert main(["minari", "doors/valid-v0", "--from", "demos", "--author", "a"]) == 0
     back = ["minari", "doors/valid-v0", "--to", "again", "--scenario", "keydoor-sizes"]
@@ -172,7 +173,9 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     for name in names:
         assert Path("demos", name).read_bytes() == Path("again", name).read_bytes(), name
     dataset = importlib.import_module("minari").load_dataset("doors/valid-v0")
-    assert dataset.recover_environment().unwrapped.scenario.max_steps == 30
+    env = dataset.recover_environment()
+    assert env.unwrapped.scenario.max_steps == 30
+    assert env.observation_space["grid"].shape == dataset[0].observations["grid"].shape[1:]
     assert dataset[2].infos["success"].sum() <= 1
     seeds = [about["seed"] for about in dataset.storage.get_episode_metadata(range(6))]
     assert seeds == list(range(3, 9))
@@ -181,3 +184,6 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     assert main(other) == 2
     assert "is not of dynamic-obstacles-7x7" in capsys.readouterr().err
     assert not Path("other").exists()
+    assert main(["rollout", "hold-plates", "--episodes", "1", "--out", "several"]) == 0
+    assert main(["minari", "plates/some-v0", "--from", "several"]) == 2
+    assert "datasets are of grids with one agent" in capsys.readouterr().err

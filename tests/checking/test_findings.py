@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gv_engine import Scenario
-from gv_engine.checking.findings import findings
+from gv_engine.checking.findings import findings, placed_findings
 from gv_engine.commands import main
 from gv_engine.reading.library import grid_names
 from tests.boards import scenario
@@ -29,6 +29,27 @@ BOARD = """
 """
 PAID = {"name": "overlap", "object_type": "Key", "reward_on": 2.0}
 TAKEN = {**PAID, "reward_on": -2.0}
+GATES: dict[str, Any] = {
+    "board": """
+        #######
+        #>aA.E#
+        #..bB.#
+        #######
+    """,
+    "objects": {
+        "Lever": {"components": ["Solid"], "states": ["OFF", "ON"], "colored": True},
+        "Gate": {"states": {"CLOSED": ["Solid"], "OPEN": []}, "colored": True},
+    },
+    "legend": {
+        **{"a": {"object": "Lever", "color": "RED"}, "A": {"object": "Gate", "color": "RED"}},
+        **{"b": {"object": "Lever", "color": "GREEN"}, "B": {"object": "Gate", "color": "BLUE"}},
+    },
+    "transition_functions": [
+        "move_agent",
+        {"name": "switch", "object_type": "Lever"},
+        {"name": "follow", "object_type": "Gate", "other_type": "Lever"},
+    ],
+}
 
 
 def found(board: str = BOARD, **changes: Any) -> list[tuple[str, str]]:
@@ -87,6 +108,10 @@ SLIPS = [
         ("order", "transition_functions[0]: follow is a step late; put it behind switch"),
     ),
     (
+        GATES,
+        ("color", "transition_functions[2]: the Gate at row 3, column 5 is BLUE, and no Lever is"),
+    ),
+    (
         {"mission": {"text": "fetch the {color} {object}", "object": "Key", "color": "RED"}},
         ("mission", "mission: no level has what it asks for"),
     ),
@@ -113,6 +138,21 @@ SLIPS = [
 def test_slips_are_found(changes: dict[str, Any], slip: tuple[str, str]):
     said = found(**changes)
     assert any(name == slip[0] and slip[1] in says for name, says in said), said
+
+
+def test_a_slip_that_is_about_cells_has_them():
+    changes = {**SOUND, **GATES}
+    slips = placed_findings(scenario(changes.pop("board"), **changes))
+    assert [place.cells for finding, place in slips if finding.name == "color"] == [((2, 4),)]
+    walled = scenario("#########\n#>KD.##E#\n#########", **SOUND)
+    assert [place.cells for _, place in placed_findings(walled)] == [((1, 7),)]
+
+
+def test_a_slip_within_a_rule_of_several_is_at_its_own_place():
+    inner = {"name": "overlap", "object_type": "Beacon"}
+    ends = {"name": "reduce_any", "terminating_functions": ["reach_exit", inner]}
+    (slip,) = placed_findings(scenario(BOARD, **{**SOUND, "terminating_function": ends}))
+    assert slip[1].path == "terminating_function.terminating_functions[1]"
 
 
 @pytest.mark.parametrize(

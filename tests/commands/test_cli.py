@@ -152,7 +152,8 @@ def test_imports_stay_where_they_are_needed():
 
 def test_list(capsys: pytest.CaptureFixture[str]):
     assert main(["list"]) == 0
-    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    heads, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert heads == ["name", "Gymnasium id", "size", "description"]
     single = [[name, gym_id(name)] for name in built_in_names()]
     several = [[name, "gv_engine.parallel_env"] for name in levels_of_several()]
     assert sorted(row[:2] for row in rows) == sorted(single + several)

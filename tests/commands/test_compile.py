@@ -23,10 +23,10 @@ def test_compile(here: Path, capsys: pytest.CaptureFixture[str]):
         + SCENARIO.format(rule="turn_agent", more="")
     )
     assert main(["compile", "empty-4x4"]) == 0
-    assert capsys.readouterr().out.startswith("empty-4x4\t")
+    assert capsys.readouterr().out.startswith("scenario\toutcome\tseconds\nempty-4x4\t")
     assert main(["compile", "empty-4x4", "two.yaml", "odd"]) == 1
     out, said = capsys.readouterr()
-    rows = [line.split("\t")[:2] for line in out.splitlines()]
+    rows = [line.split("\t")[:2] for line in out.splitlines()[1:]]
     assert rows[0] == ["empty-4x4", "kept already"]
     assert [name for name, _ in rows[1:]] == ["two-small", "two-large", "odd"]
     assert rows[-1] == ["odd", "failed"]
@@ -48,6 +48,6 @@ def test_compile_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mon
     monkeypatch.setattr(hooks, "compile", compile)
     assert main(["compile", "--all"]) == 1
     out, said = capsys.readouterr()
-    assert [line.split("\t")[0] for line in out.splitlines()] == built_in_names()
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == built_in_names()
     assert out.count("\tfailed\t") == 1
     assert said == "gv-engine: empty-8x8: compiled programs cannot be kept\n"

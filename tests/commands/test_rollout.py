@@ -256,7 +256,9 @@ def test_every_level_of_a_set_is_played_once(here: Path, capsys):
     assert main(["levels", "empty-4x4", "--levels", "0:9", "--out", "some.json"]) == 0
     assert "some.json: " in capsys.readouterr().out
     assert main(["levels", "empty-4x4", "--levels", "some.json"]) == 0
-    seeds = [int(line.split("\t")[1]) for line in capsys.readouterr().out.splitlines()]
+    heads, *lines = capsys.readouterr().out.splitlines()
+    assert heads == "level\tseed"
+    seeds = [int(line.split("\t")[1]) for line in lines]
     assert 1 < len(seeds) <= 9
     words = ["rollout", "empty-4x4", "--max-steps", "5", "--levels", "some.json", "--out", "a"]
     assert main(words) == 0
@@ -269,10 +271,10 @@ def test_every_level_of_a_set_is_played_once(here: Path, capsys):
 
 def test_sets_are_counted_and_solved(here: Path, capsys):
     assert main(["levels", "empty-4x4"]) == 0
-    counts = dict(line.split("\t")[:2] for line in capsys.readouterr().out.splitlines())
+    counts = dict(line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()[1:])
     assert counts.keys() == {"train", "test", "larger"}
     assert main(["levels", "empty-4x4", "--levels", "test", "--solve"]) == 0
-    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
     assert len(lines) == int(counts["test"])
     assert all(int(steps) > 0 for _, _, steps in lines)
 

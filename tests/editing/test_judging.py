@@ -1,11 +1,13 @@
 """What is said of a level while it is edited."""
 
 import time
+from pathlib import Path
 
 import pytest
 
 from gv_engine.editing.beginning import new_work
 from gv_engine.editing.judging import Judge, Judgement, judgements
+from gv_engine.editing.manuscript import Manuscript
 from gv_engine.editing.workpiece import Workpiece
 from tests.editing.test_sketch import paint
 
@@ -26,6 +28,36 @@ def test_whether_and_in_how_many_steps_a_level_can_be_won():
     (slip,) = [fault for fault in told.faults if fault.place.path == "terminating_function"]
     assert slip.is_slip
     assert "walls are around all that it waits for" in slip.says
+
+
+@pytest.mark.compiled
+def test_of_drawn_levels_more_seeds_are_tried():
+    made = new_work("room")
+    paint(made, (1, 2), {"agent": "any"})
+    told = last(made)
+    assert told.levels.startswith("20 of 20 levels, in ")
+    assert told.steps
+
+
+def test_what_a_rule_breaks_is_at_its_place(tmp_path: Path):
+    (tmp_path / "own.py").write_text(BREAKS)
+    text = new_work("room").manuscript.text.replace(
+        "- turn_agent", "- turn_agent\n  - ./own.py:drop"
+    )
+    made = Workpiece(Manuscript(text, tmp_path / "own.yaml"))
+    assert made.scenario
+    (fault,) = next(judgements(made.scenario)).faults
+    assert fault.place.path == "transition_functions[2]"
+
+
+BREAKS = """
+from gv_engine import TRANSITION, World, system
+
+@system(TRANSITION)
+def drop(w: World) -> int:
+    \"\"\"Returns what nobody wants.\"\"\"
+    return 1
+"""
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from gv_engine.editing.workpiece import Workpiece
 from gv_engine.editing.yaml_text import EditError, put
 from gv_engine.reading.map import LEGEND, Symbol
 from gv_engine.reading.resources import SCENARIOS
+from gv_engine.reading.scenario import Scenario
 
 RULES = """\
 transition_functions: [move_agent, turn_agent]
@@ -219,6 +220,13 @@ def test_a_name_is_edited_as_a_copy_and_a_file_as_itself(tmp_path: Path, monkeyp
     assert open_work("ice").manuscript.file is None
     assert open_work(str(SCENARIOS / "gallery" / "ice.yaml")).manuscript.file
     assert open_work("fresh.yaml").manuscript.file == tmp_path / "fresh.yaml"
+    for source in ("sokoban#2", "tutorial", "tutorial#6", "kick"):  # they need files beside them
+        made = open_work(source)
+        assert not made.faults
+        made.manuscript.save(tmp_path / "copy.yaml")
+        Scenario.load(tmp_path / "copy.yaml")
+        (tmp_path / "copy.yaml").unlink()
+        assert made.sketch.rows
     with pytest.raises(EditError, match="of the family mathy"):
         open_work("mathy-poly-simplify-easy")
     (tmp_path / "broken.yaml").write_text("map: [")

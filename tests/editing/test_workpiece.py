@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from gv_engine.checking.findings import placed_findings
 from gv_engine.editing.beginning import new_work
 from gv_engine.editing.manuscript import Manuscript
-from gv_engine.editing.workpiece import Workpiece
+from gv_engine.editing.workpiece import Fault, Workpiece
 from gv_engine.editing.yaml_text import EditError
+from gv_engine.language.errors import FaultPlace
 from tests.editing.test_rules import becomes
 from tests.editing.test_sketch import ICE, paint, work
 
@@ -58,10 +60,23 @@ def test_faults_are_where_they_are():
     assert made.cells_of(by_path["legend.C.state"]) == [(2, 2)]
     assert made.cells_of(by_path["map"]) == [(1, 3)]
     assert by_path["map"].says.startswith("line 3: map: row 2, column 4: no '?'")
+    made.edit(lambda now: now.replace("#E", "#?", 1))
+    assert made.cells_of(next(f for f in made.faults if f.place.path == "map")) == [(1, 3), (2, 1)]
+    assert made.undo()
     paint(made, (1, 3), {})
     paint(made, (2, 2), {"object": "Coin"})
     assert not made.faults
     assert made.scenario
+
+
+def test_what_is_said_of_an_object_is_about_its_cells():
+    made = work()
+    assert made.scenario
+    drawn = {place.path: place for _, place in placed_findings(made.scenario)}
+    assert made.cells_of(Fault("no gem.svg", drawn["objects.Gem"])) == []
+    paint(made, (1, 3), {"object": "Gem"})
+    assert made.cells_of(Fault("no gem.svg", drawn["objects.Gem"])) == [(1, 3)]
+    assert made.cells_of(Fault("ice", FaultPlace("objects.Ice.layer"))) == [(1, 2)]
 
 
 def test_a_file_that_cannot_be_read_is_edited_still():

@@ -185,7 +185,8 @@ def test_a_limit_counts_in_the_reward_however_it_is_asked_for(source):
     ):
         env.reset(seed=0)
         for action in (2, 1, 2):
-            _, reward, *_ = env.step(action if isinstance(env, GridEnv) else [action])
+            given: Any = action if isinstance(env, GridEnv) else [action]
+            reward: Any = env.step(given)[1]
         assert reward == 1 - 0.9 * (3 / 20)
     with pytest.raises(ScenarioError, match="max_steps=0: allowed are whole numbers from 1"):
         GridEnv(loaded, max_steps=0, world="object")

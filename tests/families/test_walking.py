@@ -54,6 +54,27 @@ def test_things_are_handled():
     assert board(game.frame().grid, game.frame().types, game.frame().agent).split()[1] == "#.>C#"
 
 
+def test_what_is_held_is_put_where_a_click_says():
+    game = game_of("####### #>y...# #.p..E# #######")
+    stage = GridStage(game, DARK)
+    stage.walks = True
+    stage.hold_out()  # nothing is held yet
+    walked(game, (1, 2))
+    stage.begin(None, game.frame())
+    surface = pygame.Surface((400, 300), 0, 32)
+    stage.hold_out()
+    stage.draw(surface, surface.get_rect(), 1.0)
+    action = stage.click(stage._state.place(2, 2).center, 1)
+    while action:
+        before = game.frame()
+        game.step(action)
+        stage.begin(before, game.frame())
+        action = stage.onward()
+    frame = game.frame()
+    assert frame.types[frame.grid[2, 2, 0]].name == "Key"
+    assert not frame.item[0]
+
+
 @pytest.mark.parametrize("rows", ["##### #>LE# #####", "##### #>iE# #####", "##### #>sE# #####"])
 def test_nobody_is_led_into_danger(rows: str):
     assert walked(game_of(rows), (1, 3)) == []

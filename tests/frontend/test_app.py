@@ -167,6 +167,16 @@ def test_a_seed_below_zero_is_refused(desk: Desk):
     assert "-5" in desk.app._note
 
 
+def test_a_seed_is_chosen_without_a_keyboard(desk: Desk):
+    screen = playing(desk, seed=1)
+    desk.press("Pad Back")
+    menu = desk.app.top
+    assert isinstance(menu, Menu)
+    menu.chosen = [row.label for row in menu.rows()].index("Enter a seed")
+    desk.press("Pad A", "Pad Up", "Pad Up", "Pad Down", "Pad A")
+    assert screen.game.seed == 2
+
+
 def test_menus_go_round(desk: Desk):
     playing(desk)
     desk.press("Escape")

@@ -347,3 +347,63 @@ def test_large_levels_are_seen_in_parts(desk: Desk):
     assert screen.drawing.at(place(screen, (58, 78))) == (58, 78)
     desk.click(place(screen, (58, 77)))
     assert screen.work.sketch.thing((58, 77)) == {"object": "Wall"}
+
+
+def form_row(desk: Desk, label: str) -> None:
+    """Choose a row of the form on top, and press Enter."""
+    form = desk.app.top
+    assert isinstance(form, FormScreen)
+    form.chosen = [row.label for row in form.rows()].index(label)
+    desk.press("Return")
+
+
+def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk):
+    screen = editing(desk)
+    desk.press("F4")
+    form_row(desk, "state space")
+    form_row(desk, "colors")
+    form_row(desk, "PURPLE")
+    usual = ["NONE", "RED", "GREEN", "BLUE", "YELLOW"]
+    assert screen.work.said["state_space"]["colors"] == [*usual, "PURPLE"]
+    form_row(desk, "PURPLE")
+    assert screen.work.said["state_space"]["colors"] == usual
+    desk.press("Escape", "Escape")
+    form_row(desk, "symmetries")
+    form_row(desk, "turn")
+    form_row(desk, "mirror")
+    desk.press("Escape")
+    assert screen.work.said["symmetries"] == ["turn", "mirror"]
+    form_row(desk, "place")
+    form_row(desk, "Add one")
+    form_row(desk, "1")
+    form_row(desk, "object")
+    desk.press("Right", "Escape", "A", "Delete", "Escape")
+    assert screen.work.said["place"] == [{"object": "Wall"}]
+    form_row(desk, "objects")
+    form_row(desk, "Add one")
+    desk.type("Gate")
+    desk.press("Return", "Return")
+    form_row(desk, "states")
+    desk.type("[CLOSED, OPEN]")
+    desk.press("Return", "Escape", "Escape")
+    assert screen.work.said["objects"] == {"Gate": {"states": ["CLOSED", "OPEN"]}}
+    form_row(desk, "observation function")
+    form_row(desk, "name")
+    said = screen.work.said["observation_function"]
+    assert list(said) == ["name", "area"]
+    desk.look()
+    for _ in range(40):  # what is undone below an open form
+        desk.press("Z")
+        desk.look()
+
+
+def test_parts_of_lists_are_moved(desk: Desk):
+    screen = editing(desk)
+    text = screen.work.manuscript.text
+    screen.edit(lambda _: f"{text}place: [{{object: Wall}}, {{object: Key}}]\n")
+    desk.press("F4")
+    form_row(desk, "place")
+    desk.press("Down", "Shift+Up", "Shift+Up")
+    assert [each["object"] for each in screen.work.said["place"]] == ["Key", "Wall"]
+    assert isinstance(desk.app.top, FormScreen)
+    assert desk.app.top.chosen == 0

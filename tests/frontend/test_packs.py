@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gv_engine.commands.new import write_starter
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.folders import progress_file, unfinished_file
 from gv_engine.frontend.controls.progress import Progress
@@ -14,7 +18,9 @@ from gv_engine.frontend.terminal.play import TerminalGame
 from gv_engine.frontend.window.screens import game_screen
 from gv_engine.frontend.window.screens import start as start_module
 from gv_engine.frontend.window.screens.pack import PackCard, PackScreen
+from gv_engine.frontend.window.screens.pause import PauseMenu
 from gv_engine.frontend.window.screens.play import PlayScreen
+from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.frontend.window.screens.start import StartScreen
 from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
@@ -63,6 +69,23 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     assert tutorial.text.startswith("1 of 6 solved")
 
 
+def test_who_goes_on_to_the_next_pack_comes_back_to_it(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    desk.press("Return", "Return", "N", "N", "N", "N", "N", "N")
+    screen = played(desk)
+    assert screen.game.title == "puzzles-easy-1"
+    assert "Par 6" in screen.facts()
+    assert desk.app.settings.recent[0] == "puzzles-easy"
+    desk.app.pop()
+    pack = desk.app.top
+    assert isinstance(pack, PackScreen)
+    assert pack.title == "puzzles-easy"
+    desk.press("Escape")
+    desk.type("stepping")
+    assert desk.app.top.chosen.title == "1. Stepping stone (puzzles-easy)"  # type: ignore[attr-defined]
+
+
 def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
     (tmp_path / "trap.yaml").write_text(
         "extends: lava\nreset_function: null\n"
@@ -109,16 +132,56 @@ def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
     assert len(progress.fewest) == 2
 
 
-@pytest.mark.parametrize("text", ["abc = 4\nabd = 'x'\n", "no toml", "ab = -3\n", "\xff"])
-def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(tmp_path: Path, text: str):
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (b"abc = 4\nabd = 'x'\n", {"abc": 4}),
+        (b"no toml", {}),
+        (b"ab = -3\n", {}),
+        (b"\xff", {}),
+        (b"ab = 7\nab = 5\nac = 12\nad", {"ab": 5, "ac": 12}),  # cut off, and written twice
+        (b"[levels]\nab = 1979-05-27\nac = 1e3\nad = true\nae = 2", {"ae": 2}),
+        (b"ab = 3\n" + b"ac = " + b"9" * 5000, {"ab": 3}),
+        (b"ab = 3\n" + b"x" * 70_000, {"ab": 3}),
+        (b"ab = 3\n" + b"\0" * 2**20, {}),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(
+    tmp_path: Path, text: bytes, kept: dict[str, int]
+):
     file = tmp_path / "progress.toml"
-    file.write_bytes(text.encode("latin-1"))
+    file.write_bytes(text)
     progress = Progress(file)
-    assert progress.fewest == ({"abc": 4} if "abc" in text else {})
+    assert progress.fewest == kept
     assert str(file) in progress.wrong
+    assert "\n" not in progress.wrong
+    assert (tmp_path / "progress.toml.bad").read_bytes() == text
     progress.solved(Game(load_playable("tutorial#1"), 0), 9)
-    assert Progress(file).wrong == ""
-    assert (tmp_path / "progress.toml.bad").read_bytes() == text.encode("latin-1")
+    again = Progress(file)
+    assert again.wrong == ""
+    assert kept.items() <= again.fewest.items()
+    assert len(again.fewest) == len(kept) + 1
+    assert (tmp_path / "progress.toml.bad").read_bytes() == text
+
+
+@given(data=st.data())
+def test_no_mark_is_lost_but_where_a_file_is_damaged(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+):
+    file = tmp_path_factory.mktemp("marks") / "progress.toml"
+    lines = [f"{number:016x} = {number + 1}\n".encode() for number in range(20)]
+    whole = b"".join(lines)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, min(len(whole), start + 60)))
+    file.write_bytes(whole[:start] + data.draw(st.binary(max_size=40)) + whole[end:])
+    found = Progress(file)
+    assert "\n" not in found.wrong
+    below = 0
+    for number, line in enumerate(lines):
+        above, below = below, below + len(line)
+        if below <= start or above > end:
+            assert found.fewest[f"{number:016x}"] == number + 1
 
 
 def test_the_terminal_marks_and_goes_on_too(desk: Desk):
@@ -156,6 +219,79 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: p
         desk.press("Ctrl+V")
         assert isinstance(desk.app.top, StartScreen)
         assert desk.app._note
+
+
+@pytest.mark.parametrize("source", ["own.yaml", "own.yaml#2", "keyed.yaml"])
+def test_a_level_of_ones_own_comes_along_in_the_line(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+):
+    (tmp_path / "own.yaml").write_text(
+        "extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n"
+        if "#" in source
+        else "extends: lava\nmap: '>..E'\n"
+    )
+    (tmp_path / "keyed.yaml").write_text("extends: keydoor-5x5\ndescription: Mine.\n")
+    line = Game(load_playable(str(tmp_path / source)), 4).replay().to_line()
+    for file in tmp_path.glob("*.yaml"):
+        file.unlink()
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    game = played(desk).game
+    assert game.seed == 4
+    desk.press("Up")
+    desk.back_to_start()
+    desk.press("Ctrl+V")  # it is known now
+    assert played(desk).game.title == game.title
+    assert len(list((tmp_path / "data").rglob("*.yaml"))) == 1
+
+
+def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "cave"
+    write_starter(folder)
+    line = Game(load_playable(str(folder)), 4).replay().to_line()
+    shutil.rmtree(folder)
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    assert isinstance(desk.app.top, StartScreen)
+    assert "its text alone is not enough" in desk.app._note
+    assert not list((tmp_path / "data").rglob("*.yaml"))
+
+
+def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    desk.press("Pad A", "Pad A", *["Pad Up"] * 4)
+    screen = played(desk)
+    assert screen.frame.success
+    screen.save_replay()
+    desk.press("Pad Start")
+    assert screen.game.title == "tutorial-2"
+
+    def choose(label: str) -> None:
+        desk.press("Pad Back")
+        menu = desk.app.top
+        assert isinstance(menu, PauseMenu)
+        labels = [row.label for row in menu.rows()]
+        for _ in range((labels.index(label) - menu.chosen) % len(labels)):
+            desk.press("Pad Down")
+        desk.press("Pad A")
+
+    choose("Inspector")
+    assert screen.stage.side_panel
+    choose("Next page of the inspector")
+    choose("Watch the replay that was saved")
+    assert [type(screen) for screen in desk.app.screens[2:]] == [PlayScreen, ReplayScreen]
+    desk.press("Pad Right", "Pad Back")
+    labels = [row.label for row in desk.app.top.rows()]  # type: ignore[attr-defined]
+    assert "Move forward" not in labels
+    assert "Pick up what is ahead" not in labels
+    desk.press("Pad Back")
+    choose("Another view")
+    choose("Leave the replay")
+    choose("Leave this level")
+    assert [type(screen) for screen in desk.app.screens] == [StartScreen, PackScreen]
 
 
 def test_a_gamepad_reaches_everything_by_the_menu(desk: Desk):

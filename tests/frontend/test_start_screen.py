@@ -190,4 +190,6 @@ def test_escape_clears_the_search_and_then_leaves(desk: Desk):
     desk.press("Return", "Escape")
     assert len(desk.app.screens) == 1
     desk.press("Escape")
+    assert desk.app._note == "Esc again quits"
+    desk.press("Escape")
     assert not desk.app.screens

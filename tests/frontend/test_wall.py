@@ -143,6 +143,7 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
     zoom = desk.app.top
     assert isinstance(zoom, ZoomScreen)
     assert "World 7" in zoom.facts()
+    assert "F7 race it" not in zoom.hints()
     desk.press("Left", "N")
     assert zoom.game.taken[-1].action == "TURN_LEFT"
     row = zoom.game.row()
@@ -153,7 +154,17 @@ def test_a_wall_in_the_window(desk: Desk, scenario: Scenario):
             row, scenario.types
         )
     assert worlds.steps == steps
-    desk.press("Equals", "Equals", "PageDown", "Minus")
+    desk.press("D", "S")
+    chosen = screen._pointed
+    assert chosen == min(N - 1, 8 + screen._wall.at.columns)
+    desk.press("Return")
+    assert [type(each) for each in desk.app.screens] == [WallScreen, ZoomScreen]
+    assert f"World {chosen}" in desk.app.screens[1].facts()  # type: ignore[attr-defined]
+    desk.press("Escape", "Equals", "Equals", "PageDown", "Minus")
+    for key in (*["Shift+Down"] * N, *["A"] * N):
+        desk.press(key)
+        assert screen._first <= (screen._pointed or 0) < screen._first + N
+    assert screen._pointed == 0
     desk.surface = pygame.Surface((320, 240), 0, 32)
     desk.look()
     worlds.trouble = "RuleError: it was trouble"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +70,27 @@ def test_an_agent_acts_until_a_key_takes_over_and_is_handed_back(desk: Desk):
     (file,) = folders.replay_folder().iterdir()
     assert main(["replay", str(file), "--verify"]) == 0
     assert len(Replay.load(file).steps) == 9
+
+
+@pytest.mark.compiled
+def test_hints_lead_through_a_level(desk: Desk):
+    desk.app.play("keydoor-5x5", 3)
+    screen = desk.app.top
+    assert isinstance(screen, PlayScreen)
+    to_go = []
+    while not screen.frame.outcome:
+        desk.press("F4")
+        hint, end = screen.stage._advice, time.monotonic() + 60  # type: ignore[attr-defined]
+        while hint.waits and time.monotonic() < end:
+            time.sleep(0.01)  # it is looked for in another process
+            desk.look()
+        action, steps = hint.says.removeprefix("Hint: ").split("; ")
+        to_go.append(int(steps.split()[0]))
+        screen.take(action.upper().replace(" ", "_"))
+    assert screen.frame.success
+    assert to_go == [*range(to_go[0], 0, -1)]
+    desk.press("Z")
+    assert hint.says == ""
 
 
 def test_an_agent_goes_on_in_another_size(desk: Desk):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.bindings import as_toml as keys_as_toml
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
+from gv_engine.learning.policy_file import POLICY_FILE, RunError
 from gv_engine.playing.catalogue import load_playable as load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError, _sealed
@@ -33,10 +35,12 @@ from gv_engine.reading.loading import load_scenario
 from gv_engine.reading.resources import SCENARIOS
 from gv_engine.rollouts import episode_folder, snapshots
 from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.rollouts.policy import load_policy
 from gv_engine.rollouts.rollout import rollout
 from gv_engine.rollouts.snapshots import SnapshotError
 from tests import ROOT
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited
+from tests.learning.drawn import drawn
 
 Case = dict[str, bytes]
 
@@ -227,7 +231,7 @@ class Rollouts:
         env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
         out = folder / "made"
         written = EpisodeFolder(out, env, {"seed": 0})
-        policy = gv_engine.rollouts.policy.load_policy("random", 1, len(env.scenario.actions))
+        policy = load_policy("random", 1, len(env.scenario.actions))
         for episode in rollout(env, policy, 3, 0, keep=True):
             written.append(episode)
         written.close(complete=True)
@@ -257,6 +261,26 @@ class Rollouts:
             rows = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
             assert len(array) == rows, name
             np.asarray(array).sum()
+
+
+# ---- policies ------------------------------------------------------------------------------------
+
+
+class Policies:
+    """What a run has learned, damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        run = folder / "drawn"
+        drawn(run, memory=True)
+        self._whole = (run / POLICY_FILE).read_bytes()
+        shutil.rmtree(run)
+
+    def make(self, rng: Random) -> Case:
+        return {POLICY_FILE: damaged(rng, self._whole)}
+
+    @staticmethod
+    def run(folder: Path) -> None:
+        load_policy(str(folder), 1, 8)
 
 
 # ---- settings and keys ---------------------------------------------------------------------------
@@ -355,13 +379,15 @@ def _value(rng: Random, depth: int = 0) -> str:
 def kinds(folder: Path) -> dict[str, Kind]:
     """All kinds of cases, by name; the folder is for what they are made of."""
     scenarios, replays, rollouts = Scenarios(), Replays(), Rollouts(folder)
-    saved, chosen, actions = Snapshots(folder), Preferences(), Actions()
+    saved, learned = Snapshots(folder), Policies(folder)
+    chosen, actions = Preferences(), Actions()
     grids = ScenarioError, RuleError, GVEngineError
     return {
         "scenarios": Kind(scenarios.make, "level.yaml", scenarios.run, grids),
         "replays": Kind(replays.make, "a.gvreplay", replays.run, (ReplayError, OSError)),
         "snapshots": Kind(saved.make, "a.npz", saved.run, (SnapshotError, ScenarioError)),
         "rollouts": Kind(rollouts.make, "rollout.json", rollouts.run, (RolloutError,)),
+        "policies": Kind(learned.make, POLICY_FILE, learned.run, (RunError,)),
         "settings": Kind(chosen.make, "settings.toml", chosen.run, ()),
         "actions": Kind(actions.make, "action.txt", actions.run, ()),
     }

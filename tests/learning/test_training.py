@@ -11,24 +11,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridVectorEnv, load_scenario
+from gv_engine import load_scenario
 from gv_engine.commands import main, parser
 from gv_engine.commands.play import begin
+from gv_engine.learning.array_net import ArrayNet
+from gv_engine.learning.policy_file import RunError
+from gv_engine.learning.training import Aim, Stretches
 from gv_engine.protocol import making
 from gv_engine.protocol.making import Making
 from gv_engine.reading.library import built_in_grids, levels_of_several
+from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import episode_folder
-from gv_engine.rollouts.policy import load_policy
 
 torch: Any = pytest.importorskip("torch")
 
 from gv_engine.learning import ppo  # noqa: E402
-from gv_engine.learning.run_folder import Run, RunError  # noqa: E402
+from gv_engine.learning.run_folder import Run, put_files  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
 UPDATE = 16 * ppo.Hyperparameters.length
 """Steps of an update of 16 worlds."""
+WORDS = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16"]
 
 
 @pytest.fixture(autouse=True)
@@ -40,8 +44,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def trained(out: str, *words: str, updates: int = 4, code: int = 0) -> Path:
     """A run of an easy level, whose episodes are short enough for some to be cut."""
     steps = str(UPDATE * updates)
-    given = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16"]
-    assert main([*given, "--steps", steps, "--out", out, *words]) == code
+    assert main([*WORDS, "--steps", steps, "--out", out, *words]) == code
     return Path(out)
 
 
@@ -227,34 +230,27 @@ def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
     assert f"{length} steps" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [(), ("--memory",)], ids=" ".join)
-def test_episodes_do_not_depend_on_the_number_of_worlds(words):
-    trained("a", *words)
-    for policy in ("a", "a:greedy"):
-        found = []
-        for number in ("1", "5", "30"):
-            out = f"{policy}-{number}"
-            given = ["--episodes", "30", "--num-envs", number, "--max-steps", "20", "--out", out]
-            assert main(["rollout", "keydoor-5x5", "--policy", policy, *given]) == 0
-            found.append(episode_folder.read(out)[0])
-        for other in found[1:]:
-            assert all(np.array_equal(array, other[name]) for name, array in found[0].items())
-
-
-def test_a_policy_remembers_nothing_of_the_episode_before():
-    trained("a", "--memory")
-    env = GridVectorEnv("keydoor-5x5", 2, world="object", autoreset_mode="Disabled")
-    seen, info = env.reset(seed=0)
-    policy = load_policy("a:greedy", 2, env.num_actions)
-    policy.begin([0, 1], 0, [0, 1])
-    memories = []
-    for _ in range(3):
-        policy.act(seen, info)
-        memories.append(policy._memory.clone())  # type: ignore[attr-defined]
-    policy.begin([1], 0, [2])
-    policy.act(seen, info)
-    assert torch.equal(policy._memory[1], memories[0][1])  # type: ignore[attr-defined]
-    assert not torch.equal(policy._memory[0], memories[0][0])  # type: ignore[attr-defined]
+@pytest.mark.parametrize(
+    ("level", "memory"),
+    [("keydoor-9x9", False), ("keydoor-9x9", True), ("doors", True), ("hunt", False)],
+)
+def test_what_is_learned_acts_by_numpy_as_by_torch(level, memory):
+    """In views, missions and numbers of agents as they come in episodes."""
+    settings = ppo.Hyperparameters(num_envs=48, length=40, memory=memory)
+    learner = ppo.Learner(ppo.make_worlds(level, settings, world="object"), settings)
+    net, shape = learner.net, learner.shape
+    net.actor.weight.data *= 100  # chances that differ
+    acting = ArrayNet(shape, {name: part.numpy() for name, part in net.state_dict().items()})
+    kept, memories = net.table().detach(), np.zeros((48 * shape.agents, settings.hidden))
+    known = torch.zeros(memories.shape)
+    collected = learner._collect()
+    for rows, masks in zip(collected.rows, collected.masks, strict=True):
+        chances, memories = acting.look(rows.numpy(), memories, masks.numpy())
+        with torch.no_grad():
+            features, known = net.remember(net.features(kept, rows), known)
+            likely, _ = net.decide(features, masks)
+        assert np.abs(chances - likely.exp().numpy()).max() < 1e-5
+        assert np.abs(memories - known.numpy()).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", [*built_in_grids(), *levels_of_several()])
@@ -306,24 +302,11 @@ def test_damaged_runs_are_told():
     for damaged in (b"", whole[: len(whole) // 2], b"cos\nsystem\n(S'true'\ntR."):
         (run / "checkpoint.pt").write_bytes(damaged)
         with pytest.raises(RunError, match=r"checkpoint\.pt is damaged"):
-            load_policy("a", 1, 8)
-    (run / "checkpoint.pt").write_bytes(whole)
+            Run(run).checkpoint()
     for other in ("{", "[]", json.dumps({**json.loads(about), "settings": {"seed": "x"}})):
         (run / "run.json").write_text(other)
         with pytest.raises(RunError, match=r"run\.json is damaged, or of another version"):
-            load_policy("a", 1, 8)
-
-
-def test_other_worlds_are_told():
-    trained("a", updates=1)
-    with pytest.raises(RunError, match="among 8 actions, and here are 6"):
-        load_policy("a", 1, 6)
-    policy = load_policy("a", 1, 8)
-    others = {"doors": "such a mission", "fog": "a view of 3×3 cells", "kick": "the thing"}
-    for name, what in others.items():
-        env = GridVectorEnv(name, 1, world="object", autoreset_mode="Disabled")
-        with pytest.raises(RunError, match=f"trained on keydoor-5x5 and has never seen {what}"):
-            policy.act(*env.reset(seed=0))
+            Run(run)
 
 
 def test_a_run_learns_on_its_levels_and_remembers_them():
@@ -349,3 +332,32 @@ def test_a_part_of_the_protocol_is_a_run_that_stops_when_it_is_sure(monkeypatch)
     again = Making("ppo", settings).part("keydoor-5x5", 1)
     assert replace(again, seconds=part.seconds) == part
     assert sum(Making("ppo", settings).part("keydoor-5x5", 2).lengths) != sum(part.lengths)
+
+
+def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):
+    assert main([*WORDS, "--seeds", "1:3", "--steps", str(UPDATE * 4), "--out", "many"]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines[-2:]] == [
+        [f"many/{seed}", f"{UPDATE * 4:,}"] for seed in (1, 2)
+    ]
+    assert_same(Path("many/2"), trained("alone", "--seed", "2"))
+    assert main([*WORDS, "--seeds", "1:3", "--steps", str(UPDATE * 2), "--out", "part"]) == 0
+    (Path("part/2") / "checkpoint.pt").unlink()  # killed before anything was kept
+    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    for seed in ("1", "2"):
+        assert_same(Path("part", seed), Path("many", seed))
+    assert main([*WORDS, "--seeds", "3:5", "--out", "part"]) == 1
+    assert "or go on with it: gv-engine train --resume part" in capsys.readouterr().err
+
+
+def test_stretches_of_a_run_are_the_run():
+    whole = trained("whole")
+    run = Run.begin(Path("part"), Scenario.load("keydoor-5x5"), Run(whole).settings)
+    scenario = Scenario.load("keydoor-5x5").with_(max_steps=20)
+    stretches = Stretches(scenario, None, Aim(UPDATE * 4), seconds=0.0)
+    for number in range(1, 5):
+        stretch = stretches.learn(run.path, run.files)
+        put_files(run.path, stretch.files)
+        assert stretch.figures.steps == UPDATE * number
+    assert stretches.aim.is_reached(stretch.figures)
+    assert_same(whole, run.path)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gv_engine.commands import main
+from gv_engine.commands import main, runs
 from gv_engine.commands import rollout as command
 from gv_engine.rollouts import episode_folder
 
@@ -128,6 +128,37 @@ def test_parts_of_the_protocol_are_the_same_wherever_they_are_made(cluster, here
     for seed in range(4):
         name = f"keydoor-5x5/{seed}.json"
         assert Path("one", name).read_bytes() == Path("many", name).read_bytes()
+
+
+def test_runs_that_learn_on_several_machines_are_those_of_one(cluster, here, monkeypatch):
+    """Stretch by stretch, one of which is lost with its machine; interrupted, and resumed."""
+    run_folder: Any = pytest.importorskip("gv_engine.learning.run_folder")  # by torch
+    monkeypatch.setattr(runs, "_STRETCH", 0.0)
+    whole = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16", "--seeds", "0:3"]
+    steps = "--steps", str(16 * 32 * 6)
+    assert main([*whole, *steps, "--out", "one"]) == 0
+    put_files, number = run_folder.put_files, 0
+
+    def watched(*given: Any) -> None:
+        nonlocal number
+        put_files(*given)
+        number += 1
+        if number == 4:
+            cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
+            cluster.nodes_to_play.append(cluster.add_node(wait=False, num_cpus=1))
+        if number == 10:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_folder, "put_files", watched)
+    assert main([*whole, *steps, "--out", "many", "--ray", cluster.address]) == 130
+    assert main(["train", "--resume", "many", *steps, "--ray", cluster.address]) == 0
+    assert number == 18
+    for seed in "012":
+        for name in ("policy.npz", "run.json"):
+            assert Path("one", seed, name).read_bytes() == Path("many", seed, name).read_bytes()
+        one, many = (Path(out, seed, "progress.csv").read_text() for out in ("one", "many"))
+        without = [[line.split(",")[1:] for line in text.splitlines()] for text in (one, many)]
+        assert without[0] == without[1]
 
 
 def test_results_come_in_order_or_as_soon_as_they_are_there(cluster):

@@ -16,7 +16,7 @@ from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.language.expression_frame import ExpressionFrame
 from gv_engine.reading.document import Document
 from gv_engine.reading.families import Examination, Schedules, Systems, listed
-from gv_engine.rollouts.policy import Policy, load_policy
+from gv_engine.rollouts.policy import Policy, PolicyError, load_policy
 
 adviser = HintFinder
 make_env = ExpressionEnv
@@ -86,7 +86,14 @@ def systems(scenario: MathyScenario) -> Systems:
 
 
 def examine(
-    scenario: MathyScenario, episodes: int, seed: int, limit: float, quick: bool = False
+    scenario: MathyScenario,
+    episodes: int,
+    seed: int,
+    limit: float,
+    quick: bool = False,
+    policy: str = "",
 ) -> Examination:
     """Play random episodes twice, with valid moves and with any; nothing of it is compiled."""
+    if policy:
+        raise PolicyError(f"{scenario.name} is of the family {scenario.family}: chance checks it")
     return examination.play_twice(scenario, episodes, seed)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from gv_engine.playing.acting import SolverActor
 from gv_engine.reading.families import hooks_of
+
+_SOON = 2.0  # s
 
 
 class GridHint:
@@ -23,6 +26,7 @@ class GridHint:
         self._game = game
         self._solver: SolverActor | None = None
         self._scenario: Any = None
+        self._since = 0.0
         self.waits = False
         self.says = ""
 
@@ -32,6 +36,7 @@ class GridHint:
             self._scenario = self._game.scenario
             self._solver = SolverActor(hooks_of(self._scenario).adviser(self._scenario))
         self.waits, self.says = True, "Looking for a way"
+        self._since = time.monotonic()
 
     def forget(self) -> None:
         """Another state is shown."""
@@ -41,6 +46,8 @@ class GridHint:
         """Say what was found, if it is."""
         way = self._solver.way(self._game) if self.waits and self._solver else None
         if way is None:
+            if self.waits and time.monotonic() > self._since + _SOON:
+                self.says = "Looking for a way; the rules are compiled the first time"
             return
         count = len(way.actions)
         to_go = "1 step" if count == 1 else f"{count} steps"

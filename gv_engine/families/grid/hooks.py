@@ -151,12 +151,17 @@ def systems(scenario: Scenario) -> Systems:
 
 
 def examine(
-    scenario: Scenario, episodes: int, seed: int, limit: float, quick: bool = False
+    scenario: Scenario,
+    episodes: int,
+    seed: int,
+    limit: float,
+    quick: bool = False,
+    policy: str = "",
 ) -> Examination:
     """Compare the object world with the compiled one, look for broken promises and drawings."""
     promises = broken(scenario, seed=seed)  # first, as it can be stopped
     compiles = "not tried" if quick else _compiles(scenario)
-    report = compare(scenario, episodes, seed, compiles == "yes", limit)
+    report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
     faults = [*promises, *filter(None, [report.fault]), *broken_drawings(scenario)]

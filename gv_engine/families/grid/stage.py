@@ -1,7 +1,9 @@
 """The stage of gridworlds: the state, what the agent sees of it, or both side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
+
+import numpy as np
 
 from components.appearance import HIDDEN
 from gv_engine.families.grid.arrangement import LEAST_MAP, Place, place_views
@@ -12,7 +14,7 @@ from gv_engine.families.grid.inspector import GridInspector
 from gv_engine.families.grid.minimap import Minimap
 from gv_engine.families.grid.motion import Cell, Motion, motion
 from gv_engine.families.grid.steering import action_of
-from gv_engine.families.grid.walking import Walk
+from gv_engine.families.grid.walking import PUTTING, Walk
 from gv_engine.frontend.controls.theme import Theme
 from gv_engine.frontend.drawing.camera import Camera, corner
 from gv_engine.frontend.drawing.lettering import font, plate, write
@@ -55,6 +57,7 @@ class GridStage(Stage):
         self._advice = GridHint(game)
         self._motion: Motion | None = None
         self._walk: Walk | None = None
+        self._puts = False
         self._mouse: tuple[int, int] | None = None
         self._places: Mapping[str, Place] = {}
 
@@ -83,6 +86,7 @@ class GridStage(Stage):
         self._mouse = None  # who plays with keys wants to see the cell, not its name
         self._lens.begin()
         self._advice.forget()
+        self._puts = False
         return self._motion is not None
 
     @property
@@ -202,7 +206,7 @@ class GridStage(Stage):
     def _draw_advice(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Say the next step at the bottom, if the player has asked."""
         self._advice.look()
-        if text := self._advice.says:
+        if text := "Click where to put it" if self._puts else self._advice.says:
             line = self.line * 7 // 8
             box = pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
             box.midbottom = rect.midbottom
@@ -238,6 +242,8 @@ class GridStage(Stage):
             return ""
         sprite = self._sheet.get(self._sheet.name(kind, state), color, max(1, min(rect.size)))
         surface.blit(sprite, sprite.get_rect(center=rect.center))
+        if self._puts:
+            pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))
         return object_words(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
@@ -282,11 +288,25 @@ class GridStage(Stage):
         if button == 1 and self.walks and self.side_panel is None:
             looks = self.view == "explored"  # who sees only what is ahead, looks where they go
             taught = [name for name in self.taught if not (looks and name in SELDOM)]
-            self._walk = Walk(cell, (*taught, *(own.name for own in self._game.commands)))
+            own = [command.name for command in self._game.commands]
+            self._walk = Walk(cell, (*taught, *own), self._puts)
             return self.onward()
         self._lens.choose(cell)
         self.side_panel = self._lens
         return ""
+
+    def hold_out(self) -> None:
+        puts = self.walks and bool(self._frame.item[0]) and not {*PUTTING}.isdisjoint(self.taught)
+        self._puts = puts and not self._puts
+
+    @property
+    def lacks(self) -> Collection[int]:
+        frame = self._whole
+        layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
+        there = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
+        there |= {int(frame.item[0])}
+        left = {frame.types[kind].leaves for kind in there if kind < len(frame.types)}
+        return {kind.index for kind in frame.types} - there - left
 
     def sound(self, before: Frame, after: Frame) -> str:
         return sound_between(before, after)

@@ -22,6 +22,8 @@ _MOVES = {name: way for way, name in enumerate(ACTIONS[: MOVE_RIGHT + 1])}
 _TURNS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _HANDLING = ("ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP")
 """What is done to a thing ahead, the first that would do something."""
+PUTTING = ("DROP", "PICK_N_DROP")
+"""What puts down what is held."""
 
 
 class Walk:
@@ -33,10 +35,11 @@ class Walk:
     Args:
         goal: the cell.
         actions: the names of those that the level has.
+        puts: whether what is held is to be put there.
     """
 
-    def __init__(self, goal: Cell, actions: Collection[str]) -> None:
-        self._goal, self._actions = goal, actions
+    def __init__(self, goal: Cell, actions: Collection[str], puts: bool = False) -> None:
+        self._goal, self._actions, self._puts = goal, actions, puts
         self._moves = {name: way for name, way in _MOVES.items() if name in actions}
         self._turns = {name: way for name, way in _TURNS.items() if name in actions}
         self._expected: Pose | None = None
@@ -48,7 +51,9 @@ class Walk:
             frame: as it is shown to the player.
             mask: which actions would do something.
         """
-        handles = _is_handled(frame, self._goal, self._actions)
+        if self._puts and not frame.item[0]:
+            return ""  # it is done
+        handles = self._puts or _is_handled(frame, self._goal, self._actions)
         if handles and self._is_there(frame.agent, handles):
             self._expected = None
             return self._handling(frame.agent, mask)
@@ -68,6 +73,8 @@ class Walk:
 
     def _handling(self, pose: Pose, mask: Mapping[str, bool]) -> str:
         """What to do with the thing ahead: handle it, or walk against it."""
+        if self._puts:
+            return next((name for name in PUTTING if mask.get(name)), "")
         own = (name for name in mask if name not in ACTIONS)
         against = (name for name, other in self._moved(pose) if other[:2] == self._goal)
         return next((name for name in (*_HANDLING, *own, *against) if mask.get(name)), "")

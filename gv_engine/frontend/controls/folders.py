@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tomllib
 from contextlib import suppress
 from datetime import datetime
@@ -37,6 +38,11 @@ def recording_folder() -> Path:
     return Path(platformdirs.user_data_dir(NAME, appauthor=False)) / "recordings"
 
 
+def level_folder() -> Path:
+    """Levels that were pasted as a line of text."""
+    return replay_folder().parent / "levels"
+
+
 def read_toml(file: Path, what: str) -> tuple[dict[str, Any], str, str]:
     """What a file of the player's settings or keys says.
 
@@ -65,8 +71,10 @@ def keep_aside(file: Path) -> str:
     so, as far as it goes."""
     aside = file.with_name(f"{file.name}.bad")
     with suppress(OSError):
-        size_of(file, LARGEST_SETTINGS, "settings")  # nothing larger is worth the room
-        shutil.copyfile(file, aside)
+        if size_of(file, sys.maxsize, "settings") > LARGEST_SETTINGS:
+            file.replace(aside)  # nothing so large is worth the room twice
+        else:
+            shutil.copyfile(file, aside)
         return f"; the file is kept as {aside.name}"
     return ""
 

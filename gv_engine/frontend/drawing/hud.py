@@ -156,6 +156,7 @@ def _draw_held(pen: Pen, rect: Rect, stage: Stage) -> Rect:
     well = Rect(rect.x, rect.y, min(rect.h, 2 * pen.line), min(rect.h, 2 * pen.line))
     if not stage.holds or not stage.draw_item(pen.surface, well):
         return rect
+    pen.hot(well, lambda _: stage.hold_out())
     used = well.w + pen.line // 2
     return Rect(rect.x + used, rect.y, rect.w - used, rect.h)
 
@@ -187,7 +188,9 @@ def _draw_standing(
         well = Rect(rect.x, rect.y, side, side)
         pen.card(well, "well")
         item = stage.draw_item(pen.surface, well.inflate(-side // 8, -side // 8))
-        if not item:
+        if item:
+            pen.hot(well, lambda _: stage.hold_out())
+        else:
             pen.text(well, "-", "muted", "center")
         x = well.right + line // 2
     for number, (label, value) in enumerate(rows):

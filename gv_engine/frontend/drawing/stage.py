@@ -7,7 +7,7 @@ and its stage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pkgutil import resolve_name
 from typing import Any, Protocol
 
@@ -66,6 +66,11 @@ class Stage(Protocol):
         return True
 
     @property
+    def lacks(self) -> Collection[int]:
+        """Numbers of the types of objects that its world has none of."""
+        return ()
+
+    @property
     def busy(self) -> bool:
         """Whether something is worked out meanwhile that will be drawn."""
         return False
@@ -121,6 +126,11 @@ class Stage(Protocol):
         Returns:
             The action that the game is to take for it, empty for none.
         """
+
+    def hold_out(self) -> None:
+        """What is held was clicked: the next click says where to put it, unless it was clicked
+        again."""
+        return None
 
     def sound(self, before: Any, after: Any) -> str:
         """The name of the sound of the step between two frames; empty if its reward says it."""

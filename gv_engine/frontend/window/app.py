@@ -23,6 +23,7 @@ from typing import Unpack
 
 from gv_engine.editing.beginning import new_work, open_work
 from gv_engine.frontend.controls.bindings import Bindings, BindingsError
+from gv_engine.frontend.controls.folders import level_folder
 from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.rebinding import lost, rebind
 from gv_engine.frontend.controls.settings import Settings, forced_scale
@@ -44,11 +45,12 @@ from gv_engine.frontend.window.screens.settings import SettingsScreen
 from gv_engine.frontend.window.viewer import open_window
 from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
 from gv_engine.playing.acting import Actor
+from gv_engine.playing.brought import brought
 from gv_engine.playing.catalogue import load_playable, look_at, says, source_of
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.racing import Rival
-from gv_engine.playing.replay import Replay
+from gv_engine.playing.replay import Replay, ReplayError
 from gv_engine.playing.rollout_games import RolloutGames, is_rollout
 from gv_engine.playing.runaway import PATIENCE, Guard, Runaway
 from gv_engine.reading.families import Command
@@ -183,14 +185,14 @@ class App(Host):
     def begin(self, game: Game) -> None:
         """Play a game from where it is, and remember its scenario."""
         self.push(PlayScreen(self, game))
-        self._is_played(game.scenario)
+        self.has_come_to(game.scenario)
 
     def choose(self, source: str) -> Playable:
         scenario = load_playable(source, **self.consent)
-        self._is_played(scenario)
+        self.has_come_to(scenario)
         return scenario
 
-    def _is_played(self, scenario: Playable) -> None:
+    def has_come_to(self, scenario: Playable) -> None:
         source = source_of(scenario)
         self._opened[source] = scenario
         if scenario.document.pack_level:  # its pack leads to it
@@ -224,7 +226,11 @@ class App(Host):
 
     def open_line(self, line: str) -> None:
         replay = Replay.from_line(line)
-        game = Game.of(replay, self.scenario_of(replay, Path("a line that was pasted")))
+        try:
+            scenario = self.scenario_of(replay, Path("a line that was pasted"))
+        except ReplayError:  # nobody knows it here
+            scenario = brought(replay, level_folder())
+        game = Game.of(replay, scenario)
         game.seek(game.length)
         self.begin(game)
 
@@ -236,12 +242,12 @@ class App(Host):
     def let_act(self, game: Game, actor: Actor) -> None:
         """Let an agent play a game."""
         self.push(ActingScreen(self, game, actor))
-        self._is_played(game.scenario)
+        self.has_come_to(game.scenario)
 
     def race(self, rival: Rival) -> None:
         own = Game(rival.game.scenario, rival.game.seed)
         self.push(RaceScreen(self, own, rival))
-        self._is_played(own.scenario)
+        self.has_come_to(own.scenario)
 
     def played(self, game: Game) -> None:
         self.told.append(game)

@@ -30,6 +30,13 @@ class ActingScreen(PlayScreen):
         actor: who plays it.
     """
 
+    in_menu: tuple[str, ...] = (
+        "agent",
+        "agent_step",
+        "agent_faster",
+        "agent_slower",
+        *PlayScreen.in_menu,
+    )
     controls = 7.25
     tight_controls = 3.0
 
@@ -141,7 +148,8 @@ class ActingScreen(PlayScreen):
             ("agent_faster", "faster"),
         )
         hints = [self.hint("agent", name, says) for name, says in told]
-        race, undo = self.hint("play", "race", "race it"), self.hint("play", "undo", "undo")
+        race = self.hint("play", "race", "race it") if self.knows("race") else ""
+        undo = self.hint("play", "undo", "undo")
         return (*hints, undo, race, self.hint("view", "help", "all keys"))
 
     def draw_controls(self, pen: Pen, rect: pygame.Rect) -> None:

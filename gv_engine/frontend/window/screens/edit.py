@@ -255,11 +255,12 @@ class EditScreen(PaintScreen):
         if self.work.scenario is None:
             return "", "text"
         told = self._judgement
-        if told.steps is not None:
-            return f"Can be won in {told.steps} steps{told.but}", "gain"
-        if told.says:
-            return told.says, "loss" if told.is_lost else "muted"
-        return "Looking for a way to win", "muted"
+        if told.steps is None and not told.says:
+            return "Looking for a way to win", "muted"
+        says = told.says or f"Can be won in {told.steps} steps"
+        if told.levels:
+            says = f"Seed 0: {says[0].lower()}{says[1:]}. Seeds from 0 on: {told.levels}"
+        return says, "gain" if told.steps is not None else "loss" if told.is_lost else "muted"
 
     # ---- what is seen --------------------------------------------------------------------
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.editing.fields import FormField, form_fields
 from gv_engine.editing.rules import RULE_PARTS, Rule, path_words
-from gv_engine.editing.yaml_text import KeyPath, has
+from gv_engine.editing.yaml_text import EditError, KeyPath, has
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, wrap
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
@@ -24,6 +24,15 @@ _ELSEWHERE = ("family", "map", "legend", *(part.key for part in RULE_PARTS))
 """Keys of a level that are no fields: they are painted, or listed among the rules."""
 _FIRST = ("name", "description", "mission", "max_steps", "agents", "objects")
 _LONGEST_SAYS = 4  # lines
+
+
+class _Inside(NamedTuple):
+    """What a form of what stands in a field is made of, see `FormScreen`."""
+
+    title: str
+    made: Callable[[], Sequence[FormField]]
+    put: Callable[[str, Any], None]
+    path: str
 
 
 class FormScreen(Menu):
@@ -58,9 +67,7 @@ class FormScreen(Menu):
 
     def rows(self) -> Sequence[MenuRow]:
         rows = [
-            MenuRow(
-                each.name.replace("_", " "), partial(self._change, each.name), each.shown or "-"
-            )
+            MenuRow(_words(each.name), partial(self._change, each.name), _shown(each) or "-")
             for each in self._made()
         ]
         return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
@@ -70,16 +77,20 @@ class FormScreen(Menu):
         names = [each.name for each in self._made()]
         self.chosen = names.index(name) if name in names else 0
 
-    def _field(self, name: str) -> FormField:
-        return next(each for each in self._made() if each.name == name)
+    def _field(self, name: str) -> FormField | None:
+        return next((each for each in self._made() if each.name == name), None)
 
     def _change(self, name: str, step: int) -> None:
         """Take the next choice, or ask for what is typed."""
         each = self._field(name)
+        if each is None:  # undone meanwhile
+            return
         if each.choices and (each.value is None or each.value in each.choices):
             self._take(name, each.after(step))
+        elif each.parts is not None:
+            self.app.push(PartsScreen(self, name))
         elif each.below:
-            self._open(each)
+            self.app.push(FormScreen(self._screen, *self._inside(name, self._keyed)))
         else:
             self._ask(each)
 
@@ -87,21 +98,22 @@ class FormScreen(Menu):
         self._put(name, value)
         self._screen.refresh()
 
-    def _open(self, each: FormField) -> None:
-        """Fill in what stands in a field by a form of its own."""
-        words = self._screen.work.words
+    def _inside(self, name: str, told: Callable[[FormField], Sequence[FormField]]) -> _Inside:
+        """What a form of what stands in a field is made of; empty once the field is gone."""
 
         def made() -> Sequence[FormField]:
-            return form_fields(each.below, self._field(each.name).value or {}, words)
+            now = self._field(name)
+            return told(now) if now else ()
 
-        def put_inner(name: str, value: Any) -> None:
-            inner = {**(self._field(each.name).value or {}), name: value}
-            told = {key: part for key, part in inner.items() if part is not None}
-            self._put(each.name, told or None)
+        def put_inner(inner: str, value: Any) -> None:
+            if now := self._field(name):
+                part = now.parts.put(now.value, inner, value) if now.parts else None
+                self._put(name, part if now.parts else now.with_inner(inner, value))
 
-        path = ".".join(filter(None, (self._path, each.name)))
-        title = _words(each.name).capitalize()
-        self.app.push(FormScreen(self._screen, title, made, put_inner, path))
+        return _Inside(_words(name).capitalize(), made, put_inner, _joined(self._path, name))
+
+    def _keyed(self, each: FormField) -> Sequence[FormField]:
+        return form_fields(each.below, each.inner, self._screen.work.words)
 
     def _ask(self, each: FormField) -> None:
         def accept(text: str) -> None:
@@ -123,10 +135,10 @@ class FormScreen(Menu):
     def draw(self, pen: Pen, now: float) -> None:
         super().draw(pen, now)
         made = self._made()
-        if not made:
+        if self.chosen >= len(made):
             return
-        each, line = made[min(self.chosen, len(made) - 1)], pen.line
-        path = ".".join(filter(None, (self._path, each.name)))
+        each, line = made[self.chosen], pen.line
+        path = _joined(self._path, each.name)
         wrong = [f.says for f in self._screen.faults if f.place.path.startswith(path)]
         keys = self.app.bindings
         hint = f"{keys.label('list', 'remove')} leaves it out" * (each.value is not None)
@@ -145,8 +157,80 @@ class FormScreen(Menu):
             pen.lines(rest, wrong[0], "loss")
 
 
+class PartsScreen(FormScreen):
+    """The form of a list, or of names of one's own: parts are added, set, moved and taken out.
+
+    Args:
+        above: the form of which that is a field.
+        name: of the field.
+    """
+
+    def __init__(self, above: FormScreen, name: str) -> None:
+        self._above, self._name = above, name
+        inside = above._inside(
+            name, lambda each: each.parts.fields(each.value) if each.parts else ()
+        )
+        super().__init__(above._screen, *inside)
+
+    def rows(self) -> Sequence[MenuRow]:
+        key = self.app.bindings.label("list", "add")
+        return (
+            *(super().rows() if self._made() else ()),
+            MenuRow("Add one", lambda _: self.command("add"), key=key),
+        )
+
+    def command(self, name: str) -> None:
+        if name == "add":
+            self._add()
+        elif name in ("move_up", "move_down"):
+            self._move(-1 if name == "move_up" else 1)
+        elif name != "remove" or self.chosen < len(self._made()):
+            super().command(name)
+        self.app.stale = True
+
+    def _add(self) -> None:
+        each = self._above._field(self._name)
+        if each is None or each.parts is None:
+            return
+        parts, value = each.parts, each.value
+        if parts.is_list:
+            self._accept(str(len(value or ()) + 1))
+        else:
+            words = f"A name of its own. {parts.key.says}"
+            self.app.push(Prompt(self.app, "Name", words, "", self._accept))
+
+    def _accept(self, name: str) -> None:
+        each = self._above._field(self._name)
+        if each is None or each.parts is None:
+            return
+        if not each.parts.is_list and name in (each.value or {}):
+            raise EditError(f"{name} is there already")
+        self._take(name, each.parts.example)
+        self.choose_field(name)
+
+    def _move(self, by: int) -> None:
+        each, made = self._above._field(self._name), self._made()
+        if each is None or each.parts is None or self.chosen >= len(made):
+            return
+        told = each.parts.moved(each.value, made[self.chosen].name, by)
+        if told != each.value:
+            self._above._take(self._name, told)
+            self.chosen += by
+
+
+def _shown(each: FormField) -> str:
+    return {True: "yes", False: "no"}[each.value] if isinstance(each.value, bool) else each.shown
+
+
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _joined(path: str, name: str) -> str:
+    """The way to a part, as messages give it; parts of a list have their numbers as names."""
+    if name.isdecimal():
+        return f"{path}[{int(name) - 1}]"
+    return ".".join(filter(None, (path, name)))
 
 
 def level_form(screen: PaintScreen) -> FormScreen:

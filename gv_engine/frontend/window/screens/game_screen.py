@@ -18,6 +18,8 @@ from gv_engine.frontend.window.screens.screen import Host, Screen
 from gv_engine.playing.game import Game
 from gv_engine.reading.families import FAMILIES
 
+LOOKING = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
+"""Commands of the group `view` that a gamepad has no button for."""
 LOOK_UP = 0.05  # s between two looks at what the stage works out meanwhile
 
 
@@ -38,6 +40,10 @@ class GameScreen(Screen):
     controls = 1.0
     """Height of what is below the stage, in lines; in a window of few lines `tight_controls`."""
     tight_controls = 1.0
+    in_menu: tuple[str, ...] = ()
+    """Commands that its menu offers, beside actions that a gamepad has no button for."""
+    goes_on, leaves = "Go on playing", "Leave this level"
+    """What its menu calls going on and leaving."""
     trouble = ""
     """What is wrong for as long as it stands there, in one line."""
     own_groups: tuple[str, ...] = ()

@@ -30,9 +30,14 @@ class LevelCard(ScenarioCard):
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry)
         self.fewest = 0
-        if entry.level:
-            number = entry.source.rpartition("#")[2]
-            self.title = f"{number}. {entry.level.title}".rstrip(". ")
+        self.is_among_others(False)
+
+    def is_among_others(self, whether: bool) -> None:
+        """It stands among cards of other packs, so that its own has to be told; or it does not."""
+        pack, _, number = self.entry.source.rpartition("#")
+        if self.entry.level:
+            self.title = f"{number}. {self.entry.level.title}".rstrip(". ")
+            self.title += f" ({Entry(pack, '').title})" * whether
 
     @property
     def said(self) -> tuple[str, str]:
@@ -100,11 +105,24 @@ class PackScreen(CardsScreen):
     def __init__(self, app: Host, pack: PackCard) -> None:
         super().__init__(app)
         self._pack = pack
-        self.title = pack.title
+        self._plays = False
         self.uncovered()
 
+    @property
+    def title(self) -> str:  # type: ignore[override]  # whoever plays on comes to another pack
+        return self._pack.title
+
+    def _open(self) -> None:
+        self._plays = True
+        super()._open()
+
     def uncovered(self) -> None:
-        """Look again for what has been solved."""
+        """Look again for what has been solved; of the next pack, if the player has come to it."""
+        played = next(iter(self.app.settings.recent), "")
+        if self._plays and played != self._pack.entry.source:
+            card = card_of(Entry(played, self._pack.entry.group))
+            self._pack = card if isinstance(card, PackCard) else self._pack
+        self._plays = False
         self._told = self._pack.count(self.app.progress)
         self._search("")
         unsolved = (n for n, card in enumerate(self._pack.levels) if not card.fewest)
@@ -112,6 +130,8 @@ class PackScreen(CardsScreen):
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
         cards = self._pack.levels
+        for card in cards:
+            card.is_among_others(False)
         if self._query.strip():
             cards = search(self._query, cards, lambda card: card.said)
         yield self._told, cards

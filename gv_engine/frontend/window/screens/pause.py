@@ -1,4 +1,4 @@
-"""The menu in the middle of a game, by which a gamepad does all that keys do."""
+"""The menu in the middle of a game or a replay, by which a gamepad does all that keys do."""
 
 from __future__ import annotations
 
@@ -12,23 +12,19 @@ from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 if TYPE_CHECKING:
     from gv_engine.frontend.window.screens.game_screen import GameScreen
 
-IN_MENU = (
-    *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
-    *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
-    *("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset"),
-)
-"""Commands of the groups `play` and `view`."""
+INSPECTING = ("next_tab", "previous_tab", "next_choice", "previous_choice")
+"""Commands of the group `inspector`, as far as it is open."""
 
 
 class PauseMenu(Menu):
-    """The menu in the middle of a game."""
+    """The menu in the middle of a game, or of a replay."""
 
     title = "Pause"
 
     def __init__(self, screen: GameScreen) -> None:
         super().__init__(screen.app)
         self._screen = screen
-        self.groups = ("menu", "play", "view", screen.family.title, "window")
+        self.groups = ("menu", *screen.groups)
 
     @property
     def words(self) -> str:
@@ -38,13 +34,13 @@ class PauseMenu(Menu):
         label = self.app.bindings.label
         names = [*self._names(), *self._without_buttons()]
         return (
-            MenuRow("Go on playing", lambda _: self.app.pop(), key=label("menu", "leave")),
+            MenuRow(self._screen.goes_on, lambda _: self.app.pop(), key=label("menu", "leave")),
             *(self._row(group, name) for group, name in names),
             MenuRow("Keys", lambda _: self.command("help"), key=label("window", "help")),
             MenuRow(
                 "Settings", lambda _: self.command("settings"), key=label("window", "settings")
             ),
-            MenuRow("Leave this level", lambda _: self._leave()),
+            MenuRow(self._screen.leaves, lambda _: self._leave()),
             MenuRow("Quit", lambda _: self.app.quit()),
         )
 
@@ -65,13 +61,17 @@ class PauseMenu(Menu):
         return MenuRow(says.capitalize(), partial(self._do, name), key=key)
 
     def _names(self) -> Sequence[tuple[str, str]]:
-        """Groups and names of the commands of a game that mean something here."""
-        groups = {command.name: group for group in ("view", "play") for command in GROUPS[group]}
-        return [(groups[name], name) for name in IN_MENU if self._screen.knows(name)]
+        """Groups and names of the commands that mean something here."""
+        screen = self._screen
+        groups = {c.name: group for group in screen.groups for c in GROUPS.get(group, ())}
+        names = (*screen.in_menu, *(INSPECTING if screen.stage.side_panel else ()))
+        return [(groups[name], name) for name in names if screen.knows(name)]
 
     def _without_buttons(self) -> Sequence[tuple[str, str]]:
         """The same of the level's actions that no button of a gamepad takes."""
         family, bindings = self._screen.family.title, self.app.bindings
+        if family not in self._screen.groups:  # it is watched
+            return ()
         known = [c.name for c in bindings.commands(family) if self._screen.knows(c.name)]
         return [(family, n) for n in known if not {*PAD}.intersection(bindings.keys(family, n))]
 

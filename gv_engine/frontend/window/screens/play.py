@@ -19,7 +19,7 @@ from gv_engine.frontend.controls.folders import (
 from gv_engine.frontend.drawing.recording import Recorder
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen, wrap
-from gv_engine.frontend.window.screens.game_screen import GameScreen
+from gv_engine.frontend.window.screens.game_screen import LOOKING, GameScreen
 from gv_engine.frontend.window.screens.pause import PauseMenu
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.rules import RulesScreen
@@ -40,6 +40,12 @@ LOOK_AGAIN = 0.4  # s between two looks at the scenario's files
 
 class PlayScreen(GameScreen):
     """Play. See `GameScreen` for the arguments."""
+
+    in_menu: tuple[str, ...] = (
+        *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
+        *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
+        *LOOKING,
+    )
 
     def __init__(self, app: Host, game: Game) -> None:
         super().__init__(app, game)
@@ -198,6 +204,7 @@ class PlayScreen(GameScreen):
     def show(self, glide: bool = True) -> None:
         if self._staged is not self.game.scenario:
             self.end_recording()
+            self.app.has_come_to(self.game.scenario)
         super().show(glide)
         if self._recorder is not None:
             try:
@@ -211,7 +218,8 @@ class PlayScreen(GameScreen):
         """Tell what happens in this level, what pays and what ends it."""
         scenario = self.game.scenario
         types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
-        told = sections(hooks_of(scenario).schedules(scenario), types)
+        lacks = self.stage.lacks if self.game.pack_level else ()
+        told = sections(hooks_of(scenario).schedules(scenario), types, lacks)
         self.app.push(RulesScreen(self.app, self.game.title, scenario.description, told))
 
     def _race(self) -> None:
@@ -273,19 +281,27 @@ class PlayScreen(GameScreen):
         acts = f"You are {self.game.controlled}"
         return (
             *super().facts(),
+            *([self._goal] if self._goal else []),
             *([acts] * several),
             *([runs] if self._runs else []),
             *([records] if records else []),
         )
+
+    @property
+    def _goal(self) -> str:
+        """The fewest steps of a level of a pack, and the player's."""
+        level = self.game.pack_level
+        return "" if level is None else self.app.progress.goal(level).capitalize()
 
     def hints(self) -> Sequence[str]:
         commands = self.app.bindings.commands(self.family.title)
         says = {command.name: command.says for command in commands}
         moves = [self.hint(self.family.title, name, says[name]) for name in self.stage.taught]
         undo = self.hint("play", "undo", "undo")
+        stuck = self.hint("play", "hint", "hint") if self.game.pack_level else ""
         several = self.knows("next_agent")
         other = self.hint(self.family.title, "next_agent", "another agent") if several else ""
-        return (*moves[:5], undo, other, *moves[5:], self.hint("view", "help", "all keys"))
+        return (*moves[:5], undo, stuck, other, *moves[5:], self.hint("view", "help", "all keys"))
 
     def hints_now(self) -> Sequence[str]:
         if not self.frame.outcome:

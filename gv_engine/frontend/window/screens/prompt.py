@@ -55,6 +55,9 @@ class Prompt(Screen):
         elif name == "erase":
             self._text = self._text[:-1]
             self._untouched = False
+        elif name in ("up", "down") and self._letters and self._text.isdecimal():  # by gamepad
+            self._text = str(max(0, int(self._text) + (1 if name == "up" else -1)))
+            self._untouched = False
         elif name == "paste":
             self.typed(pasted())
         elif name == "leave":

@@ -34,6 +34,8 @@ class RaceScreen(PlayScreen):
         self._gone = ""  # why there is none any more
         self._shown = rival.game.frame()
         self._beside = self._staged_beside()
+        if not (self._own_view or app.settings.view):
+            self._choose_view(self._beside.view)  # both alike
 
     def _staged_beside(self) -> Stage:
         stage = make_stage(self.rival.game, self._theme)

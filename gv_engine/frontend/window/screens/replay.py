@@ -8,7 +8,8 @@ from functools import partial
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.drawing.widgets import Pen
 from gv_engine.frontend.window.screens.export import ExportScreen
-from gv_engine.frontend.window.screens.game_screen import GameScreen
+from gv_engine.frontend.window.screens.game_screen import LOOKING, GameScreen
+from gv_engine.frontend.window.screens.pause import PauseMenu
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay
@@ -29,6 +30,8 @@ class ReplayScreen(GameScreen):
     controls = 5.0
     tight_controls = 3.25
     own_groups = ("replay",)
+    in_menu: tuple[str, ...] = (*EPISODES, "export", "take_over", "copy", "first", "last", *LOOKING)
+    goes_on, leaves = "Go on watching", "Leave the replay"
 
     def __init__(self, app: Host, replay: Replay, game: Game) -> None:
         super().__init__(app, game)
@@ -72,6 +75,8 @@ class ReplayScreen(GameScreen):
             self.app.take_over(self.game)
         elif name == "leave":
             self.app.pop()
+        elif name == "menu":
+            self.app.push(PauseMenu(self))
         else:
             super().command(name)
 

@@ -145,6 +145,9 @@ class Host(Protocol):
     def race(self, rival: Rival) -> None:
         """Play the level that somebody else plays, beside them."""
 
+    def has_come_to(self, scenario: Playable) -> None:
+        """Remember a scenario that a game has gone on to, as one that was played."""
+
     def played(self, game: Game) -> None:
         """Keep in mind how a game went."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -27,6 +28,7 @@ from gv_engine.reading.library import IN_FOLDER
 
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
+QUIT_WITHIN = 4.0  # s between two presses that quit
 
 
 class StartScreen(CardsScreen):
@@ -49,6 +51,7 @@ class StartScreen(CardsScreen):
         self._known: dict[str, ScenarioCard] = {
             card.entry.source: card for card in (*self._here, *self._scenarios)
         }
+        self._may_quit = 0.0
         self._recent: list[Card] = []
         self._replays: list[ReplayCard] = []
         self._watched: dict[tuple[Path, float], ReplayCard] = {}  # by file and time of its change
@@ -89,6 +92,10 @@ class StartScreen(CardsScreen):
             self._search(completed(self._query))
         elif name == "new_level":
             self.app.new_level()
+        elif name == "leave" and not self._query and time.monotonic() > self._may_quit:
+            self._may_quit = time.monotonic() + QUIT_WITHIN  # one press too many is soon made
+            key = self.app.bindings.label("menu", "leave")
+            self.app.say(f"{key} again quits", stays=QUIT_WITHIN)
         elif name == "edit_level":
             if self.chosen:
                 self.chosen.edit(self.app)
@@ -109,6 +116,8 @@ class StartScreen(CardsScreen):
         everything = dict.fromkeys((*own, *levels, *self._missing, *self._replays))
         if self._query.strip():
             fitting = search(self._query, everything, lambda card: card.said)
+            for level in levels:
+                level.is_among_others(True)
             named = self._named(everything)
             yield "Found", [*named, *(card for card in fitting if card not in named)]
             return

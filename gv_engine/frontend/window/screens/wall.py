@@ -90,6 +90,12 @@ class WallScreen(Screen):
             wall, step = self._wall, 1 if name == "zoom_in" else -1
             cell = wall.least if wall.least > LEAST_CELL else wall.at.cell
             wall.least, self._first = max(LEAST_CELL, min(LARGEST_CELL, cell + step)), 0
+        elif name == "wall_open":
+            self._open()
+        elif name in ("wall_left", "wall_right", "wall_up", "wall_down"):
+            columns = self._wall.at.columns
+            moves = {"wall_left": -1, "wall_right": 1, "wall_up": -columns, "wall_down": columns}
+            self._choose(moves[name])
         elif name.startswith("wall_"):
             if self.own is not None:
                 self._set_pace(self.own, name)
@@ -118,9 +124,22 @@ class WallScreen(Screen):
         elif event.type == pygame.WINDOWLEAVE:
             self._pointed = None
         elif event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
-            world = self._wall.at_pixel(event.pos)
-            if world is not None and self.own is not None:
-                self.app.push(ZoomScreen(self.app, self.own, world))
+            self._pointed = self._wall.at_pixel(event.pos)
+            self._open()
+
+    def _open(self) -> None:
+        if self._pointed is not None and self.own is not None:
+            self.app.push(ZoomScreen(self.app, self.own, self._pointed))
+
+    def _choose(self, by: int) -> None:
+        """Choose another world, beginning with the first that is seen, and keep it in sight."""
+        shown, at = self.worlds.shown(), self._wall.at
+        if shown is None:
+            return
+        chosen = self._first if self._pointed is None else self._pointed + by
+        self._pointed = chosen = max(0, min(len(shown.codes) - 1, chosen))
+        row, first = chosen // at.columns, self._first // at.columns
+        self._scroll(min(0, row - first) + max(0, row - first - at.rows + 1))
 
     def _scroll(self, rows: int) -> None:
         shown = self.worlds.shown()
@@ -176,7 +195,8 @@ class WallScreen(Screen):
         ]
         if self._pointed is not None:
             keys.insert(0, f"World {self._pointed}")
-        return [*keys, *(["click a world to open it"] if self.own else [])]
+        key = label("wall", "wall_open") if self._pointed is not None else ""
+        return [*keys, *([f"{key or 'click a world'} to open it"] if self.own else [])]
 
     def _draw_head(self, pen: Pen, rect: pygame.Rect, roomy: bool) -> None:
         line = pen.line

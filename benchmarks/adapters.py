@@ -1,0 +1,118 @@
+"""`python -m benchmarks.adapters`: the speed of adapters, with random actions, on one core.
+
+They take turns, round by round; a step counts once for each world, by CPU time of the process. What
+stands beside `SB3VecEnv` is an adapter as one would write it by hand: it asks the environment for
+copies, and makes a list of dictionaries. Needs the extras sb3 and pufferlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pufferlib.vector
+from stable_baselines3.common.vec_env import VecEnv
+
+from gv_engine import GridVectorEnv
+from gv_engine.adapters.pufferlib import GridPufferEnv
+from gv_engine.adapters.stable_baselines3 import SB3VecEnv
+
+_SECONDS = 0.5
+"""Of computing, for each in each round."""
+
+
+class ByHand(VecEnv):
+    """Worlds for Stable-Baselines3, by somebody who has read what it asks for."""
+
+    def __init__(self, level: str, num_envs: int) -> None:
+        self._worlds = GridVectorEnv(
+            level, num_envs, autoreset_mode="SameStep", episode_statistics=True, copy=True
+        )
+        shown, chosen = self._worlds.single_observation_space, self._worlds.single_action_space
+        super().__init__(num_envs, shown, chosen)
+
+    def reset(self) -> Any:
+        return self._worlds.reset(seed=0)[0]
+
+    def step_async(self, actions: Any) -> None:
+        self._actions = actions
+
+    def step_wait(self) -> Any:
+        observation, rewards, terminated, truncated, info = self._worlds.step(self._actions)
+        done = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for i in np.flatnonzero(done):
+            infos[i]["terminal_observation"] = info["final_obs"][i]
+            infos[i]["TimeLimit.truncated"] = bool(truncated[i] and not terminated[i])
+            episode = {"r": float(info["episode"]["r"][i]), "l": int(info["episode"]["l"][i])}
+            infos[i]["episode"] = episode
+        return observation, rewards.astype(np.float32), done, infos
+
+    def close(self) -> None:
+        self._worlds.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        return [getattr(self._worlds, attr_name)] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        setattr(self._worlds, attr_name, value)
+
+    def env_method(self, method_name: str, *given: Any, indices: Any = None, **named: Any) -> Any:
+        return [getattr(self._worlds, method_name)(*given, **named)] * self.num_envs
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        return [False] * self.num_envs
+
+
+def puffer(level: str, num_envs: int) -> Any:
+    """PufferLib's own vectorisation of one environment of many worlds."""
+    return pufferlib.vector.make(
+        GridPufferEnv, env_args=[level, num_envs], backend=pufferlib.vector.Serial
+    )
+
+
+CONTESTANTS: dict[str, Callable[[str, int], Any]] = {
+    "GridPufferEnv": GridPufferEnv,
+    "GridPufferEnv, pufferlib.vector": puffer,
+    "SB3VecEnv": SB3VecEnv,
+    "by hand": ByHand,
+}
+
+
+def steps_a_second(envs: Any, actions: Any) -> float:
+    """Steps of all worlds in a second of CPU time."""
+    began, number = time.process_time(), 0
+    while time.process_time() < began + _SECONDS:
+        for chosen in actions:
+            envs.step(chosen)
+        number += actions.size
+    return number / (time.process_time() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.adapters", description=__doc__)
+    parser.add_argument("--levels", nargs="+", default=["keydoor-5x5", "keydoor-9x9"])
+    parser.add_argument("--num-envs", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    print("level", "adapter", "M steps/s", "of by hand", sep="\t")
+    for level in options.levels:
+        made = {name: make(level, options.num_envs) for name, make in CONTESTANTS.items()}
+        for envs in made.values():
+            envs.reset()
+        actions = np.random.default_rng(0).integers(8, size=(100, options.num_envs))
+        found: dict[str, list[float]] = {name: [] for name in made}
+        for _ in range(options.rounds):
+            for name, envs in made.items():
+                found[name].append(steps_a_second(envs, actions))
+        for name, speeds in found.items():
+            ratio = median(a / b for a, b in zip(speeds, found["by hand"], strict=True))
+            print(level, name, f"{median(speeds) / 1e6:.2f}", f"{ratio:.2f}", sep="\t")
+
+
+if __name__ == "__main__":
+    main()

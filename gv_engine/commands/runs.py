@@ -1,0 +1,217 @@
+"""Runs that learn, one after the other or all at once on a cluster, and what is said of them."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gv_engine.commands import tables
+from gv_engine.commands.arguments import INTERRUPTED, complain, say
+from gv_engine.commands.progress import progress, undisturbed
+from gv_engine.envs.level_sets import LevelSet
+from gv_engine.learning.training import Aim, Stretches, Training
+from gv_engine.playing.runaway import heeded
+from gv_engine.reading.scenario import Scenario
+
+if TYPE_CHECKING:
+    from gv_engine.frontend.window.wall_process import WallProcess
+    from gv_engine.learning.ppo import Figures
+    from gv_engine.learning.run_folder import Run
+
+_HEEDS = 30.0
+"""Seconds in which an update has to end after Ctrl-C."""
+_ENDLESS = "interrupted in an update that does not come to an end; the last checkpoint is kept"
+_STRETCH = 20.0
+"""Seconds that a run learns on a cluster before it is kept, and may go on elsewhere."""
+
+
+class Lesson(NamedTuple):
+    """What runs are to learn.
+
+    Attributes:
+        scenario: of all of them.
+        levels: that they learn on, if not on all.
+        aim: of each.
+        path: of what they are in, for people.
+    """
+
+    scenario: Scenario
+    levels: LevelSet | None
+    aim: Aim
+    path: Path
+
+
+class _Outcome(NamedTuple):
+    """How far a run has come."""
+
+    path: Path
+    figures: Figures
+    seconds: float
+
+
+def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
+    """Let runs learn one after the other; the exit code.
+
+    Args:
+        lesson: that they learn.
+        runs: where their progress is written.
+        watch: show the worlds in a window.
+    """
+    code, outcomes = 0, []
+    rows: list[tuple[str, str]] = []
+    options = {"world": "compiled"} if watch else {}
+    for run in runs:
+        what = f"steps of {run.path}" if runs[1:] else "steps"
+        with closing(Training(run, lesson.scenario, lesson.levels, **options)) as training:
+            code = _learn(training, lesson, what, watch)
+            outcomes.append(_Outcome(run.path, training.figures, training.seconds))
+            rows = _rows(training)
+        if code:
+            break
+    if runs[1:]:
+        _print(lesson, outcomes)
+    else:
+        tables.print_table(("", ">"), rows, lesson.scenario.name)
+        path = lesson.path
+        say(f"{path}: gv-engine rollout {lesson.scenario.name} --policy {path}")
+    return code
+
+
+def _learn(training: Training, lesson: Lesson, what: str, watch: bool) -> int:
+    """Learn, and keep what was learned; the exit code."""
+    aim, code = lesson.aim, 0
+    wall = _hang_wall(training) if watch else None
+    try:
+        with heeded(_HEEDS, _ENDLESS), progress(what, aim.steps) as advance:
+            advance(training.figures.steps)
+            while not aim.is_reached(training.figures):
+                number = training.figures.steps
+                with undisturbed():
+                    figures = training.update()
+                    if wall:
+                        _tell(wall, training)
+                says = f"{_success(figures)}return {figures.total:.3g}"
+                advance(figures.steps - number, f"{says}  {training.speed:,.0f} steps/s")
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+        complain(f"interrupted; go on by: gv-engine train --resume {lesson.path}")
+    finally:
+        if wall:
+            wall.close()
+    with undisturbed():
+        training.keep()
+    return code
+
+
+def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
+    """Let runs learn all at once, wherever there is room; the exit code.
+
+    Each learns stretch by stretch. One that is lost with its machine is learned again, the same;
+    after Ctrl-C a run is what has come back of it.
+
+    Args:
+        lesson: that they learn.
+        runs: where their progress is written.
+        address: see `gv_engine.rollouts.on_ray.results`.
+    """
+    from gv_engine.learning.run_folder import put_files
+    from gv_engine.rollouts.on_ray import results  # here, as Ray takes its time
+
+    aim, cores = lesson.aim, runs[0].settings.threads
+    by_path = {run.path: run for run in runs}
+    waiting = deque((run.path, run.files) for run in runs)
+    outcomes: dict[Path, _Outcome] = {}
+    learn = Stretches(lesson.scenario, lesson.levels, aim, _STRETCH).learn
+    parts = (waiting.popleft() if waiting else None for _ in count())
+    code = done = 0
+    try:
+        with progress("steps", aim.steps * len(runs)) as advance:
+            for path, files, figures, seconds in results(learn, parts, address, cores, False):
+                with undisturbed():
+                    put_files(path, files)
+                before = outcomes[path].figures.steps if path in outcomes else 0
+                outcomes[path] = _Outcome(path, figures, seconds)
+                now = figures.steps
+                if aim.is_reached(figures):
+                    done, now = done + 1, aim.steps
+                else:  # before those that have not begun
+                    waiting.appendleft((path, by_path[path].files))
+                says = f"{_success(figures)}{path}, {done} of {len(runs)} runs done"
+                advance(now - before, says)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+        complain(f"interrupted; go on by: gv-engine train --resume {lesson.path} --ray {address}")
+    _print(lesson, [outcomes[run.path] for run in runs if run.path in outcomes])
+    return code
+
+
+def _hang_wall(training: Training) -> WallProcess:
+    """Show the worlds in a window, for as long as it is open."""
+    from gv_engine.batches.compiled.batch import CompiledBatch
+    from gv_engine.frontend.window.wall_process import WallProcess
+
+    batch = training.learner.env.batch
+    assert isinstance(batch, CompiledBatch)  # it was asked for
+    wall = WallProcess(batch, f"{len(batch):,} worlds")
+    training.learner.on_step = wall.look
+    return wall
+
+
+def _tell(wall: WallProcess, training: Training) -> None:
+    """Let those who watch know how it goes."""
+    from gv_engine.playing.wall_worlds import Means
+
+    figures = training.figures
+    wall.tell(Means(figures.success, figures.total, figures.length, training.speed))
+
+
+def _success(figures: Figures) -> str:
+    return "" if math.isnan(figures.success) else f"success {figures.success:.1%}  "
+
+
+def _rows(training: Training) -> list[tuple[str, str]]:
+    """(what, value) of what came of one run."""
+    figures, best, spent = training.figures, training.run.best, training.learner.spent
+    rows = [
+        ("steps", f"{figures.steps:,}"),
+        ("episodes", f"{figures.episodes:,}"),
+        ("seconds", f"{training.seconds:.1f}"),
+        ("steps per second", f"{training.speed:,.0f}"),
+        *_told("", figures.success, figures.total),
+        ("length, mean", f"{figures.length:.4g}"),
+    ]
+    if best:
+        success = math.nan if math.isnan(figures.success) else best["score"][0]
+        rows += _told("best ", success, best["score"][1])
+    whole = sum(spent.values()) or 1.0
+    rows += [(f"share of {what}", f"{part / whole:.1%}") for what, part in spent.items()]
+    return [row for row in rows if not row[1].startswith("nan")]
+
+
+def _told(which: str, success: float, total: float) -> list[tuple[str, str]]:
+    return [(f"{which}success", f"{success:.1%}"), (f"{which}return, mean", f"{total:.4g}")]
+
+
+def _print(lesson: Lesson, outcomes: Sequence[_Outcome]) -> None:
+    """A line for each of several runs."""
+    if not outcomes:
+        return
+    heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
+    rows = [
+        (
+            path,
+            f"{figures.steps:,}",
+            f"{figures.episodes:,}",
+            f"{seconds:.1f}",
+            "–" if math.isnan(figures.success) else f"{figures.success:.1%}",
+            f"{figures.total:.4g}",
+            f"{figures.length:.4g}",
+        )
+        for path, figures, seconds in outcomes
+    ]
+    tables.print_table(heads, rows, lesson.scenario.name)

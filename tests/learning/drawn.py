@@ -1,0 +1,41 @@
+"""Policies as runs keep them, whose weights are drawn: so that acting is tried without torch."""
+
+from pathlib import Path
+
+import numpy as np
+
+from gv_engine import EachAgentVectorEnv
+from gv_engine.envs.representations import Representation
+from gv_engine.learning.policy_file import Learned
+from gv_engine.learning.shape import Shape
+
+
+def drawn(out: Path, level: str = "keydoor-5x5", memory: bool = False) -> None:
+    """Make a run of a level, which has learned nothing."""
+    env = EachAgentVectorEnv(level, 1, world="object", observation_representation="cells")
+    shape, rng, width, hidden = Shape.of(env), np.random.default_rng(5), 4, 24
+    sizes: dict[str, tuple[int, ...]] = {
+        "embedding": (shape.codes + sum(shape.rest), width),
+        "first": (len(shape.sizes), width, hidden),
+        "first_bias": (hidden,),
+        "second.weight": (hidden, hidden),
+        "second.bias": (hidden,),
+        "actor.weight": (shape.actions, hidden),
+        "actor.bias": (shape.actions,),
+        "critic.weight": (1, hidden),
+        "critic.bias": (1,),
+    }
+    if memory:
+        for which in ("ih", "hh"):
+            sizes[f"memory.weight_{which}"] = 3 * hidden, hidden
+            sizes[f"memory.bias_{which}"] = (3 * hidden,)
+    learned = Learned(
+        level,
+        shape,
+        env.scenario.area.shape,
+        True,
+        Representation.of_observation(env.scenario, "cells").listed,
+        {name: rng.normal(0, 0.4, size).astype(np.float32) for name, size in sizes.items()},
+    )
+    out.mkdir()
+    learned.write(out)

@@ -1,0 +1,192 @@
+"""What runs have learned, as policies: no torch is needed. Here their weights are drawn."""
+
+import io
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import GridVectorEnv
+from gv_engine.checking.lockstep import play_in_lockstep
+from gv_engine.commands import main, parser
+from gv_engine.commands.play import begin
+from gv_engine.learning.policy_file import RunError
+from gv_engine.reading.scenario import Scenario
+from gv_engine.rollouts import episode_folder
+from gv_engine.rollouts.policy import PolicyError, load_policy
+from gv_engine.rollouts.shards import Job
+from tests.learning.drawn import drawn
+
+PLAY = """
+import sys
+from gv_engine.commands import main
+from gv_engine.frontend.drawing.sprites import pygame
+pygame.display.flip = lambda: pygame.event.post(pygame.event.Event(pygame.QUIT))
+assert main(["play", "keydoor-5x5", "--policy", "run", "--seed", "0"]) == 0
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("memory", [False, True], ids=["alone", "memory"])
+def test_episodes_do_not_depend_on_the_number_of_worlds(memory):
+    drawn(Path("run"), memory=memory)
+    for policy in ("run", "run:greedy"):
+        found = []
+        for number in ("1", "20"):
+            out = f"{policy}-{number}"
+            given = ["--episodes", "20", "--num-envs", number, "--max-steps", "15", "--out", out]
+            assert main(["rollout", "keydoor-5x5", "--policy", policy, *given]) == 0
+            found.append(episode_folder.read(out)[0])
+        assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
+        level = "keydoor-5x5", "--policy", policy, "--seed", "0"
+        game = begin(parser()[0].parse_args(["play", *level]))
+        game.seek(game.length)
+        actions = [game.actions.index(taken.action) for taken in game.taken]
+        of_first = found[0]["action"][: found[0]["episode_start"][1]].tolist()
+        assert actions[: len(of_first)] == of_first
+
+
+def test_a_policy_remembers_nothing_of_the_episode_before():
+    drawn(Path("run"), memory=True)
+    env = GridVectorEnv("keydoor-5x5", 2, world="object", autoreset_mode="Disabled")
+    seen, info = env.reset(seed=0)
+    policy = load_policy("run", 2, env.num_actions)
+    told = []
+    for forgets in ([0, 1], [], [], [1]):
+        policy.begin(forgets, 0, forgets)
+        policy.act(seen, info)
+        assert policy.chances is not None
+        told.append(policy.chances)
+    assert np.array_equal(told[3][1], told[0][1])
+    assert not np.allclose(told[3][0], told[0][0])
+
+
+def test_what_is_shut_is_never_done_unless_all_is():
+    drawn(Path("run"))
+    env = GridVectorEnv("keydoor-5x5", 64, world="object", autoreset_mode="Disabled")
+    seen, _ = env.reset(seed=0)
+    masks = (np.random.default_rng(0).random((64, env.num_actions)) < 0.3).astype(np.int8)
+    masks[0] = 0
+    policy = load_policy("run", 64, env.num_actions)
+    for _ in range(20):
+        chosen = policy.act(seen, {"action_mask": masks})
+        assert masks[np.arange(64), chosen][1:][masks[1:].any(1)].all()
+        assert policy.chances is not None
+        assert (policy.chances[0] > 0).all()
+        assert np.allclose(policy.chances.sum(1), 1)
+
+
+@pytest.mark.slow
+def test_an_agent_in_the_window_needs_neither_torch_nor_a_compiler(here):
+    drawn(Path("run"))
+    own = {f"XDG_{name}_HOME": str(here / name.lower()) for name in ("CONFIG", "DATA")}
+    surroundings = {**os.environ, **own, "SDL_VIDEODRIVER": "dummy"}
+    program = [sys.executable, "-c", PLAY]
+    done = subprocess.run(program, capture_output=True, text=True, env=surroundings, check=True)
+    assert "pygame" in done.stdout
+    assert not {*done.stdout.split()} & {"torch", "numba", "llvmlite"}
+
+
+def test_other_worlds_are_told():
+    drawn(Path("run"))
+    with pytest.raises(RunError, match="among 8 actions, and here are 6"):
+        load_policy("run", 1, 6)
+    policy = load_policy("run", 1, 8)
+    others = {"doors": "such a mission", "fog": "a view of 3×3 cells", "kick": "the thing"}
+    for name, what in others.items():
+        env = GridVectorEnv(name, 1, world="object", autoreset_mode="Disabled")
+        with pytest.raises(RunError, match=f"trained on keydoor-5x5 and has never seen {what}"):
+            policy.act(*env.reset(seed=0))
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], bytes]:
+    """A change of the arrays in a file."""
+
+    def apply(data: bytes) -> bytes:
+        arrays = dict(np.load(io.BytesIO(data)))
+        change(arrays)
+        packed = io.BytesIO()
+        np.savez(packed, **arrays)
+        return packed.getvalue()
+
+    return apply
+
+
+def with_pickle(data: bytes) -> bytes:
+    packed = io.BytesIO()
+    np.savez(packed, about=np.array([print], object))
+    return packed.getvalue()
+
+
+DAMAGES = {
+    "empty": (lambda data: b"", "no archive"),
+    "cut": (lambda data: data[: len(data) // 2], "no archive"),
+    "renamed": (lambda data: data.replace(b"net.first_bias", b"net.first_wave"), "first_bias"),
+    "objects": (with_pickle, "objects"),
+    "without a bias": (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),
+    "without codes": (changed(lambda arrays: arrays.pop("listed")), "listed is missing"),
+    "of nothing": (changed(lambda arrays: arrays.update(about=np.array("[]"))), "TypeError"),
+    "wide": (changed(lambda arrays: arrays.update({"net.actor.bias": np.ones(2)})), "float64"),
+    "few": (
+        changed(lambda arrays: arrays.update({"net.first": arrays["net.first"][:3]})),
+        "places",
+    ),
+}
+
+
+@pytest.mark.parametrize(("damage", "says"), DAMAGES.values(), ids=DAMAGES)
+def test_damaged_files_are_told(damage, says):
+    drawn(Path("run"))
+    file = Path("run", "policy.npz")
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(RunError, match=rf"policy\.npz is damaged, or of another version: .*{says}"):
+        load_policy("run", 1, 8)
+
+
+@pytest.mark.compiled
+def test_a_folder_without_a_policy_is_told(capsys):
+    Path("run").mkdir()
+    assert main(["rollout", "keydoor-5x5", "--policy", "run"]) == 1
+    assert "there is no policy.npz, which gv-engine train writes" in capsys.readouterr().err
+
+
+def test_numbers_of_a_shape_are_believed_as_far_as_there_are_weights():
+    drawn(Path("run"))
+    file = Path("run", "policy.npz")
+    with zipfile.ZipFile(file) as packed:
+        about = packed.read("about.npy")
+    number = "4".encode("utf-32-le") + "9".encode("utf-32-le")
+    assert about.count(number) == 1  # the cells of a view
+    more = about.replace(number, "9".encode("utf-32-le") * 2)
+    arrays = dict(np.load(file))
+    arrays["about"] = np.load(io.BytesIO(more))
+    np.savez(file, **arrays)
+    with pytest.raises(RunError, match="its places and codes are"):
+        load_policy("run", 1, 8)
+
+
+@pytest.mark.parametrize("level", ["keydoor-5x5", "hold-plates"])
+def test_it_plays_the_episodes_that_are_compared(level):
+    drawn(Path("run"), level)
+    scenario = Scenario.load(level).with_(max_steps=20)
+    report = play_in_lockstep(scenario, 2, 5, compiled=False, policy="run")
+    job = Job(scenario, "run", 5, 2, options={"world": "object"})
+    with closing(job.environment(2)) as env:
+        lengths = [episode.length for episode in job.episodes(env, job.actor(env), 0, 2)]
+    assert report == (2, sum(lengths), "")
+    with pytest.raises(PolicyError, match="no policy 'nobody'"):
+        play_in_lockstep(scenario, 2, 5, compiled=False, policy="nobody")
