@@ -23,8 +23,7 @@ SLICE = 0.02
 
 def main(name: str, settings: dict[str, Any], cores: int) -> None:
     """Make a contestant and obey; use only so many cores, or all if 0."""
-    if cores and hasattr(os, "sched_setaffinity"):  # before libraries count cores
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
+    keep_to(cores)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the contestant prints is no answer
     make = maker(name)
@@ -43,6 +42,12 @@ def main(name: str, settings: dict[str, Any], cores: int) -> None:
         else:
             answer = _rate(getattr(contestant, what), contestant.worlds, *arguments)
         print(json.dumps(answer), file=answers, flush=True)
+
+
+def keep_to(cores: int) -> None:
+    """Use only so many cores, or all if 0; to be said before libraries count them."""
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])
 
 
 def maker(name: str) -> Callable[..., Contestant]:

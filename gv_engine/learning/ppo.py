@@ -13,6 +13,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -25,11 +26,13 @@ from torch.nn import functional
 
 from gv_engine.envs.agents_vector_environment import EachAgentVectorEnv
 from gv_engine.envs.environment import grid_scenario
-from gv_engine.envs.form import compiled
 from gv_engine.envs.representations import Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.turns import ANY
+from gv_engine.learning.adam import Adam
+from gv_engine.learning.recoloring import Recoloring, colors_alike
 from gv_engine.learning.shape import Shape
+from gv_engine.learning.sums import Sums
 
 _LAST = 500
 """Episodes that figures are means of."""
@@ -43,6 +46,7 @@ class Hyperparameters:
         seed: of the worlds, the weights, and all that is drawn.
         memory: whether the agent remembers (a GRU), told where episodes begin.
         masks: whether it keeps to the actions that would do something.
+        recolored: whether episodes are seen in other colours, where all are alike.
         num_envs, length: worlds, and steps of each between two updates; so many for each agent.
         epochs, batches: how often an update goes through its steps, and in how many parts.
         rate: of Adam.
@@ -51,13 +55,14 @@ class Hyperparameters:
         entropy, value: weights of their losses.
         longest: length of a gradient, beyond which it is cut.
         embedding, hidden: numbers for a code, and of each layer.
-        threads: of torch.
+        threads: that share what is learned from.
         env_threads: that share the worlds.
     """
 
     seed: int = 0
     memory: bool = False
     masks: bool = True
+    recolored: bool = True
     num_envs: int = 128
     length: int = 32
     epochs: int = 3
@@ -126,75 +131,6 @@ class Net(nn.Module):
         shut = (masks == 0) & (masks != 0).any(1, keepdim=True)  # where none is open all are
         scores = scores.masked_fill(shut, -1e9)
         return functional.log_softmax(scores, 1), self.critic(features)[:, 0]
-
-
-class Sums(torch.autograd.Function):
-    """(M, hidden) sums of the rows of a table that (M, places) int32 name.
-
-    The way back is compiled here: that of `embedding_bag` sorts, and takes five times as long.
-    """
-
-    @staticmethod
-    def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
-        context.save_for_backward(rows)
-        context.size = table.shape
-        return functional.embedding_bag(rows, table, mode="sum")
-
-    @staticmethod
-    def backward(context: Any, slopes: Tensor) -> tuple[Tensor, None]:
-        (rows,) = context.saved_tensors
-        found = slopes.new_zeros(context.size)
-        arrays = rows.numpy(), slopes.contiguous().numpy(), found.numpy()
-        compiled(add_to_rows)(*arrays)
-        return found, None
-
-
-def add_to_rows(rows: NDArray[np.int32], slopes: NDArray[Any], out: NDArray[Any]) -> None:
-    """Add (M, hidden) to each of the rows of a table that (M, places) name; compiled."""
-    for i in range(len(rows)):
-        for row in rows[i]:
-            for k in range(out.shape[1]):
-                out[row, k] += slopes[i, k]
-
-
-class Adam:
-    """Adam (Kingma and Ba, 2015) over all weights as one vector, with gradients cut in length.
-
-    torch's own takes two seconds to import.
-
-    Attributes:
-        state: (2, weights) running means of the slopes and of their squares, and (1,) how many
-            steps were taken.
-    """
-
-    def __init__(self, net: nn.Module, settings: Hyperparameters) -> None:
-        self._rate, self._longest = settings.rate, settings.longest
-        parts = list(net.parameters())
-        self._weights = torch.cat([part.detach().flatten() for part in parts])
-        self._slopes = torch.zeros_like(self._weights)
-        self.state = torch.zeros(2, len(self._weights)), torch.zeros(1)
-        sizes = [part.numel() for part in parts]
-        for part, own, slopes in zip(
-            parts, self._weights.split(sizes), self._slopes.split(sizes), strict=True
-        ):
-            part.data, part.grad = own.view_as(part), slopes.view_as(part)
-
-    def descend(self, loss: Tensor) -> None:
-        """Take a step down."""
-        (means, squares), number = self.state
-        self._slopes.zero_()
-        loss.backward()
-        self._slopes.mul_(torch.clamp(self._longest / (self._slopes.norm() + 1e-6), max=1.0))
-        number += 1
-        means.lerp_(self._slopes, 0.1)
-        squares.lerp_(self._slopes.square(), 0.001)
-        spread = (squares / (1 - 0.999**number)).sqrt_().add_(1e-5)
-        self._weights.sub_((means / spread).mul_(self._rate / (1 - 0.9**number)))
-
-    def restore(self, state: tuple[Tensor, Tensor]) -> None:
-        """Go on from a state."""
-        for own, kept in zip(self.state, state, strict=True):
-            own.copy_(kept)
 
 
 def _layer(inputs: int, outputs: int, scale: float) -> nn.Linear:
@@ -350,13 +286,17 @@ class Learner:
     on_step: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters) -> None:
-        torch.set_num_threads(settings.threads)
+        torch.set_num_threads(1)  # threads share what is learned from, and do not wait at each step
+        self._each: Callable[..., Any] = map
+        if settings.threads > 1:
+            pool = ThreadPoolExecutor(settings.threads, "learner", torch.set_num_threads, (1,))
+            self._each = pool.map
         self.env, self.settings, self.shape = env, settings, Shape.of(env)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             self.net = Net(self.shape, settings)
         self._chance = torch.Generator().manual_seed(settings.seed)
-        self._adam = Adam(self.net, settings)
+        self._adam = Adam(self.net, settings.rate, settings.longest)
         self._steps = StepBuffers(env, self.shape, settings.length)
         self._deviation = Deviation(env.num_envs, settings.gamma)
         self._memory = torch.zeros(env.num_envs, settings.hidden)
@@ -367,6 +307,8 @@ class Learner:
         self._measured = (math.nan,) * 3
         self.spent = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
         self.listed = Representation.of_observation(env.scenario, "cells").listed
+        alike = colors_alike(env.scenario) if settings.recolored else ()
+        self._colors = Recoloring(alike, self.listed, env.num_envs, self._chance)
         members = env.scenario.members
         self._limit = min(member.max_steps or math.inf for member in members)
         self._suffices = np.any if env.scenario.sharing.ends == ANY else np.all
@@ -404,28 +346,28 @@ class Learner:
         size = settings.length, self.env.num_envs
         actions = torch.zeros(size, dtype=torch.int64)
         begins, live = torch.zeros(2, *size, dtype=torch.bool)
-        chances, expected, missed = torch.zeros(size), torch.zeros(size), torch.zeros(size)
+        expected, missed = torch.zeros(2, *size)
+        likely = torch.zeros(*size, self.shape.actions)
         memory_before = self._memory.clone()
         with torch.no_grad():
-            table = net.table()
+            with self._spends("acting"):
+                table = net.table()
+                # the likeliest of all, each as likely as it should be (Gumbel, 1954)
+                chance = torch.rand(likely.shape, generator=self._chance).log_().neg_().log_()
             for t in range(settings.length):
                 with self._spends("copies"):
-                    seen = {name: array[t] for name, array in steps.arrays.items()}
-                    self.shape.places(seen, self._agents, steps.rows[t])
+                    self._place(t)
                 with self._spends("acting"):
                     begins[t], live[t] = self._begins, self._live
-                    likely, expected[t] = self._look(table, steps.rows[t], self._masks(t))
-                    draws = torch.rand(likely.shape, generator=self._chance)
-                    actions[t] = (likely - torch.log(-torch.log(draws))).argmax(1)
-                    chances[t] = likely.gather(1, actions[t][:, None])[:, 0]
+                    likely[t], expected[t] = self._look(table, steps.rows[t], self._masks(t))
+                    torch.argmax(likely[t] - chance[t], 1, out=actions[t])
                 with self._spends("environment"):
                     told = self.env.step(actions[t].numpy(), out=steps.out[t])
                 self.on_step()
                 with self._spends("acting"):
                     self._note(told, table, missed[t])
             with self._spends("copies"):
-                last = {name: array[-1] for name, array in steps.arrays.items()}
-                self.shape.places(last, self._agents, steps.rows[-1])
+                self._place(-1)
             with self._spends("acting"):
                 kept = self._memory
                 after = self._look(table, steps.rows[-1], self._masks(-1))[1]
@@ -436,13 +378,18 @@ class Learner:
             rows=torch.from_numpy(steps.rows[:-1]),
             masks=self._masks(slice(0, -1)),
             actions=actions,
-            chances=chances,
+            chances=likely.gather(2, actions[..., None])[..., 0],
             gains=gains,
             returns=gains + expected,
             live=live,
             begins=begins,
             memory=memory_before,
         )
+
+    def _place(self, t: int) -> None:
+        """Fill the rows of a step."""
+        seen = self._colors.seen({name: array[t] for name, array in self._steps.arrays.items()})
+        self.shape.places(seen, self._agents, self._steps.rows[t])
 
     def _those_live(self, info: dict[str, Any]) -> Tensor:
         """(N,) whose next action counts; it does for agents that are alone."""
@@ -458,8 +405,9 @@ class Learner:
     def _look(self, table: Tensor, rows: NDArray[np.int32], masks: Tensor) -> tuple[Tensor, Tensor]:
         """Logarithms of chances and expectations in all worlds, whose agents remember."""
         features = self.net.features(table, torch.from_numpy(rows))
-        before = self._memory * ~self._begins[:, None]
-        features, self._memory = self.net.remember(features, before)
+        if self.settings.memory:
+            before = self._memory * ~self._begins[:, None]
+            features, self._memory = self.net.remember(features, before)
         return self.net.decide(features, masks)
 
     def _note(self, told: Any, table: Tensor, missed: Tensor) -> None:
@@ -483,10 +431,11 @@ class Learner:
             final = info["final_obs"][cut]
             seen = {name: np.stack([each[name] for each in final]) for name in final[0]}
             rows = np.zeros((len(cut), len(self.shape.sizes)), np.int32)
-            self.shape.places(seen, self._agents[cut], rows)
+            self.shape.places(self._colors.seen(seen, cut), self._agents[cut], rows)
             features = self.net.features(table, torch.from_numpy(rows))
             features, _ = self.net.remember(features, self._memory[cut])
             missed[cut] = self.net.critic(features)[:, 0]
+        self._colors.draw(self._begins)
 
     def _gains(self, expected: Tensor, after: Tensor, missed: Tensor, live: Tensor) -> Tensor:
         """(T, N) advantages."""
@@ -510,32 +459,52 @@ class Learner:
         if not settings.memory:  # every step is a sequence by itself
             of_steps = [each.flatten(0, 1)[None] for each in of_steps]
             memory = torch.zeros(of_steps[0].shape[1], 1)
+        collected = Collected._make((*of_steps, memory))
         for _ in range(settings.epochs):
             order = torch.randperm(len(memory), generator=self._chance)
             for some in order.chunk(settings.batches):
-                batch = Collected._make((*(each[:, some] for each in of_steps), memory[some]))
-                measured.append(self._descend(batch))
+                measured.append(self._descend(collected, some))
         self._measured = tuple(torch.stack(measured).mean(0).tolist())
 
-    def _descend(self, batch: Collected) -> Tensor:
-        """Take one step of Adam; (3,) entropy, divergence and error before it."""
+    def _descend(self, collected: Collected, some: Tensor) -> Tensor:
+        """Take one step of Adam, for some of the sequences, which threads share; (3,) entropy,
+        divergence and error before it."""
+        *of_steps, memory = collected
+        gains = collected.gains[:, some][collected.live[:, some]]
+        mean, spread = gains.mean(), gains.std() + 1e-8
+
+        def part(which: Tensor) -> tuple[Tensor, Tensor]:
+            batch = Collected._make((*(each[:, which] for each in of_steps), memory[which]))
+            return self._slopes(batch._replace(gains=(batch.gains - mean) / spread), len(gains))
+
+        slopes, measured = zip(*self._each(part, some.chunk(self.settings.threads)), strict=True)
+        self._adam.descend(sum(slopes[1:], slopes[0]))
+        return torch.stack(measured).sum(0)
+
+    def _slopes(self, batch: Collected, number: int) -> tuple[Tensor, Tensor]:
+        """(weights,) slopes of the loss, and what is measured, each a part of a mean over so many
+        steps."""
         settings, net = self.settings, self.net
         rows, *of_steps, live, begins, memory = batch
-        features = net.features(net.table(), rows.flatten(0, 1)).unflatten(0, begins.shape)
-        features = self._through_time(features, begins, memory)[live.flatten()]
-        masks, actions, chances_then, gains, returns = (each[live] for each in of_steps)
+        features = net.features(net.table(), rows.flatten(0, 1))
+        if settings.memory:
+            features = self._through_time(features.unflatten(0, begins.shape), begins, memory)
+        of_steps = [features, *(each.flatten(0, 1) for each in of_steps)]
+        if not live.all():
+            of_steps = [each[live.flatten()] for each in of_steps]
+        features, masks, actions, chances_then, gains, returns = of_steps
         likely, expected = net.decide(features, masks)
         chances = likely.gather(1, actions[:, None])[:, 0]
-        gains = (gains - gains.mean()) / (gains.std() + 1e-8)
         change = chances - chances_then
         ratio = change.exp()
         held = ratio.clamp(1 - settings.clip, 1 + settings.clip)
-        push = -torch.minimum(gains * ratio, gains * held).mean()
-        error = (expected - returns).square().mean()
-        entropy = -(likely.exp() * likely).sum(1).mean()
+        push = -torch.minimum(gains * ratio, gains * held).sum() / number
+        error = (expected - returns).square().sum() / number
+        entropy = -(likely.exp() * likely).sum(1).sum() / number
         loss = push + settings.value * error - settings.entropy * entropy
-        self._adam.descend(loss)
-        return torch.stack([entropy, (ratio - 1 - change).mean(), error]).detach()
+        slopes = torch.autograd.grad(loss, tuple(net.parameters()))
+        measured = torch.stack([entropy, (ratio - 1 - change).sum() / number, error]).detach()
+        return torch.cat([each.flatten() for each in slopes]), measured
 
     def _through_time(self, features: Tensor, begins: Tensor, memory: Tensor) -> Tensor:
         """(T * M, hidden) what to decide by, of (T, M, hidden), with memories that end with
@@ -557,6 +526,7 @@ class Learner:
             "chance": self._chance.get_state(),
             "deviation": self._deviation.state(),
             "memory": self._memory,
+            "colors": self._colors.orders.clone(),
             "begins": self._begins.clone(),
             "live": self._live.clone(),
             "worlds": torch.from_numpy(worlds.view(np.uint8).reshape(len(worlds), -1).copy()),
@@ -576,7 +546,7 @@ class Learner:
         self._chance.set_state(state["chance"])
         self._deviation.restore(state["deviation"])
         self._memory, self._begins = state["memory"], state["begins"]
-        self._live = state["live"]
+        self._live, self._colors.orders = state["live"], state["colors"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
         seen, info = self.env.restore(rows)
         for name, place in self._steps.first.items():

@@ -1,5 +1,6 @@
 """The benchmark's own parts; no figure is judged here."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,12 @@ import pytest
 
 import gv_engine
 from benchmarks import __main__ as command
-from benchmarks import arena, claims, floor, report, roster
+from benchmarks import arena, claims, floor, goals, learners, report, roster
 from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 from benchmarks.worker import maker
+from gv_engine.commands import parser
 from gv_engine.language.component import AGENT
 
 pytestmark = pytest.mark.slow
@@ -105,6 +107,28 @@ def test_names_fit_together():
         of = (claim.of,) if isinstance(claim.of, str) else claim.of
         for name in filter(None, (*of, claim.over)):
             assert claim.what in roster.ROSTER[name].measures, claim.text
+
+
+def test_goals_are_what_train_takes():
+    for goal in goals.GOALS:
+        words = "train", goal.scenario, "--levels", "train", *goal.words.split()
+        assert parser()[0].parse_args(words).steps >= 100_000
+
+
+def test_a_goal_is_reached_by_the_median(capsys: pytest.CaptureFixture[str]):
+    goal = goals.Goal("keydoor-5x5", 0.98, 8, "--steps 100000")
+    found = [goals.Attempt(5, 4, 1.0), goals.Attempt(7, 6, 0.99), goals.Attempt(60, 50, 0.5)]
+    assert goals.tell(goal, found)
+    assert "| 99.0% | 50.0% | 6.0 s | 50.0 s | 7.0 s | yes |" in capsys.readouterr().out
+    assert not goals.tell(goal._replace(seconds=5), found)
+    assert not goals.tell(goal._replace(success=1.0), found)
+    assert goals.tell(goal._replace(seconds=None), found)
+
+
+def test_who_cannot_learn_says_why(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(learners, "python_for", lambda packages: sys.executable)
+    with pytest.raises(PeerError, match="invalid choice: 'nobody'"):
+        next(learners.contend("nobody", learners.Contender("Nobody", learners.Ours), 0, 1.0))
 
 
 @pytest.mark.parametrize(
