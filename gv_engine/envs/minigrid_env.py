@@ -29,16 +29,19 @@ class MiniGridEnv(GridEnv):
     What wrappers of MiniGrid ask of it is there under the same names, to be read.
     """
 
+    _lent = False
+    """Whether others may have drawn from the generator since the world did."""
+
     @property
     def np_random(self) -> np.random.Generator:
         """What levels and rules draw from; whatever is drawn from it by others counts."""
-        if self._np_random is None and self._started:
-            self._np_random = generator_from_row(self._row["rng"])
+        if self._started and not self._lent:
+            self._np_random, self._lent = generator_from_row(self._row["rng"]), True
         return super().np_random
 
     @np_random.setter
     def np_random(self, generator: np.random.Generator) -> None:
-        self._np_random, self._np_random_seed = generator, -1
+        self._np_random, self._np_random_seed, self._lent = generator, -1, True
 
     @property
     def max_steps(self) -> int | None:
@@ -80,15 +83,16 @@ class MiniGridEnv(GridEnv):
         return self._row
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
-        self._np_random = None
+        self._lent = False
         return super().restore(row)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         self._take_back()
+        self._lent = True  # what seeds it is no row
         shown = super().reset(seed=seed, options=options)
-        self._np_random = None
+        self._lent = False
         return shown
 
     def _run(self, action: int) -> None:
@@ -97,9 +101,9 @@ class MiniGridEnv(GridEnv):
 
     def _take_back(self) -> None:
         """The world goes on with its generator as others have left it."""
-        if self._np_random is not None and self._started:
-            self._batch.set_generator(0, self._np_random)
-            self._np_random = None
+        if self._started and self._lent:
+            self._batch.set_generator(0, self.np_random)
+            self._lent = False
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)
