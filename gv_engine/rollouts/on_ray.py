@@ -21,8 +21,10 @@ import ray  # behind the word on how to get it
 
 LOCAL = "local"
 """In place of an address: Ray on this machine, for this command alone."""
-_SHARD = 512
-"""Episodes of a shard."""
+_SHARD, _LARGE_SHARD = 512, 4096
+"""Episodes of a shard; of one whose steps are not kept, where there are many."""
+_SHARES = 64
+"""Into which a rollout is parted at least, if its shards are large."""
 _AHEAD = 2
 """Parts on their way, for each that has room."""
 
@@ -36,8 +38,9 @@ def shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]
         address: as for `results`.
     """
     behind = first + episodes
-    starts = takewhile(behind.__gt__, count(first, _SHARD))
-    parts = ((start, min(_SHARD, behind - start)) for start in starts)
+    size = _SHARD if job.keep else max(_SHARD, min(_LARGE_SHARD, episodes // _SHARES))
+    starts = takewhile(behind.__gt__, count(first, size))
+    parts = ((start, min(size, behind - start)) for start in starts)
     there = replace(job, policy=absolute(job.policy), num_envs=min(job.num_envs, _SHARD))
     return results(ShardPlayer(there).play, parts, address, job.workers)
 
