@@ -251,8 +251,9 @@ class App(Host):
         self.push(RaceScreen(self, own, rival))
         self.has_come_to(own.scenario)
 
-    def compare(self, screen: GameScreen) -> None:
-        self.push(BeforeScreen(self, screen))
+    def compare(self) -> None:
+        assert isinstance(self.top, GameScreen)
+        self.push(BeforeScreen(self, self.top))
 
     def played(self, game: Game) -> None:
         self.told.append(game)

@@ -231,7 +231,7 @@ class GameScreen(Screen):
         if self.game.compared is None:
             self.app.say("No file that was saved has changed a step of this game")
         else:
-            self.app.compare(self)
+            self.app.compare()
 
     def _copy(self) -> None:
         """Put the level and its steps into the clipboard.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.progress import Progress
@@ -17,9 +17,6 @@ from gv_engine.playing.game import Game
 from gv_engine.playing.racing import Rival
 from gv_engine.playing.replay import Replay
 from gv_engine.reading.families import Command
-
-if TYPE_CHECKING:
-    from gv_engine.frontend.window.screens.game_screen import GameScreen
 
 NOTE_STAYS = 6.0  # s
 
@@ -148,8 +145,8 @@ class Host(Protocol):
     def race(self, rival: Rival) -> None:
         """Play the level that somebody else plays, beside them."""
 
-    def compare(self, screen: GameScreen) -> None:
-        """Show how the game of a screen was before its files were changed."""
+    def compare(self) -> None:
+        """Show how the game in front was before its files were changed."""
 
     def has_come_to(self, scenario: Playable) -> None:
         """Remember a scenario that a game has gone on to, as one that was played."""
