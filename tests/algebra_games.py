@@ -1,0 +1,21 @@
+"""Games of algebra, for tests of all that shows them."""
+
+from gv_engine.playing.catalogue import load_playable
+from gv_engine.playing.game import Game
+from gv_engine.reading.loading import load_scenario
+
+EASY = "mathy-poly-simplify-easy"
+LONG = {
+    "family": "mathy",
+    "environment": "PolySimplify",
+    "name": "long",
+    "success_function": "solve",
+}
+
+
+def game_of(name: str = EASY, seed: int = 1) -> Game:
+    return Game(load_playable(name), seed)
+
+
+def problem(text: str, **more: int) -> Game:
+    return Game(load_scenario({**LONG, "problem": text, **more}), 0)  # type: ignore[arg-type]  # as it plays
