@@ -109,7 +109,7 @@ class Net(nn.Module):
         """(codes of all places, hidden) what each adds to the first layer."""
         shape, seen = self.shape, self.shape.cells + 1
         cells, *rest = self.embedding.split([shape.codes, *shape.rest])
-        parts = [torch.matmul(cells, self.first[:seen]).flatten(0, 1)]
+        parts = [torch.bmm(cells.expand(seen, -1, -1), self.first[:seen]).flatten(0, 1)]
         parts += [codes @ self.first[seen + k] for k, codes in enumerate(rest)]
         return torch.cat(parts)
 
@@ -127,10 +127,16 @@ class Net(nn.Module):
 
     def decide(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """(M, actions) logarithms of chances, and (M,) what to expect."""
-        scores = self.actor(features)
+        layers = self.actor, self.critic  # one product for both
+        weights, biases = (
+            torch.cat([getattr(layer, name) for layer in layers]) for name in ("weight", "bias")
+        )
+        scores, expected = functional.linear(features, weights, biases).split(
+            [self.shape.actions, 1], 1
+        )
         shut = (masks == 0) & (masks != 0).any(1, keepdim=True)  # where none is open all are
         scores = scores.masked_fill(shut, -1e9)
-        return functional.log_softmax(scores, 1), self.critic(features)[:, 0]
+        return scores - scores.logsumexp(1, keepdim=True), expected[:, 0]
 
 
 def _layer(inputs: int, outputs: int, scale: float) -> nn.Linear:
@@ -267,6 +273,22 @@ class Figures(NamedTuple):
     error: float
 
 
+def _begin_thread() -> None:
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+
+
+@contextmanager
+def _flushed() -> Iterator[None]:
+    """Here, numbers below 1e-38 are 0 in this thread: processors take ten times as long for them,
+    and slopes are full of them once an agent is sure of what it does."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
 class Learner:
     """Learns to act in the worlds of an environment.
 
@@ -289,7 +311,7 @@ class Learner:
         torch.set_num_threads(1)  # threads share what is learned from, and do not wait at each step
         self._each: Callable[..., Any] = map
         if settings.threads > 1:
-            pool = ThreadPoolExecutor(settings.threads, "learner", torch.set_num_threads, (1,))
+            pool = ThreadPoolExecutor(settings.threads, "learner", _begin_thread)
             self._each = pool.map
         self.env, self.settings, self.shape = env, settings, Shape.of(env)
         with torch.random.fork_rng(devices=[]):
@@ -323,9 +345,10 @@ class Learner:
 
     def update(self) -> Figures:
         """Collect some steps, and learn from them."""
-        collected = self._collect()
-        with self._spends("learning"):
-            self._learn(collected)
+        with _flushed():
+            collected = self._collect()
+            with self._spends("learning"):
+                self._learn(collected)
         with self._spends("copies"):
             self._steps.go_on()
         return self.figures
@@ -500,7 +523,7 @@ class Learner:
         held = ratio.clamp(1 - settings.clip, 1 + settings.clip)
         push = -torch.minimum(gains * ratio, gains * held).sum() / number
         error = (expected - returns).square().sum() / number
-        entropy = -(likely.exp() * likely).sum(1).sum() / number
+        entropy = -(likely.exp() * likely).sum() / number
         loss = push + settings.value * error - settings.entropy * entropy
         slopes = torch.autograd.grad(loss, tuple(net.parameters()))
         measured = torch.stack([entropy, (ratio - 1 - change).sum() / number, error]).detach()
