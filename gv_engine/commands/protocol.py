@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from gv_engine.commands.arguments import (
     share,
 )
 from gv_engine.commands.progress import progress, undisturbed
-from gv_engine.language.errors import MissingExtraError, nearest
+from gv_engine.language.errors import MissingExtraError
 from gv_engine.reading.extras import RL
 
 if TYPE_CHECKING:
@@ -38,9 +37,10 @@ gv-engine protocol own --policy ./policy.py:act
 gv-engine protocol benchmarks/entries/* --page docs/protocol.md"""
 
 _EPILOG = """
-ENTRY is a folder: entry.json says what it is, and SCENARIO/SEED.json what came of each part. What
-is there stays, so that the command goes on wherever it was stopped; parts of a scenario that has
-changed since are made again. docs/protocol.md says what the protocol asks for, and has the table.
+ENTRY is a folder: entry.json says what it is, and a line of parts.jsonl what came of each part.
+What is there stays, so that the command goes on wherever it was stopped; parts of a scenario that
+has changed since are made again. docs/protocol.md says what the protocol asks for, and has the
+table.
 """
 
 
@@ -78,7 +78,8 @@ def add(commands: Commands) -> None:
         dest="scenarios",
         metavar="NAME",
         action="append",
-        help="make its parts alone, or of those like keydoor-*; may be repeated",
+        help="make its parts alone, or of those like keydoor-*; may be repeated (default: all that "
+        "the entry is meant for)",
     )
     parser.add_argument(
         "--seeds",
@@ -166,7 +167,7 @@ def _make(entry: BenchmarkEntry, options: argparse.Namespace) -> int:
     making = Making(entry.policy, entry.settings)
     if making.policy == PPO and RL.missing:
         raise MissingExtraError(RL.missing)
-    asked = list(_asked(making, options))
+    asked = list(_asked(entry, making, options))
     missing = _missing(entry, asked)
     try:
         with progress(f"parts of {entry.name}", len(asked)) as advance:
@@ -185,26 +186,24 @@ def _make(entry: BenchmarkEntry, options: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(making: Making, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+def _asked(
+    entry: BenchmarkEntry, making: Making, options: argparse.Namespace
+) -> Iterator[tuple[str, int]]:
     """(scenario, seed) of all parts that were asked for, in their order.
 
     Raises:
-        UsageError: no scenario has such a name.
+        UsageError: there are no such seeds.
+        ProtocolError: no scenario has such a name.
     """
-    from gv_engine.protocol.plan import SEEDS, scenarios
+    from gv_engine.protocol.plan import SEEDS, matching
 
-    patterns = options.scenarios or ["*"]
     if options.seeds and options.seeds.stop > SEEDS:
         raise UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"
         )
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in scenarios()):
-            raise UsageError(f"--scenario {pattern}: {nearest(pattern, scenarios())}")
-    for name in scenarios():
-        if any(fnmatchcase(name, pattern) for pattern in patterns):
-            for seed in (options.seeds or range(SEEDS)) if making.drawn else (0,):
-                yield name, seed
+    for name in matching(options.scenarios or entry.scenarios):
+        for seed in (options.seeds or range(SEEDS)) if making.drawn else (0,):
+            yield name, seed
 
 
 def _missing(entry: BenchmarkEntry, asked: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:

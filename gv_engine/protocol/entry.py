@@ -2,8 +2,9 @@
 
 An entry is a folder of two files, UTF-8:
 
-- `entry.json`: its `name` and what it is `about`, for people; and, if `gv-engine protocol` makes
-  its parts, the `policy` and the `settings` that they are made with.
+- `entry.json`: its `name` and what it is `about`, for people; the `scenarios` that it is meant
+  for; and, if `gv-engine protocol` makes its parts, the `policy` and the `settings` that they are
+  made with.
 - `parts.jsonl`: for each scenario and seed a line of JSON, see `EntryPart`; of several the last
   counts.
 """
@@ -11,12 +12,19 @@ An entry is a folder of two files, UTF-8:
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from gv_engine.language.errors import nearest, shortened
-from gv_engine.protocol.plan import SEEDS, TESTED, ProtocolError, scenarios
+from gv_engine.language.errors import shortened
+from gv_engine.protocol.plan import (
+    SEEDS,
+    TESTED,
+    ProtocolError,
+    matching,
+    scenarios,
+    unknown_scenario,
+)
 from gv_engine.reading.files import append_line, read_bytes, replacing, sweep
 
 ENTRY_FILE = "entry.json"
@@ -69,6 +77,7 @@ class BenchmarkEntry:
         name, about: for people.
         policy: what `gv-engine protocol` makes its parts with; "" if something else does.
         settings: of that.
+        scenarios: that it is meant for: names, or patterns like `memory-*`.
     """
 
     path: Path
@@ -76,6 +85,7 @@ class BenchmarkEntry:
     about: str = ""
     policy: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
+    scenarios: tuple[str, ...] = ("*",)
 
     @classmethod
     def read(cls, path: Path) -> BenchmarkEntry:
@@ -96,19 +106,30 @@ class BenchmarkEntry:
             raise ProtocolError(
                 f'{path / ENTRY_FILE}: found the format {told}, expected {{"format": {_FORMAT}, …}}'
             )
-        kinds = {"name": str, "about": str, "policy": str, "settings": dict}
+        kinds = {"name": str, "about": str, "policy": str, "settings": dict, "scenarios": list}
         for name, value in given.items():
             if name != "format" and not isinstance(value, kinds.get(name, ())):
                 told = shortened(json.dumps({name: value}), 60)
                 raise ProtocolError(
                     f"{path / ENTRY_FILE}: found {told}; allowed are texts `name`, `about` and "
-                    f"`policy`, and a mapping `settings`"
+                    f"`policy`, a mapping `settings`, and a list `scenarios`"
                 )
         if not given.get("name"):
             raise ProtocolError(
                 f'{path / ENTRY_FILE} has no name: add "name": "…" for people to read'
             )
-        return cls(path, **{name: given[name] for name in kinds if name in given})
+        patterns = given.pop("scenarios", ["*"])
+        entry = cls(path, **{name: given[name] for name in kinds if name in given})
+        try:
+            matching(patterns)
+        except ProtocolError as error:
+            raise ProtocolError(f"{path / ENTRY_FILE}: {error}") from None
+        return replace(entry, scenarios=tuple(patterns))
+
+    @property
+    def meant_for(self) -> list[str]:
+        """The names of the scenarios that it is meant for, the smallest first."""
+        return matching(self.scenarios)
 
     def begin(self) -> BenchmarkEntry:
         """Write what it is into a new folder.
@@ -151,7 +172,7 @@ class BenchmarkEntry:
             place = f"{file}:{number}"
             try:
                 part = _understood(_mapping(line, place))
-            except ValueError as error:
+            except (ValueError, ProtocolError) as error:
                 raise ProtocolError(f"{place}: {error}") from None
             found[part.scenario, part.seed] = part
         order = {name: place for place, name in enumerate(scenarios())}
@@ -178,6 +199,7 @@ def _understood(given: dict[str, Any]) -> EntryPart:
 
     Raises:
         ValueError: they are no part.
+        ProtocolError: it is of a scenario that is not played.
     """
     known = {each.name for each in fields(EntryPart)}
     if unknown := sorted(given.keys() - known):
@@ -186,8 +208,7 @@ def _understood(given: dict[str, Any]) -> EntryPart:
         raise ValueError(f"it has no {missing[0]!r}, which a part needs")
     scenario = given["scenario"]
     if scenario not in [*scenarios()]:
-        told = shortened(json.dumps(scenario), 60)
-        raise ValueError(f"the protocol plays no {told}: {nearest(str(scenario), scenarios())}")
+        raise unknown_scenario(scenario)
     if not isinstance(given["digest"], str):
         raise ValueError("its digest is no text")
     if not isinstance(held_out := given.get("held_out", True), bool):

@@ -101,44 +101,40 @@ class Comparison:
             yield f"### {title}"
             yield "Success:"
             yield _table(*self.successes(names))
-            if any(column.learns for column in self.columns):
+            if self._learners(names):
                 yield "What it took to learn them, the means of the seeds:"
                 yield _table(*self._efforts(names))
             if self.panels(group):
                 yield f"![Success over steps of training]({images}/protocol-{group}.svg)"
 
     def _together(self) -> Iterator[str]:
-        """The means over all scenarios in which no entry lacks a seed."""
-        whole = [
-            name
-            for name in scenarios()
-            if all(len(column.successes(name)) == SEEDS for column in self.columns)
-        ]
-        missing = sum(
-            SEEDS - len(column.successes(name)) for column in self.columns for name in scenarios()
-        )
-        total = SEEDS * len(self.columns) * len(scenarios())
-        yield (
-            f"{total - missing:,} of {total:,} parts are there. Over the {len(whole)} of "
-            f"{len(scenarios())} scenarios in which no entry lacks a seed:"
-        )
-        if whole:
-            rows = [
-                [name, *(_mean(interquartile_mean([get(each) for each in whole])),)]
-                for name, get in self._measures()
+        """How much is there; and the means over all scenarios, and over those that some entries
+        alone are meant for, as far as none lacks a seed."""
+        wanted = [(column, name) for column in self.columns for name in column.entry.meant_for]
+        found = sum(len(column.successes(name)) for column, name in wanted)
+        yield f"{found:,} of {SEEDS * len(wanted):,} parts are there."
+        for scope in dict.fromkeys(tuple(column.entry.meant_for) for column in self.columns):
+            columns = [each for each in self.columns if {*scope} <= {*each.entry.meant_for}]
+            whole = [
+                name
+                for name in scope
+                if all(len(column.successes(name)) == SEEDS for column in columns)
             ]
-            yield _table(["", "success"], rows)
-
-    def _measures(self) -> Iterator[tuple[str, _Successes]]:
-        """(name, successes of a scenario) of all that is shown of success."""
-        for column in self.columns:
-            yield column.name, column.successes
-            if column.greedy:
-                yield f"{column.name}, greedy", _greedy(column)
+            rows = [
+                [name, _mean(interquartile_mean([get(each) for each in whole]))]
+                for name, get in _measures(columns)
+                if whole
+            ]
+            if rows:
+                yield (
+                    f"Means over {len(whole)} of {_which(scope, columns)}, those in which no entry "
+                    f"lacks a seed:"
+                )
+                yield _table(["", "success"], rows)
 
     def _hard(self) -> Iterator[str]:
         """Which scenarios nobody has learned to half."""
-        learners = [column for column in self.columns if column.learns]
+        learners = self._learners(list(scenarios()))
         rows = []
         for name in scenarios():
             found = [column.success(name) for column in learners]
@@ -150,9 +146,16 @@ class Comparison:
             yield "Scenarios of which no entry that learns wins half, as far as they have tried:"
             yield _table(["", *(column.name for column in learners)], rows)
 
+    def _meant_for(self, names: Sequence[str]) -> list[Compared]:
+        """The entries that are meant for any of these scenarios."""
+        return [each for each in self.columns if not {*names}.isdisjoint(each.entry.meant_for)]
+
+    def _learners(self, names: Sequence[str]) -> list[Compared]:
+        return [column for column in self._meant_for(names) if column.learns]
+
     def successes(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table of successes."""
-        measures = list(self._measures())
+        measures = list(_measures(self._meant_for(names)))
         rows = []
         for name in names:
             parts = [part for column in self.columns for part in column.parts.get(name, ())]
@@ -176,7 +179,7 @@ class Comparison:
 
     def _efforts(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table of what it took."""
-        learners = [column for column in self.columns if column.learns]
+        learners = self._learners(names)
         head = [""]
         for column in learners:
             head += [f"{column.name}: steps", "seconds", "way"]
@@ -218,6 +221,22 @@ class Comparison:
             if _group(name) == group and any(lines):
                 found.append(curves.Panel(name, lines))
         return found
+
+
+def _which(scope: Sequence[str], columns: Sequence[Compared]) -> str:
+    """What scenarios are called that some entries are meant for."""
+    if len(scope) == len(scenarios()):
+        return f"all {len(scope)} scenarios"
+    names = [each.name for each in columns if len(each.entry.meant_for) == len(scope)]
+    return f"the {len(scope)} scenarios for {' and '.join(names)}"
+
+
+def _measures(columns: Sequence[Compared]) -> Iterator[tuple[str, _Successes]]:
+    """(name, successes of a scenario) of all that is shown of success."""
+    for column in columns:
+        yield column.name, column.successes
+        if column.greedy:
+            yield f"{column.name}, greedy", _greedy(column)
 
 
 def _greedy(column: Compared) -> _Successes:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
-from gv_engine.language.errors import GVEngineError, nearest
+from gv_engine.language.errors import GVEngineError, nearest, shortened
 from gv_engine.reading.library import built_in_grids
 from gv_engine.reading.scenario import Scenario
 from gv_engine.worlds.simulation import Simulation
@@ -31,6 +34,29 @@ def scenarios() -> dict[str, Scenario]:
     return dict(sorted(told.items(), key=lambda item: _cells(item[1])))
 
 
+def unknown_scenario(name: object) -> ProtocolError:
+    """The error that says that the protocol has no such scenario."""
+    told = shortened(json.dumps(name), 60)
+    return ProtocolError(f"the protocol plays no {told}: {nearest(str(name), scenarios())}")
+
+
+def matching(patterns: Sequence[Any]) -> list[str]:
+    """The names of scenarios that patterns like `memory-*` name, the smallest first.
+
+    Raises:
+        ProtocolError: one names none.
+    """
+    named = [_named(pattern) for pattern in patterns]
+    for pattern, names in zip(patterns, named, strict=True):
+        if not names:
+            raise unknown_scenario(pattern)
+    return [name for name in scenarios() if any(name in names for names in named)]
+
+
+def _named(pattern: object) -> list[str]:
+    return [name for name in scenarios() if isinstance(pattern, str) and fnmatchcase(name, pattern)]
+
+
 def _cells(scenario: Scenario) -> int:
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
@@ -44,7 +70,7 @@ def played_scenario(name: str) -> Scenario:
         ProtocolError: the protocol does not play it.
     """
     if name not in scenarios():
-        raise ProtocolError(f"the protocol plays no {name!r}: {nearest(name, scenarios())}")
+        raise unknown_scenario(name)
     return scenarios()[name]
 
 

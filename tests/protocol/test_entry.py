@@ -37,6 +37,13 @@ def test_what_is_written_is_read_back(entry):
     assert BenchmarkEntry.read(entry.path) == entry
 
 
+def test_an_entry_may_be_meant_for_some_scenarios(tmp_path):
+    some = ("memory-[59]*", "sokoban")
+    entry = BenchmarkEntry(tmp_path / "some", "Some", scenarios=some).begin()
+    assert BenchmarkEntry.read(entry.path) == entry
+    assert entry.meant_for == ["memory-5x5", "sokoban", "memory-9x9"]
+
+
 def test_parts_come_from_the_smallest_scenario_on_and_by_seed(entry):
     asked = [("keydoor-9x9", 0), ("keydoor-5x5", 9), ("keydoor-5x5", 2)]
     for scenario, seed in asked:
@@ -122,6 +129,12 @@ def test_folders_that_are_none_are_told(entry, tmp_path):
         BenchmarkEntry.read(entry.path)
     (entry.path / "entry.json").write_text('{"format": 2, "name": "x", "polcy": "ppo"}')
     with pytest.raises(ProtocolError, match=r'found \{"polcy": "ppo"\}; allowed are texts'):
+        BenchmarkEntry.read(entry.path)
+    (entry.path / "entry.json").write_text('{"format": 2, "name": "x", "scenarios": ["keydor-*"]}')
+    with pytest.raises(ProtocolError, match=r'entry.json: the protocol plays no "keydor-\*": did'):
+        BenchmarkEntry.read(entry.path)
+    (entry.path / "entry.json").write_text('{"format": 2, "name": "x", "scenarios": [7]}')
+    with pytest.raises(ProtocolError, match=r"entry.json: the protocol plays no 7: "):
         BenchmarkEntry.read(entry.path)
     (entry.path / "entry.json").write_text('{"format": 2}')
     with pytest.raises(ProtocolError, match="has no name: add"):

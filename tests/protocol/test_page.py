@@ -69,8 +69,26 @@ def test_what_is_missing_is_said(entries):
     assert effort == ["`memory-9x9`", "0", "0.0", "–"]
     assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * n for n in (4, 3)]
     count = len(scenarios())
-    told = f"11 of {10 * count:,} parts are there. Over the 1 of {count} scenarios"
-    assert told in text
+    assert f"11 of {10 * count:,} parts are there." in text
+    assert f"Means over 1 of all {count} scenarios, those in which no entry lacks a seed:" in text
+
+
+def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
+    other = BenchmarkEntry(tmp_path / "other", "Other", scenarios=(LEVEL, "sokoban")).begin()
+    for seed in range(SEEDS):
+        other.add(EntryPart(LEVEL, seed, "", (8,) * TESTED))
+    text = "\n\n".join(page.Comparison([*entries, other]).sections("images"))
+    count = len(scenarios())
+    assert f"21 of {10 * (count + 2):,} parts are there." in text
+    _, whole, some = text.split("Means over ")
+    assert whole.startswith(f"1 of all {count} scenarios")
+    assert "Other" not in whole
+    assert some.startswith("1 of the 2 scenarios for Other, those in which")
+    assert "| Learner | 100.0 % (91.7 to 100.0) |" in some
+    assert "| Other | 100.0 % |" in some
+    rooms, rest = text.split("### Rooms")[1].split("### MiniGrid's levels")
+    assert "Other" in rooms
+    assert "Other" not in rest
 
 
 def test_a_page_has_marks(entries, tmp_path):
