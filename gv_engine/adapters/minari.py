@@ -24,7 +24,9 @@ _BEFORE = ("action_mask",)
 """Arrays that say something of the moment before an action, and are no observation."""
 
 
-def to_dataset(folder: Path, name: str, **more: Any) -> minari.MinariDataset:
+def to_dataset(
+    folder: Path, name: str, reference: tuple[Path, Path] | None = None, **more: Any
+) -> minari.MinariDataset:
     """Make a dataset of a rollout.
 
     An episode has its observations, one more than actions, and its seed. `infos` have
@@ -33,11 +35,14 @@ def to_dataset(folder: Path, name: str, **more: Any) -> minari.MinariDataset:
     Args:
         folder: that `gv-engine rollout --out` has made.
         name: of the dataset, such as `keydoor/valid-v0`.
+        reference: folders of two rollouts of the same scenario, a poor and a good one. Their mean
+            returns are the scores 0 and 1 of `minari.get_normalized_score`.
         more: what `minari.create_dataset_from_buffers` takes besides, such as `author`.
 
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
-        ValueError: there is such a dataset; or the rollout is of several agents, or of algebra.
+        ValueError: there is such a dataset; the rollout is of several agents, or of algebra; or the
+            reference is of another scenario, or its second rollout is not the better one.
     """
     arrays, about = episode_folder.read(folder)
     scenario = about["scenario"]
@@ -70,8 +75,33 @@ def to_dataset(folder: Path, name: str, **more: Any) -> minari.MinariDataset:
         eval_env=spec,
         observation_space=_shown(arrays),
         action_space=Discrete(len(about["action_names"])),
-        **(usual | more),
+        **(usual | (_scores(reference, scenario) if reference else {}) | more),
     )
+
+
+def _scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str, Any]:
+    """The scores that others are measured by."""
+    means = []
+    for folder in reference:
+        arrays, about = episode_folder.read(folder)
+        if about["scenario"]["digest"] != scenario["digest"]:
+            raise ValueError(
+                f"{folder} is of {about['scenario']['name']}, digest "
+                f"{about['scenario']['digest']}, and not of {scenario['name']}, digest "
+                f"{scenario['digest']}: references are of what the dataset is of"
+            )
+        means.append(float(arrays["reward"].sum(dtype=np.float64)) / about["episodes"])
+    low, high = means
+    if low >= high:
+        raise ValueError(
+            f"{reference[0]} has a mean return of {low:g}, and {reference[1]} of {high:g}: name a "
+            f"poor rollout, as of --policy random, and then a good one, as of --policy solver"
+        )
+    return {
+        "ref_min_score": low,
+        "ref_max_score": high,
+        "num_episodes_average_score": about["episodes"],
+    }
 
 
 def _shown(arrays: dict[str, Any]) -> Dict:

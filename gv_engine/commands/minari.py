@@ -36,6 +36,14 @@ def add(commands: Commands) -> None:
     way.add_argument("--to", dest="out", metavar="FOLDER", type=Path, help="a new folder")
     parser.add_argument("--scenario", metavar="SCENARIO", help="with --to: what was played")
     parser.add_argument("--max-steps", metavar="T", type=int, help="with --to: its limit of steps")
+    parser.add_argument(
+        "--reference",
+        nargs=2,
+        metavar=("POOR", "GOOD"),
+        type=Path,
+        help="with --from: rollouts whose mean returns are scores 0 and 1, as of --policy random "
+        "and --policy solver",
+    )
     parser.add_argument("--author", metavar="NAME", help="with --from: of the data")
     parser.add_argument("--email", metavar="ADDRESS", help="with --from: the author's")
     parser.add_argument("--link", metavar="URL", help="with --from: to the code behind the data")
@@ -54,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
             made = to_dataset(
                 options.source,
                 options.name,
+                options.reference,
                 author=options.author,
                 author_email=options.email,
                 code_permalink=options.link,

@@ -22,6 +22,7 @@ LIBRARIES = {
     "Stable-Baselines3": "sb3_contrib",
     "PufferLib": "pufferlib",
     "TorchRL": "torchrl",
+    "Tianshou": "tianshou",
     "RLlib": "ray.rllib",
     "Minari": "minari",
 }
@@ -157,6 +158,43 @@ def test_torchrl_finds_its_specs_kept_and_begins_worlds_one_by_one():
             shown, _ = alone.reset()
 
 
+def test_tianshou_steps_the_worlds_that_it_asks_for():
+    pytest.importorskip("tianshou")
+    data = importlib.import_module("tianshou.data")
+    module = importlib.import_module("gv_engine.adapters.tianshou")
+    envs = module.TianshouVecEnv(LEVEL, 3, max_steps=9, world="compiled")
+    alone = GridEnv(LEVEL, max_steps=9, world="compiled")
+    envs.seed(5)
+    (seen, infos), (shown, _), ends = envs.reset(), alone.reset(seed=6), 0
+    assert [info["env_id"] for info in infos] == [0, 1, 2]
+    for k, chosen in enumerate(actions(3)):
+        assert same({name: array[1] for name, array in seen.items()}, shown)
+        if k % 3 == 0:  # the others alone: this one stays as it is
+            _, _, *over, infos = envs.step(chosen[[0, 2]], [0, 2])
+            assert [info["env_id"] for info in infos] == [0, 2]
+            envs.reset(np.array([0, 2])[np.logical_or(*over)])
+        again, rewards, *over, infos = envs.step(chosen[[1]], id=1)
+        seen = {name: array[[0, 0, 0]] for name, array in again.items()}
+        shown, reward, terminated, truncated, info = alone.step(chosen[1])
+        assert (rewards.dtype, rewards.tolist()) == (np.float32, [np.float32(reward)])
+        assert (over[0].item(), over[1].item()) == (terminated, truncated)
+        assert infos.tolist() == [{"env_id": 1, "success": info["success"]}]
+        if terminated or truncated:
+            ends += 1
+            seen, _ = envs.reset([1, 1, 1])
+            shown, _ = alone.reset()
+    assert ends > 3
+    assert [space.n for space in envs.action_space] == [8] * 3
+    masked = module.TianshouVecEnv(LEVEL, 4, masks=True, observation_representation="flat")
+    seen, _ = masked.reset(seed=3)
+    assert isinstance(seen, data.Batch)
+    assert masked.observation_space[0].contains({"obs": seen.obs[0], "mask": seen.mask[0]})
+    with pytest.raises(ValueError, match="2 seeds for 4 worlds: name one for each"):
+        masked.seed([1, 2])
+    with pytest.raises(AttributeError, match="make others with the option"):
+        masked.set_env_attr("max_steps", 3)
+
+
 @pytest.mark.filterwarnings("default")
 def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys):
     pytest.importorskip("minari")
@@ -165,14 +203,29 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     words = ["--episodes", "6", "--max-steps", "30", "--seed", "3", "--masks", "--out", "demos"]
     words += ["--representation", "cells"]
     assert main(["rollout", "keydoor-sizes", "--policy", "valid", *words]) == 0
-    assert main(["minari", "doors/valid-v0", "--from", "demos", "--author", "a"]) == 0
+    words = ["minari", "doors/valid-v0", "--from", "demos", "--author", "a"]
+    for policy in "random", "solver":
+        known = ["--policy", policy, "--episodes", "9", "--max-steps", "30", "--out", policy]
+        assert main(["rollout", "keydoor-sizes", *known]) == 0
+    assert main([*words, "--reference", "solver", "random"]) == 2
+    assert "and then a good one" in capsys.readouterr().err
+    assert main(["rollout", "keydoor-5x5", "--episodes", "1", "--out", "small"]) == 0
+    assert main([*words, "--reference", "small", "solver"]) == 2
+    assert "small is of keydoor-5x5, digest " in capsys.readouterr().err
+    assert main([*words, "--reference", "random", "solver"]) == 0
     back = ["minari", "doors/valid-v0", "--to", "again", "--scenario", "keydoor-sizes"]
     assert main([*back, "--max-steps", "30"]) == 0
     names = {file.name for file in Path("demos").glob("*.npy")}
     assert names == {file.name for file in Path("again").glob("*.npy")}
     for name in names:
         assert Path("demos", name).read_bytes() == Path("again", name).read_bytes(), name
-    dataset = importlib.import_module("minari").load_dataset("doors/valid-v0")
+    minari = importlib.import_module("minari")
+    dataset = minari.load_dataset("doors/valid-v0")
+    scores = []
+    for policy in "random", "solver":
+        rewards = np.load(Path(policy, "reward.npy"))
+        scores.append(minari.get_normalized_score(dataset, rewards.sum(dtype=float) / 9))
+    assert scores == pytest.approx([0, 1])
     env = dataset.recover_environment()
     assert env.unwrapped.scenario.max_steps == 30
     assert env.observation_space["grid"].shape == dataset[0].observations["grid"].shape[1:]
