@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import ray
 from ray.cluster_utils import Cluster
 
-from gv_engine.commands.rollout import Tally
 from gv_engine.reading.loading import load_scenario
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import on_ray
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.shards import Job
+from gv_engine.rollouts.tally import Tally
 
 _WORLDS = 256
 _PATIENCE = 180.0
@@ -62,8 +62,7 @@ def measured(scenario: Scenario, episodes: int, keep: bool) -> Measured:
             playing += shard.seconds
             if folder:
                 folder.extend(shard.rows)
-            for episode in shard.episodes:
-                tally.add(episode)
+            tally.join(shard.tally)
             asked = time.perf_counter()
             if not begun:
                 begun, first_steps = asked, tally.steps

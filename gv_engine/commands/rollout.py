@@ -34,8 +34,8 @@ from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.following import KnownWay
-from gv_engine.rollouts.rollout import FinishedEpisode
 from gv_engine.rollouts.shards import Job, Shard
+from gv_engine.rollouts.tally import Tally
 
 _MOST_WORLDS = 256
 _EPISODES = 100
@@ -197,9 +197,8 @@ def run(options: argparse.Namespace) -> int:
                     with undisturbed():
                         if folder:
                             folder.extend(shard.rows)
-                        for episode in shard.episodes:
-                            tally.add(episode)
-                    advance(len(shard.episodes))
+                        tally.join(shard.tally)
+                    advance(shard.tally.episodes)
             elif left > 0:
                 for episode in job.episodes(env, actor, first, left):
                     with undisturbed():
@@ -250,59 +249,6 @@ def _listed(scenario: AnyScenario, levels: str | None) -> dict[str, LevelSet]:
     return {} if levels is None else {"levels": level_set(grid(scenario), levels)}
 
 
-class Tally:
-    """Sums over episodes, in their order.
-
-    Attributes:
-        episodes, steps: so many there were.
-    """
-
-    def __init__(self) -> None:
-        self.episodes = self.steps = 0
-        self._ends = {"terminated": 0, "truncated": 0}
-        self._returns: list[float] = []  # sum, least, most
-        self._lengths: list[float] = []
-        self._terms: Any = 0.0
-
-    def add(self, episode: FinishedEpisode) -> None:
-        """Count an episode."""
-        self.episodes += 1
-        self.steps += episode.length
-        self._ends["terminated"] += episode.terminated
-        self._ends["truncated"] += episode.truncated
-        if episode.success is not None:
-            self._ends["success"] = self._ends.get("success", 0) + episode.success
-        self._returns = _more(self._returns, episode.total)
-        self._lengths = _more(self._lengths, episode.length)
-        self._terms = self._terms + episode.terms
-
-    def rows(self, reward_names: tuple[str, ...], took: float) -> list[tuple[str, str]]:
-        """(what, value) of a finished rollout.
-
-        Args:
-            reward_names: of the scenario.
-            took: seconds.
-        """
-        rows = [
-            ("episodes", f"{self.episodes:,}"),
-            ("steps", f"{self.steps:,}"),
-            ("steps per second", f"{self.steps / took:,.0f}"),
-        ]
-        if not self.episodes:
-            return rows
-        for name, (total, least, most) in (("return", self._returns), ("length", self._lengths)):
-            rows += [
-                (f"{name}, mean", _number(total / self.episodes)),
-                (f"{name}, least", _number(least)),
-                (f"{name}, most", _number(most)),
-            ]
-        rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self._ends.items()]
-        means = self._terms / self.episodes
-        return rows + [
-            (f"{name}, mean sum", _number(mean)) for name, mean in zip(reward_names, means)
-        ]
-
-
 def _limit(text: str) -> int:
     """A number of steps."""
     if text == "0":
@@ -310,15 +256,3 @@ def _limit(text: str) -> int:
             "found '0', with which an episode may go on for ever; expected a whole number from 1 on"
         )
     return positive(text)
-
-
-def _more(sums: list[float], value: float) -> list[float]:
-    """Sum, least and most, one more value included."""
-    if not sums:
-        return [value] * 3
-    total, least, most = sums
-    return [total + value, min(least, value), max(most, value)]
-
-
-def _number(value: float) -> str:
-    return f"{value:.6g}"

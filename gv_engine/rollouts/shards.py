@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from time import process_time
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from gv_engine.rollouts.episode_folder import rows_of
 from gv_engine.rollouts.following import Following, KnownWay
 from gv_engine.rollouts.policy import Policy, load_policies
 from gv_engine.rollouts.rollout import FinishedEpisode, rollout, rows_of_steps
+from gv_engine.rollouts.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,12 @@ class Shard(NamedTuple):
     """A part of a rollout.
 
     Attributes:
-        episodes: that were played, in order, without their steps.
+        tally: of the episodes that were played.
         rows: the arrays of a folder of them, if they are kept.
         seconds: of computing that it took.
     """
 
-    episodes: list[FinishedEpisode]
+    tally: Tally
     rows: dict[str, Any]
     seconds: float
 
@@ -94,11 +95,12 @@ class ShardPlayer:
 
     def play(self, first: int, episodes: int) -> Shard:
         """Play episodes, from the one with this number on."""
-        began = process_time()
-        found = list(self.job.episodes(*self._acting, first, episodes))
-        rows = rows_of(found) if self.job.keep else {}
-        told = [replace(episode, last={}, steps=None) for episode in found]
-        return Shard(told, rows, process_time() - began)
+        began, tally, kept = process_time(), Tally(), list[FinishedEpisode]()
+        for episode in self.job.episodes(*self._acting, first, episodes):
+            tally.add(episode)
+            if self.job.keep:
+                kept.append(episode)
+        return Shard(tally, rows_of(kept) if kept else {}, process_time() - began)
 
     @cached_property
     def _acting(self) -> tuple[Any, Policy]:
