@@ -3,10 +3,14 @@ their machine."""
 
 from __future__ import annotations
 
+import math
+import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count, takewhile
+from operator import itemgetter
 from typing import Any
 
 from gv_engine.language.errors import MissingExtraError
@@ -18,6 +22,7 @@ if RAY.missing:
     raise MissingExtraError(RAY.missing)
 
 import ray  # behind the word on how to get it
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 LOCAL = "local"
 """In place of an address: Ray on this machine, for this command alone."""
@@ -25,8 +30,10 @@ _SHARD, _LARGE_SHARD = 512, 4096
 """Episodes of a shard; of one whose steps are not kept, where there are many."""
 _SHARES = 64
 """Into which a rollout is parted at least, if its shards are large."""
-_AHEAD = 2
-"""Parts on their way, for each that has room."""
+_SECONDS = 1.0
+"""After which it is asked again which machines there are."""
+_AHEAD = 4
+"""Parts that are not yet handed on, for each that has room."""
 
 
 def shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
@@ -67,20 +74,74 @@ def results(
         ray.init(address, log_to_driver=False, include_dashboard=False)
     task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_do)
     given, left = [ray.put(work)], iter(parts)  # in a list Ray hands on the reference itself
-    coming: list[Any] = []
+    running: dict[Any, str | None] = {}  # by the machine that each was given
+    coming: list[Any] = []  # these, and those that wait for one before them
+    machines = _Machines(cores, 2 if in_order else 1)  # results may keep who takes them busy
     try:
         while True:
-            room = int(ray.cluster_resources().get("CPU", 1)) // cores
-            while len(coming) < max(1, _AHEAD * room) and (part := next(left, None)) is not None:
-                coming.append(task.remote(given, part))
+            for machine in machines.free(running.values()):
+                if len(coming) == _AHEAD * machines.room or (part := next(left, None)) is None:
+                    break
+                placed = task.options(scheduling_strategy=_placed(machine))
+                coming.append(placed.remote(given, part))
+                running[coming[-1]] = machine
             if not coming:
                 return
-            done = coming[0] if in_order else ray.wait(coming)[0][0]
-            yield _told(done)
-            coming.remove(done)
+            (done, *_), _ = ray.wait([*running], fetch_local=False)
+            del running[done]
+            if not in_order:
+                coming.remove(done)
+                yield _told(done)
+            while in_order and coming and coming[0] not in running:
+                yield _told(coming.pop(0))
     finally:
-        for each in coming:
+        for each in running:
             ray.cancel(each, force=True)
+
+
+class _Machines:
+    """Those of the cluster, and for how many parts each has room.
+
+    Each part is given a machine. Parts that Ray is handed to find one itself go to and fro between
+    machines that think that the other has room.
+
+    Args:
+        cores: that a part needs.
+        depth: parts for each room, of which one is done and others wait for it.
+
+    Attributes:
+        room: of all together.
+    """
+
+    def __init__(self, cores: int, depth: int) -> None:
+        self._cores, self._depth = cores, depth
+        self._asked, self._rooms = -math.inf, dict[str | None, int]()
+
+    @property
+    def room(self) -> int:
+        return sum(self._rooms.values())
+
+    def free(self, taken: Iterable[str | None]) -> list[str | None]:
+        """Machines that take parts beside those they have, those with room at once first; None is
+        any, if there is none that is large enough yet."""
+        if time.monotonic() - self._asked > _SECONDS:
+            there = (node for node in ray.nodes() if node["Alive"])
+            cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in there}
+            self._rooms = {name: n // self._cores for name, n in cpus.items() if n >= self._cores}
+            self._rooms = self._rooms or {None: 1}
+            self._asked = time.monotonic()
+        held = Counter(taken)
+        places = [
+            (number // room, name)
+            for name, room in self._rooms.items()
+            for number in range(held[name], room * self._depth)
+        ]
+        return [name for _, name in sorted(places, key=itemgetter(0))]
+
+
+def _placed(machine: str | None) -> Any:
+    """Where Ray is to do a part: there, and anywhere if that machine has gone."""
+    return NodeAffinitySchedulingStrategy(machine, soft=True) if machine else "DEFAULT"
 
 
 def _do(given: list[Any], part: tuple[Any, ...]) -> Any:
