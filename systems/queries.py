@@ -214,9 +214,14 @@ def matches_beacon(w: World, e: int) -> bool:
 
 def bumps(w: World, agent: int) -> bool:
     """Whether a move would end in a wall; for other actions, whether the agent stands in one."""
+    return would_bump(w, agent, w.action[agent])
+
+
+def would_bump(w: World, agent: int, action: int) -> bool:
+    """The same, were this the action."""
     y, x = w.position.y[agent], w.position.x[agent]
-    if w.action[agent] <= MOVE_RIGHT:
-        y, x = towards(w, agent, w.action[agent])
+    if action <= MOVE_RIGHT:
+        y, x = towards(w, agent, action)
     return w.inside(y, x) and w.kind.value[w.at[y, x]] == WALL
 
 

@@ -23,6 +23,7 @@ from systems.queries import (
     on_one_layer,
     reaches_asked,
     stands_on,
+    would_bump,
 )
 
 
@@ -46,7 +47,7 @@ def bump_moving_obstacle(w: World, agent: int, reward: float = -1.0) -> float:
     return reward if w.moving_obstacle.has[here(w, agent)] else 0.0
 
 
-@system(REWARD, remember=bumps)
+@system(REWARD, remember=bumps, answers=would_bump)
 def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> float:
     """For trying to walk into a wall."""
     return reward if was else 0.0

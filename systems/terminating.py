@@ -20,6 +20,7 @@ from systems.queries import (
     on_one_layer,
     reaches_asked,
     stands_on,
+    would_bump,
 )
 
 
@@ -48,7 +49,7 @@ def bump_moving_obstacle(w: World, agent: int) -> bool:
     return w.moving_obstacle.has[here(w, agent)]
 
 
-@system(TERMINATING, remember=bumps, says="You walked into a wall")
+@system(TERMINATING, remember=bumps, answers=would_bump, says="You walked into a wall")
 def bump_into_wall(w: World, agent: int, was: float) -> bool:
     """The agent tried to walk into a wall."""
     return was != 0

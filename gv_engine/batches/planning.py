@@ -109,11 +109,7 @@ def goes_by_steps(scenario: Scenario) -> bool:
         for call in member.calls(phase)
         for part in call.parts()
     )
-    return any(
-        asks_for(function, "steps")
-        for call in calls
-        for function in (call.system.function, call.system.remember, call.system.when)
-    )
+    return any(asks_for(function, "steps") for call in calls for function in call.system.functions)
 
 
 def state_keys(

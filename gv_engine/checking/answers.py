@@ -55,8 +55,7 @@ def _calls(scenario: Scenario) -> Iterator[Call]:
 def _functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
     """The functions that a call leads to, with the names that they use."""
     system = call.system
-    roots: list[Any] = [system.function, system.objects, system.remember, system.when]
-    return functions_of([*roots, *call.arguments.values()])
+    return functions_of([*system.functions, system.objects, *call.arguments.values()])
 
 
 def _actions(value: Any) -> Iterator[Action]:

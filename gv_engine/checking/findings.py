@@ -18,6 +18,7 @@ from components.appearance import FLOOR
 from components.objects import WALL
 from gv_engine.checking.answers import unanswered, undeclared
 from gv_engine.checking.levels import always, level_of_seed, open_to_agents, where_are
+from gv_engine.checking.masks import misleading
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.component import column_name
 from gv_engine.language.errors import FaultPlace
@@ -75,8 +76,9 @@ def findings(scenario: Scenario) -> list[Finding]:
 def placed_findings(scenario: Scenario) -> list[tuple[Finding, FaultPlace]]:
     """The same, each with its place, as far as it has one."""
     found = [each for member in scenario.members for each in _Examiner(member).findings()]
-    said = [*unanswered(scenario), *undeclared(scenario)]
-    return [*found, *((Finding("action", says), FaultPlace()) for says in said)]
+    said = [("action", says) for says in (*unanswered(scenario), *undeclared(scenario))]
+    said += [("mask", says) for says in misleading(scenario)]
+    return [*found, *((Finding(name, says), FaultPlace()) for name, says in said)]
 
 
 def rule_place(scenario: Scenario, says: str) -> FaultPlace:
@@ -273,7 +275,9 @@ class _Examiner:
         """Rules whose condition holds for actions alone that the scenario has not."""
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
-        rules = [(node, call, call.condition()) for node, call in self._rules(TRANSITION)]
+        rules = [
+            (node, call, call.condition(call.system.when)) for node, call in self._rules(TRANSITION)
+        ]
         asked = [(node, call, when) for node, call, when in rules if when]
         counts = np.zeros((len(asked), len(tried)), np.int64)
         for world in self._played(tried):
@@ -388,7 +392,6 @@ def _columns_of(call: Call, types: ObjectTypes) -> set[str]:
     system = call.system
     if not is_engine_module(system.function.__module__):
         return set()
-    helpers = (system.function, system.when, system.remember)
-    codes = [getattr(each, "__code__", None) for each in helpers]
+    codes = [getattr(each, "__code__", None) for each in system.functions]
     columns = {column_name(cls) for kind in types for cls in kind.classes}
     return columns & {name for code in codes if code for name in code.co_names}

@@ -69,9 +69,7 @@ class Call:
         """Whether it, or one that is nested in it, asks for an agent; if not, it runs once a step,
         whoever acts."""
         return any(
-            function is not None and takes(function, "agent")
-            for part in self.parts()
-            for function in (part.system.function, part.system.remember, part.system.when)
+            takes(function, "agent") for part in self.parts() for function in part.system.functions
         )
 
     @property
@@ -90,22 +88,23 @@ class Call:
         """The trailing arguments for the system's function, or for one of its helpers."""
         return tuple(self.arguments[name] for name in self.names(helper))
 
-    def condition(self) -> Callable[[Any, int, int], bool] | None:
-        """`(w, agent, action)` → whether it runs in this turn, and its condition is true of a
-        world; None if neither is asked."""
+    def condition(
+        self, helper: Callable[..., bool] | None
+    ) -> Callable[[Any, int, int], bool] | None:
+        """`(w, agent, action)` → whether it runs in this turn, and its `when` or `answers` is true
+        of a world; None if neither is asked."""
         if whose := self.whose:
-            holds = replace(self, whose=()).condition()
+            holds = replace(self, whose=()).condition(helper)
             return lambda w, agent, action: (
                 whose[agent] and (holds is None or holds(w, agent, action))
             )
-        when = self.system.when
-        if when is None:
+        if helper is None:
             return None
-        given, agents, acting = self.bound(when), takes(when, "agent"), takes(when, "action")
+        given, agents, acting = self.bound(helper), takes(helper, "agent"), takes(helper, "action")
         # as most are: asked for each action of each step
-        if agents and acting and given == (when.__defaults__ or ()):
-            return when
-        return lambda w, agent, action: when(w, *(agent,) * agents, *(action,) * acting, *given)
+        if agents and acting and given == (helper.__defaults__ or ()):
+            return helper
+        return lambda w, agent, action: helper(w, *(agent,) * agents, *(action,) * acting, *given)
 
     def parts(self) -> Iterator[Call]:
         """The call itself and all that are nested in its arguments."""

@@ -92,6 +92,8 @@ class System:
             this the action? Without `action`, it is that of something that happens by itself.
         until: what must hold after a reset, `(w, tried, …)`; until it does, all that is nested in
             the reset runs again, in an empty world. `tried` says how often it has run.
+        answers: `(w, agent, action, …)`, before the transitions: would a reward or a terminating
+            function tell something of this action, whatever else comes of it?
         check: `(…)` of parameters: what is wrong with them, as text; empty if nothing is.
         tables: parameters that are made from the observation area, by the functions given here.
         rows: a visibility function that takes the view by rows of bits; a rendering system that
@@ -112,7 +114,14 @@ class System:
     rows: bool = False
     says: str = ""
     until: Callable[..., bool] | None = None
+    answers: Callable[..., bool] | None = None
     objects: Callable[..., Any] | None = None
+
+    @property
+    def functions(self) -> tuple[Callable[..., Any], ...]:
+        """Its function, and its helpers that are called with a world."""
+        helpers = self.remember, self.when, self.until, self.answers
+        return (self.function, *(helper for helper in helpers if helper is not None))
 
     @property
     def place(self) -> tuple[str, int]:
@@ -218,6 +227,7 @@ def system(
     rows: bool = False,
     says: str = "",
     until: Callable[..., bool] | None = None,
+    answers: Callable[..., bool] | None = None,
     valid: None = None,
 ) -> Callable[[_F], _F]:
     """Mark a function as a system of a phase; the function itself stays as it is.
@@ -226,7 +236,7 @@ def system(
     and makes no action valid. A REWARD with `remember` takes `was` next, what `remember(w, agent)`
     measured before the transitions. VISIBILITY takes `view`, an OBSERVATION `view` and `out`,
     RENDERING `canvas`; these three are always an agent's. All further arguments are parameters for
-    scenarios to set; `remember` and `when` may ask for parameters of the system by the same names.
+    scenarios to set; helpers may ask for parameters of the system by the same names.
 
     Args:
         phase: when the system runs.
@@ -247,6 +257,9 @@ def system(
             its full stop: "You walked into a wall".
         until: for resets, a condition `(w, tried, …)`: what is nested in the reset runs again, in
             an empty world, until it is true. It ends that by `tried`, how often it has run.
+        answers: for rewards and terminating functions that tell something of an action by itself,
+            as that it ends the episode, though no transition may act on it: `(w, agent, action,
+            …)`, before the transitions, for which actions. The action mask asks it.
         valid: the former name of `when`, refused.
 
     Raises:
@@ -257,17 +270,22 @@ def system(
             "valid= is when=: the rule runs only where its condition holds; write "
             f"when={getattr(valid, '__name__', valid)} and take the question out of the rule"
         )
-    for what, given, wanted in (("when", when, TRANSITION), ("until", until, RESET)):
-        if given is not None and phase is not wanted:
-            named = f"{what}= is the condition of a {wanted.name}"
-            raise TypeError(f"{named}, found phase {phase.name}")
+    for what, given, wanted in (
+        ("when= is the condition", when, (TRANSITION,)),
+        ("until= is the condition", until, (RESET,)),
+        ("answers= tells the actions", answers, (REWARD, TERMINATING)),
+    ):
+        if given is not None and phase not in wanted:
+            named = " or ".join(each.name for each in wanted)
+            raise TypeError(f"{what} of a {named}, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
         own = ("agent",) if phase in _EXTRA or takes(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
         parameters = _parameters(function, leading)
         names = [p.name for p in parameters]
-        asking = (remember, own), (when, (*own, *(("action",) if own else ()))), (until, ("tried",))
+        acting = (*own, *(("action",) if own else ()))
+        asking = (remember, own), (when, acting), (until, ("tried",)), (answers, acting)
         for helper, first in asking:
             if helper is not None:
                 _check_helper(function, helper, first, names)
@@ -283,6 +301,7 @@ def system(
             rows,
             says,
             until,
+            answers,
         )
         return function
 

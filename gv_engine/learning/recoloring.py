@@ -57,8 +57,8 @@ def _reached(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
     """The functions that a call leads to, and the names and values that each of them uses."""
     for part in call.parts():
         system = part.system
-        roots = system.function, system.objects, system.remember, system.when, system.until
-        yield from functions_of([*roots, *part.arguments.values()]).items()
+        roots = *system.functions, system.objects, *part.arguments.values()
+        yield from functions_of(roots).items()
 
 
 class Recoloring:

@@ -315,7 +315,7 @@ def _then(before: _Write, name: str, number: int) -> _Write:
 def asks_for_mission(system: System) -> bool:
     """Whether a rule of columns, or a helper that it calls, reads `w.mission`."""
     known: set[FunctionType] = set()
-    for function in (system.function, system.remember, system.when, system.until):
+    for function in system.functions:
         _reach(function, known)
     column = column_name(Mission)
     return system.objects is None and any(column in each.__code__.co_names for each in known)

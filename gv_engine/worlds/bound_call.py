@@ -30,8 +30,8 @@ class BoundCall:
         agents: how many there are.
 
     Attributes:
-        acts: `(w, agent, action)` → whether the transition, or one that is nested in it, would
-            answer the action.
+        acts: `(w, agent, action)` → whether the transition, the reward or the terminating function,
+            or one that is nested in it, would answer the action.
     """
 
     def __init__(self, call: Call, agents: int = 1) -> None:
@@ -44,7 +44,9 @@ class BoundCall:
         self._number = measured if call.system.objects is None else _as_it_is
         self._remembered = self._by_agent(self._remember, call.bound(self._remember))
         self._until = call.system.until
-        self._holds = call.condition()
+        self._holds = call.condition(call.system.when)
+        answers = call.system.answers
+        self._answers = None if answers is None else call.condition(answers)
         self._otherwise = call.otherwise
         self._by_itself = call.system.by_itself
         self._arguments = call.bound()
@@ -63,7 +65,7 @@ class BoundCall:
             each
             for nested in self._nested.values()
             for each in _each(nested)
-            if each._system.phase is TRANSITION
+            if (each._system.phase is TRANSITION) is (call.system.phase is TRANSITION)
         ]
         self.acts = self._asked()
 
@@ -94,7 +96,9 @@ class BoundCall:
             self._remember = wrap(self._system, "remember", self._remember)
         if self._holds:
             self._holds = wrap(self._system, "when", self._holds)
-            self.acts = self._asked()
+        if self._answers:
+            self._answers = wrap(self._system, "answers", self._answers)
+        self.acts = self._asked()
         for nested in self._nested.values():
             for call in _each(nested):
                 call.watch(wrap)
@@ -102,13 +106,22 @@ class BoundCall:
     @property
     def can_act(self) -> bool:
         """Whether there is an action that it, or one that is nested in it, may answer."""
-        return not self._by_itself or any(call.can_act for call in self._inside)
+        own = not self._by_itself if self._system.phase is TRANSITION else self._answers is not None
+        return own or any(call.can_act for call in self._inside)
 
     def _asked(self) -> Callable[[Any, int, int], bool]:
         """See `acts`: the condition itself, if there is no more to ask."""
+        if self._system.phase is not TRANSITION:
+            return self._would_tell
         if self._holds is None or self._by_itself:
             return self._would_act
         return self._holds
+
+    def _would_tell(self, w: Any, agent: int, action: int) -> bool:
+        if self._holds is not None and not self._holds(w, agent, action):  # another one's
+            return False
+        own = self._answers is not None and self._answers(w, agent, action)
+        return own or answered(self._inside, w, agent, action)
 
     def _would_act(self, w: Any, agent: int, action: int) -> bool:
         holds = self._holds is None or self._holds(w, agent, action)
@@ -153,9 +166,9 @@ class BoundCall:
         return self.call
 
 
-def answered(transitions: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
-    """Whether one of several transitions would answer an action."""
-    for call in transitions:  # a loop, as `any` costs the mask a third of its time
+def answered(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
+    """Whether one of several calls would answer an action."""
+    for call in calls:  # a loop, as `any` costs the mask a third of its time
         try:
             if call.acts(w, agent, action):
                 return True
@@ -166,13 +179,13 @@ def answered(transitions: Iterable[BoundCall], w: Any, agent: int, action: int) 
 
 
 def mark_answered(
-    transitions: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
+    calls: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
 ) -> None:
-    """Write 1 for each of several actions that one of the transitions would answer, else 0."""
+    """Write 1 for each of several actions that one of the calls would answer, else 0."""
     mask[...] = 0
     for position, action in enumerate(actions):
         # not by `answered`, as calls of it cost a tenth of the mask's time
-        for call in transitions:
+        for call in calls:
             try:
                 if call.acts(w, agent, action):
                     mask[position] = 1

@@ -162,7 +162,7 @@ class BoundScenario:
         measuring: called before the transitions, of which something is remembered.
         slots: the position of each reward among all of the mixture.
         success: what is true where an episode ends well; None if the scenario does not say.
-        transitions: asked for the action mask; those that may answer an action.
+        answering: asked for the action mask; those that may answer an action.
     """
 
     def __init__(
@@ -174,8 +174,12 @@ class BoundScenario:
         self.resets = [bind(call) for call in scenario.calls(RESET)]
         self.visibility = bind(scenario.visibility)
         self.observations = [bind(call) for call in scenario.calls(OBSERVATION)]
-        transitions = map(bind, scenario.calls(TRANSITION))
-        self.transitions = [bound for bound in transitions if bound.can_act]
+        self.answering = [
+            bound
+            for phase in (TRANSITION, REWARD, TERMINATING)
+            for bound in map(bind, scenario.calls(phase))
+            if bound.can_act
+        ]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
         self.measuring: list[Callable[[], None]] = []

@@ -205,13 +205,13 @@ class Simulation:
             esper.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
-        """Write 1 for every action that some transition would act on, else 0, into (actions,); 0
-        for all if the agent is away, or done and others are not."""
-        world, transitions = self.world, self._playing.transitions
+        """Write 1 for every action that some rule would answer, else 0, into (actions,); 0 for all
+        if the agent is away, or done and others are not."""
+        world, answering = self.world, self._playing.answering
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             mask[...] = 0
             return
-        mark_answered(transitions, world, agent, self.scenario.actions, mask)
+        mark_answered(answering, world, agent, self.scenario.actions, mask)
 
     def __reduce__(self) -> tuple[Any, ...]:
         terms = [self.terms_of(agent) for agent in self.agents]

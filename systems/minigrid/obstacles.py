@@ -52,19 +52,25 @@ def move_balls(w: World) -> None:
             w.place(ball, y, x)
 
 
-def hits(w: World, agent: int) -> bool:
-    """Whether the agent walks into something, a wall too, be it a ball that is about to leave."""
+def would_hit(w: World, agent: int, action: int) -> bool:
+    """Whether the agent would walk into something, a wall too, be it a ball that is about to
+    leave."""
     thing = w.at[towards(w, agent, FORWARD)]
-    return w.action[agent] == MOVE_FORWARD and thing != NOTHING and not w.exit.has[thing]
+    return action == MOVE_FORWARD and thing != NOTHING and not w.exit.has[thing]
 
 
-@system(REWARD, remember=hits)
+def hits(w: World, agent: int) -> bool:
+    """Whether the agent walks into something."""
+    return would_hit(w, agent, w.action[agent])
+
+
+@system(REWARD, remember=hits, answers=would_hit)
 def hit(w: World, agent: int, was: float) -> float:
     """Costs 1 to walk into something."""
     return -1.0 if was else 0.0
 
 
-@system(TERMINATING, remember=hits, says="You walked into something")
+@system(TERMINATING, remember=hits, answers=would_hit, says="You walked into something")
 def hit_something(w: World, agent: int, was: float) -> bool:
     """The agent walked into something."""
     return was != 0

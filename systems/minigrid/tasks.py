@@ -115,30 +115,35 @@ def unlike_things(w: World, shape: Sequence[int], num_things: int) -> None:
     say_so(w, number_of(w, target))
 
 
-@system(REWARD)
+def has_arrived(w: World, agent: int, action: int) -> bool:
+    """Whether it says by an action that it is done, in a cell beside the place of its mission."""
+    dy = abs(w.position.y[agent] - w.mission.y[agent])
+    dx = abs(w.position.x[agent] - w.mission.x[agent])
+    return action == DONE and dy + dx == 1
+
+
+@system(REWARD, answers=has_arrived)
 def arrive(w: World, agent: int, max_steps: int) -> float:
     """Pays for saying that it is done beside the place that the mission is about, the sooner, the
     more."""
-    return worth(w, max_steps) if has_arrived(w, agent) else 0.0
+    return worth(w, max_steps) if has_arrived(w, agent, w.action[agent]) else 0.0
 
 
-def has_arrived(w: World, agent: int) -> bool:
-    """Whether the agent says that it is done, in a cell beside the place of its mission."""
-    dy = abs(w.position.y[agent] - w.mission.y[agent])
-    dx = abs(w.position.x[agent] - w.mission.x[agent])
-    return w.action[agent] == DONE and dy + dx == 1
+def is_last(w: World, agent: int, action: int) -> bool:
+    """Whether an action says that the agent is done, or toggles anything."""
+    return action in (DONE, TOGGLE)
 
 
-@system(TERMINATING, says="You were somewhere else")
+@system(TERMINATING, answers=is_last, says="You were somewhere else")
 def says_done(w: World, agent: int) -> bool:
     """The agent says that it is done, or toggles anything."""
-    return w.action[agent] in (DONE, TOGGLE)
+    return is_last(w, agent, w.action[agent])
 
 
-@system(TERMINATING)
+@system(TERMINATING, answers=has_arrived)
 def arrived(w: World, agent: int) -> bool:
     """The agent says that it is done, beside the place that its mission is about."""
-    return has_arrived(w, agent)
+    return has_arrived(w, agent, w.action[agent])
 
 
 # ---- PutNear -------------------------------------------------------------------------------------
@@ -206,7 +211,17 @@ def put_near(w: World, agent: int, was: float, max_steps: int) -> float:
     return worth(w, max_steps) if has_put_near(w, agent, was) else 0.0
 
 
-@system(TERMINATING, remember=held, says="You took another thing, or put it elsewhere")
+def tries_to_drop(w: World, agent: int, action: int) -> bool:
+    """Whether an action is to drop what the agent holds, if only it could."""
+    return action == DROP and w.agent.holding[agent] != NOTHING
+
+
+@system(
+    TERMINATING,
+    remember=held,
+    answers=tries_to_drop,
+    says="You took another thing, or put it elsewhere",
+)
 def takes_other_or_drops(w: World, agent: int, was: float) -> bool:
     """The agent takes something that its mission is not about, or drops what it holds or tries
     to."""

@@ -46,8 +46,8 @@ def compiles(kept, **changes):
 
 def test_a_new_list_of_rules_compiles_those_that_are_new(kept):
     assert compiles(kept) > 5
-    # another reward, which measures before it judges; the others in another order
-    assert compiles(kept, reward_functions=["reach_exit", "bump_into_wall", "living_reward"]) == 2
+    # another reward, which measures before it judges, and answers; the others in another order
+    assert compiles(kept, reward_functions=["reach_exit", "bump_into_wall", "living_reward"]) == 3
     # a condition, and what it does
     assert compiles(kept, transition_functions=["pickndrop", "move_agent", "turn_agent"]) == 2
     # values are data

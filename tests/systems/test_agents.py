@@ -196,7 +196,8 @@ def test_a_function_for_some_agents_runs_in_their_turns(world: str):
     masks = game.batch.outputs.of_worlds("mask", 2)[1]
     names = game.scenario.action_names
     does = [{name for name, valid in zip(names, mask) if valid} for mask in masks.tolist()]
-    assert does == [{"TURN_LEFT"}, set(), {"TURN_LEFT"}]
+    # a bump ends the episode of each
+    assert does == [{"TURN_LEFT", "MOVE_FORWARD"}, {"MOVE_FORWARD"}, {"TURN_LEFT", "MOVE_FORWARD"}]
     game.act(3 * (TURN_LEFT,), 3 * (TURN_LEFT,))
     assert game.row["agent"]["facing"][1:4].tolist() == [2, 3, 2]
     assert game.batch.outputs.of_worlds("rewards", 2)[1].tolist() == [4, -1, 4]

@@ -128,7 +128,8 @@ def test_the_agent_is_no_obstacle_to_an_obstacle(things):
 
 
 def test_obstacles_and_telepods_make_no_action_valid(things):
-    assert things(">#\no.\n1.\n1.").mask == {"TURN_LEFT", "TURN_RIGHT", "MOVE_RIGHT"}
+    moves = {"MOVE_RIGHT", "MOVE_FORWARD"}  # a bump costs something
+    assert things(">#\no.\n1.\n1.").mask == {"TURN_LEFT", "TURN_RIGHT", *moves}
 
 
 # ---- telepods ----------------------------------------------------------------------------------

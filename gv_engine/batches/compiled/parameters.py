@@ -73,9 +73,7 @@ def functions_of_calls(scenario: Scenario, *phases: Phase) -> Iterator[Callable[
     """Functions, helpers and functions among the arguments of calls, those in others included."""
     for _, whole in fields_of_calls(scenario, *phases):
         for call in whole.parts():
-            system = call.system
-            own = system.function, system.remember, system.when, system.until
-            yield from filter(callable, (*own, *call.arguments.values()))
+            yield from filter(callable, (*call.system.functions, *call.arguments.values()))
 
 
 def runs_engine_rules_only(scenario: Scenario) -> bool:

@@ -201,8 +201,7 @@ def _link(*given: Any) -> Linked:
 
 
 def _functions_in(call: Call) -> Iterator[Any]:
-    system = call.system
-    yield from (system.function, system.remember, system.when, *call.arguments.values())
+    yield from (*call.system.functions, *call.arguments.values())
 
 
 def _check(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: bool) -> None:

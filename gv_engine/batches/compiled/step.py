@@ -134,6 +134,21 @@ def _answers(before: Any, prefix: str, call: Call) -> Any:
     return _or_acts(before, when, asked, inside)
 
 
+def _tells(before: Any, prefix: str, call: Call) -> Any:
+    """Action mask: whether an action is answered before, or by a reward or a terminating function,
+    or one inside it."""
+    if call.whose:
+        own = _tells(_no_action, prefix, replace(call, whose=()))
+        return before if own is _no_action else _or_in_turns(before, call.whose, own)
+    if (answers := call.system.answers) is not None:
+        asked = arguments(prefix, call, Past(), answers)
+        alone = before is _no_action
+        before = _acts(answers, asked) if alone else _or_acts(before, answers, asked, _any_action)
+    for field, part in inner(prefix, call):
+        before = _tells(before, field, part)
+    return before
+
+
 # ---- one world ---------------------------------------------------------------------------------
 
 
@@ -166,8 +181,9 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
     well = next(iter(_asked(scenario, SUCCESS)), Asked(Unit(_never), None))
     answers = [
         Unit(answer, field)
-        for field, given in fields_of_calls(scenario, TRANSITION)
-        if (answer := _answers(_no_action, given.name, given)) is not _no_action
+        for phase, asks in ((TRANSITION, _answers), (REWARD, _tells), (TERMINATING, _tells))
+        for field, given in fields_of_calls(scenario, phase)
+        if (answer := asks(_no_action, given.name, given)) is not _no_action
     ]
     ((field, sight),) = fields_of_calls(scenario, VISIBILITY)
     values = arguments(sight.name, sight, Past())

@@ -1,0 +1,144 @@
+"""What the action mask says of actions that no transition acts on, and that yet do something."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import GridEnv, Scenario
+from gv_engine.checking.masks import misleading
+from gv_engine.language.geometry import DONE, MOVE_FORWARD, PICK_UP, TOGGLE, Action
+from gv_engine.language.system import REWARD, TRANSITION, system
+from tests.boards import scenario
+
+BOTH_WORLDS = pytest.mark.parametrize(
+    "world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)]
+)
+RULES = '''
+from gv_engine import REWARD, TERMINATING, TRANSITION, system
+from gv_engine.geometry import PICK_UP, TOGGLE
+
+def is_toggle(w, agent, action, least=1):
+    return action == TOGGLE and w.steps >= least
+
+@system(TERMINATING, answers=is_toggle)
+def rings(w, agent, least=1):
+    """Toggling anything ends it, from a step on."""
+    return is_toggle(w, agent, w.action[agent], least)
+
+@system(TERMINATING)
+def rings_unsaid(w, agent):
+    """The same, of which the mask is not told."""
+    return w.action[agent] == TOGGLE
+
+@system(REWARD)
+def pays_unsaid(w, agent):
+    """A reward for an action that does nothing."""
+    return 1.0 if w.action[agent] == PICK_UP else 0.0
+'''
+LEVEL: dict[str, Any] = {
+    "map": "#>.E#",
+    "action_space": ["MOVE_FORWARD", "TURN_LEFT", "PICK_UP", "TOGGLE"],
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": ["reach_exit"],
+    "terminating_function": "reach_exit",
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [-1, 1]]},
+}
+
+
+def played(folder: Any, **changes: Any) -> Scenario:
+    (folder / "rules.py").write_text(RULES)
+    return Scenario.load({**LEVEL, **changes}, folder=folder)
+
+
+def rule(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": f"./rules.py:{name}", **more}
+
+
+def shut(env: GridEnv, info: dict[str, Any]) -> set[str]:
+    """Names of the actions that the mask leaves out."""
+    actions = env.scenario.actions
+    return {Action(actions[i]).name for i in np.flatnonzero(info["action_mask"] == 0)}
+
+
+@BOTH_WORLDS
+@pytest.mark.parametrize(
+    ("level", "always", "never"),
+    [
+        ("MiniGrid-GoToDoor-5x5-v0", {DONE, TOGGLE}, {PICK_UP}),
+        ("MiniGrid-GoToObject-6x6-N2-v0", {DONE, TOGGLE}, set()),
+        ("MiniGrid-Dynamic-Obstacles-5x5-v0", {MOVE_FORWARD}, set()),
+    ],
+)
+def test_what_ends_an_episode_is_not_left_out(level, always, never, world):
+    env, chance = GridEnv(level, world=world), np.random.default_rng(0)
+    for seed in range(5):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            left_out = shut(env, info)
+            assert not left_out & {Action(each).name for each in always}
+            assert left_out >= {Action(each).name for each in never}
+            _, _, terminated, truncated, info = env.step(int(chance.integers(3)))
+            over = terminated or truncated
+
+
+@BOTH_WORLDS
+def test_a_bump_that_counts_is_not_left_out(world):
+    bump = {"name": "bump_into_wall", "reward": -1.0}
+    nested = {"name": "reduce_sum", "reward_functions": ["reach_exit", bump]}
+    for rewards, counts in ([["reach_exit"], False], [[bump], True], [[nested], True]):
+        env = GridEnv(scenario("###\n#^#\n#.#\n###", reward_functions=rewards), world=world)
+        _, info = env.reset(seed=0)
+        moves = {"MOVE_FORWARD", "MOVE_LEFT", "MOVE_RIGHT"}
+        assert shut(env, info) & {*moves, "MOVE_BACKWARD"} == (set() if counts else moves)
+
+
+@BOTH_WORLDS
+def test_rules_say_what_they_answer(tmp_path, world):
+    nested = {"name": "reduce_any", "terminating_functions": ["reach_exit", rule("rings")]}
+    late = rule("rings", least=2)
+    for ends, first in ((rule("rings"), 1), (nested, 1), (late, 2)):
+        made = played(tmp_path, terminating_function=ends)
+        env = GridEnv(made, world=world)
+        _, info = env.reset(seed=0)
+        for step in range(4):
+            missing = {"PICK_UP"} if step >= first else {"PICK_UP", "TOGGLE"}
+            assert shut(env, info) - {"MOVE_FORWARD"} == missing
+            _, _, terminated, _, info = env.step(1)
+            assert not terminated
+        assert env.step(3)[2]
+        assert misleading(made) == []
+
+
+def test_a_mask_that_misleads_is_told(tmp_path):
+    ends = misleading(played(tmp_path, terminating_function=rule("rings_unsaid")))
+    told = "the action mask leaves TOGGLE out (level 0, step 0), and yet it ends the episode; "
+    assert ends == [f"{told}give the terminating function answers="]
+    (pays,) = misleading(played(tmp_path, reward_functions=["reach_exit", rule("pays_unsaid")]))
+    assert "leaves PICK_UP out (level 0, step 0), and yet it changes a reward" in pays
+    gate = {"states": {"SHUT": ["Solid"], "OPEN": []}}
+    opens = {"name": "elapse", "object_type": "Gate"}
+    board = {"map": "#>GE#", "objects": {"Gate": gate}, "legend": {"G": "Gate"}}
+    order = [opens, "move_agent", "turn_agent"]
+    (does,) = misleading(played(tmp_path, **board, transition_functions=order))
+    assert "leaves MOVE_FORWARD out" in does
+    assert "put rules that happen by themselves behind it" in does
+    order = ["move_agent", "turn_agent", opens]
+    assert misleading(played(tmp_path, **board, transition_functions=order)) == []
+
+
+def test_what_answers_is_of_rewards_and_ends():
+    def any_action(w, agent, action):
+        return True
+
+    def unknown(w, agent, action, depth):
+        return True
+
+    def pays(w, agent):
+        return 0.0
+
+    with pytest.raises(TypeError, match="answers= tells the actions of a REWARD or TERMINATING"):
+        system(TRANSITION, answers=any_action)(pays)
+    with pytest.raises(TypeError, match="its helper unknown asks for 'depth'"):
+        system(REWARD, answers=unknown)(pays)
