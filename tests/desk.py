@@ -10,7 +10,8 @@ import platformdirs
 import pytest
 
 from gv_engine.frontend.controls import folders
-from gv_engine.frontend.controls.bindings import MODIFIERS, PAD, SCANCODES, Bindings
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.key_names import MODIFIERS, PAD, SCANCODES
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.frontend.window.app import App

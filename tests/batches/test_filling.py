@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gv_engine.batches.compiled import (
-    derived_methods,  # noqa: F401  # these teach numba our records
+    look_methods,  # noqa: F401  # these teach numba our records
     record_methods,  # noqa: F401
 )
 from gv_engine.batches.compiled.addresses import batch_at

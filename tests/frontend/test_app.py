@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.frontend.controls.bindings import SCANCODES, Bindings, keys_file
+from gv_engine.frontend.controls.bindings import Bindings, keys_file
+from gv_engine.frontend.controls.key_names import SCANCODES
 from gv_engine.frontend.controls.settings import Settings, settings_file
 from gv_engine.frontend.drawing.hud import place_parts
 from gv_engine.frontend.drawing.sprites import pygame

@@ -5,14 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.frontend.controls.bindings import (
-    GROUPS,
-    SCREENS,
-    Bindings,
-    BindingsError,
-    as_toml,
-    key_label,
-)
+from gv_engine.frontend.controls.bindings import Bindings, BindingsError, as_toml
+from gv_engine.frontend.controls.groups import GROUPS, SCREENS
+from gv_engine.frontend.controls.key_names import key_label
 from gv_engine.frontend.drawing.sprites import pygame
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.reading.families import Command
@@ -65,7 +60,7 @@ def test_a_key_does_one_thing_on_a_screen(screen: str):
 
 
 def test_keys_are_where_sdl_has_them():
-    from gv_engine.frontend.controls.bindings import SCANCODES
+    from gv_engine.frontend.controls.key_names import SCANCODES
 
     for name, code in SCANCODES.items():
         if len(name) == 1 or name.startswith("F"):

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.frontend.controls.bindings import GROUPS, Bindings
+from gv_engine.frontend.controls.bindings import Bindings
+from gv_engine.frontend.controls.groups import GROUPS
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.terminal.keys import Keys
 from gv_engine.frontend.terminal.picker import LevelPicker

@@ -23,7 +23,7 @@ from gv_engine.batches.compiled.teaching import (
 )
 
 
-@overload(rng_kernels.high_product, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+@overload(rng_kernels.high_product, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _high_product(a: Any, b: Any) -> Any:
     return lambda a, b: multiply_high(a, b)
 

@@ -2,7 +2,7 @@
 
 Importing this module imports numba and teaches it the verbs of `gv_engine.language.verbs`, the same
 text, views, and a few twins. Others are in `draw_methods`, `life_methods` and `state_methods`; what
-is derived from a row, and kept by every write, in `derived_methods`.
+is derived from a row, and kept by every write, in `look_methods` and `list_methods`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ for _name in sight.BY_BITS:
     _teach_view(_name)
 
 
-@overload(measured, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+@overload(measured, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _measured(value: Any) -> Any:
     def impl(value: Any) -> Any:
         return 1.0 * value
@@ -81,7 +81,7 @@ def _measured(value: Any) -> Any:
     return as_it_is if isinstance(value, types.BaseTuple) else impl
 
 
-@overload(ones, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+@overload(ones, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _ones(bits: Any) -> Any:
     def impl(bits: Any) -> Any:
         return count_ones(bits)
@@ -89,7 +89,7 @@ def _ones(bits: Any) -> Any:
     return impl
 
 
-@overload(in_line, jit_options=PARTS)  # type: ignore[untyped-decorator]  # see above
+@overload(in_line, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _line(array: Any) -> Any:
     if getattr(array, "layout", "") == "C":
         return lambda array: line_of(array)

@@ -46,7 +46,7 @@ class OurRecord(types.Record):
 
 class Kept(types.Array):
     """An array in a world's row from which others are derived: it is written value by value, by
-    `derived_methods`, which carry every write on to these; as a whole it can only be read.
+    `look_methods`, which carry every write on to these; as a whole it can only be read.
 
     Attributes:
         start: its offset in the row.

@@ -20,217 +20,20 @@ from itertools import combinations
 from pathlib import Path
 
 from gv_engine.frontend.controls.folders import config_folder, read_toml
+from gv_engine.frontend.controls.groups import GROUPS, SCREENS
+from gv_engine.frontend.controls.key_names import (
+    DIGITS,
+    LETTERS,
+    MODIFIERS,
+    PAD,
+    SCANCODES,
+    key_label,
+    key_parts,
+)
 from gv_engine.language.errors import shortened
-from gv_engine.reading.families import FAMILIES, Command
+from gv_engine.reading.families import Command
 
 _NAMED = re.compile(r"{(\w+)}")
-
-GROUPS: dict[str, tuple[Command, ...]] = {
-    **{family.title: family.keys for family in FAMILIES.values()},
-    "play": (
-        Command("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
-        Command("redo", "redo a step", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z", "Pad Y"), True),
-        Command("first", "rewind to the beginning", ("Home",)),
-        Command("last", "on to the latest step", ("End",)),
-        Command("game_before", "back to the game before", ("Shift+Home",)),
-        Command("game_after", "on to the game after", ("Shift+End",)),
-        Command("again", "same level again", ("R",)),
-        Command("next_level", "next level", ("N",)),
-        Command("previous_level", "previous level", ("Shift+N",)),
-        Command("go_on", "go on when the level is over", ("Return", "Pad Start")),
-        Command("kin", "another size or difficulty", ("L",)),
-        Command("enter_seed", "enter a seed", ("G",)),
-        Command("rules", "rules of this level", ("F3",)),
-        Command("hint", "hint: the next step", ("F4",)),
-        Command("real_time", "let time run or wait", ("T",)),
-        Command("save_replay", "save a replay", ("Ctrl+S", "F5")),
-        Command("watch", "watch the replay that was saved", ("F6",)),
-        Command("race", "race what was saved, the agent or the solver", ("F7",)),
-        Command("record", "begin or end a recording", ("Ctrl+R", "F9")),
-        Command("picture", "save a picture", ("F12",)),
-        Command("edit_level", "edit this level", ("Ctrl+E",)),
-        Command("menu", "pause, menu", ("Escape", "Pad Back")),
-    ),
-    "agent": (
-        Command("agent", "let the agent act, or stop it", ("F8", "Grave")),
-        Command("agent_step", "one step of the agent", ("F10", "Semicolon"), True),
-        Command("agent_faster", "a faster agent", ("RightBracket",)),
-        Command("agent_slower", "a slower agent", ("LeftBracket",)),
-    ),
-    "wall": (
-        Command("wall_pause", "let the worlds step, or wait", ("Space", "Pad A")),
-        Command("wall_step", "one step of all worlds", ("Right", "Period", "Pad Right"), True),
-        Command("wall_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
-        Command("wall_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
-        Command("wall_open", "open the chosen world", ("Return", "Pad Y")),
-        Command("wall_left", "choose a world left", ("A", "Shift+Left", "Pad LB"), True),
-        Command("wall_right", "choose a world right", ("D", "Shift+Right", "Pad RB"), True),
-        Command("wall_up", "choose a world above", ("W", "Shift+Up"), True),
-        Command("wall_down", "choose a world below", ("S", "Shift+Down", "Pad X"), True),
-        Command("zoom_in", "larger worlds", ("Equals", "Keypad +"), True),
-        Command("zoom_out", "smaller worlds", ("Minus", "Keypad -"), True),
-        Command("scroll_up", "scroll up", ("PageUp",), True),
-        Command("scroll_down", "scroll down", ("PageDown",), True),
-        Command("help", "keys", ("H", "Slash")),
-        Command("leave", "leave", ("Escape", "Pad B")),
-    ),
-    "replay": (
-        Command("play", "play or pause", ("Space", "Pad A")),
-        Command("forward", "a step on", ("Right", "D", "Period", "Pad Right"), True),
-        Command("back", "a step back", ("Left", "A", "Comma", "Pad Left"), True),
-        Command("first", "to the beginning", ("Home",)),
-        Command("last", "to the end", ("End",)),
-        Command("faster", "faster", ("Up", "W", "Pad Up")),
-        Command("slower", "slower", ("Down", "S", "Pad Down")),
-        Command("next_episode", "next episode of a rollout", ("N",)),
-        Command("previous_episode", "previous episode", ("Shift+N",)),
-        Command("export", "export as a picture or video", ("E", "Pad X")),
-        Command("take_over", "play on from here", ("Return", "Pad Start")),
-        Command("menu", "menu", ("F10", "Pad Back")),
-        Command("leave", "leave", ("Escape", "Pad B")),
-    ),
-    "view": (
-        Command("view", "another view", ("V",)),
-        Command("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
-        Command("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
-        Command("zoom_reset", "usual size", ("0",)),
-        Command("minimap", "map of the whole", ("M",)),
-        Command("inspect", "inspector", ("I",)),
-        Command("copy", "copy the game as a line of text", ("Ctrl+C",)),
-        Command("first_change", "to the first step that a saved file has changed", ("Ctrl+Home",)),
-        Command("compare", "how it was before a file was saved, and back", ("Ctrl+B",)),
-        Command("help", "keys", ("H", "Slash")),
-    ),
-    "inspector": (
-        Command("next_tab", "next page of the inspector", ("Tab",), True),
-        Command("previous_tab", "previous page of the inspector", ("Shift+Tab",), True),
-        Command("next_choice", "next visibility or representation", ("X",), True),
-        Command("previous_choice", "previous one", ("Shift+X",), True),
-        Command("cell_up", "look at the cell above", ("Ctrl+Up", "Keypad 8"), True),
-        Command("cell_down", "look at the cell below", ("Ctrl+Down", "Keypad 2"), True),
-        Command("cell_left", "look at the cell on the left", ("Ctrl+Left", "Keypad 4"), True),
-        Command("cell_right", "look at the cell on the right", ("Ctrl+Right", "Keypad 6"), True),
-        Command("scroll_up", "scroll up", ("PageUp",), True),
-        Command("scroll_down", "scroll down", ("PageDown",), True),
-    ),
-    "edit": (
-        Command("try", "play it, and come back", ("Tab",)),
-        Command("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        Command("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
-        Command("save", "save the file", ("Ctrl+S", "F5")),
-        Command("save_as", "save as another file", ("Ctrl+Shift+S",)),
-        Command("up", "a cell up", ("Up",), True),
-        Command("down", "a cell down", ("Down",), True),
-        Command("left", "a cell left", ("Left",), True),
-        Command("right", "a cell right", ("Right",), True),
-        Command("put", "put the thing into the cell, or a corner", ("Space", "Return")),
-        Command("erase", "take out what is in the cell", ("Delete", "Backspace")),
-        Command("pick", "take what is in the cell for more of it", ("E",)),
-        Command("next_thing", "next thing", ("RightBracket", "PageDown"), True),
-        Command("previous_thing", "previous thing", ("LeftBracket", "PageUp"), True),
-        Command("next_color", "another colour", ("C",), True),
-        Command("next_state", "another state, or way to look", ("S",), True),
-        Command("next_tool", "another tool: pen, rectangle, room, fill", ("T",), True),
-        Command("all_things", "more things, or the level's own", ("A",)),
-        Command("cell_form", "properties of what is in the cell", ("P",)),
-        Command("size", "another size", ("G",)),
-        Command("level_rules", "rules: add, order, set", ("F3", "R")),
-        Command("level_form", "properties of the level", ("F4", "L")),
-        Command("next_fault", "what is wrong, one after the other", ("N",), True),
-        Command("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
-        Command("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
-        Command("zoom_reset", "usual size", ("0",)),
-        Command("help", "keys", ("H", "Slash")),
-        Command("menu", "menu", ("Escape",)),
-    ),
-    "trial": (
-        Command("back", "back to the editor", ("Tab",)),
-        Command("next_agent", "control another agent", ("Shift+Tab",)),
-    ),
-    "list": (
-        Command("add", "add one", ("Insert", "A")),
-        Command("remove", "take it out", ("Delete",)),
-        Command("move_up", "move it up", ("Shift+Up", "Ctrl+Up"), True),
-        Command("move_down", "move it down", ("Shift+Down", "Ctrl+Down"), True),
-        Command("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        Command("redo", "redo a change", ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z"), True),
-    ),
-    "start": (
-        Command("new_level", "make a new level", ("Ctrl+N",)),
-        Command("edit_level", "edit the chosen level", ("Ctrl+E",)),
-    ),
-    "menu": (
-        Command("up", "up", ("Up", "Pad Up"), True),
-        Command("down", "down", ("Down", "Pad Down"), True),
-        Command("left", "left", ("Left", "Pad Left"), True),
-        Command("right", "right", ("Right", "Pad Right"), True),
-        Command("page_up", "a page up", ("PageUp", "Pad LB"), True),
-        Command("page_down", "a page down", ("PageDown", "Pad RB"), True),
-        Command("first", "to the beginning", ("Home",)),
-        Command("last", "to the end", ("End",)),
-        Command("choose", "choose", ("Return", "Keypad Enter", "Pad A")),
-        Command("erase", "erase a letter", ("Backspace",), True),
-        Command("complete", "complete a path", ("Tab",)),
-        Command("paste", "paste", ("Ctrl+V", "Shift+Insert")),
-        Command("leave", "back", ("Escape", "Pad B")),
-    ),
-    "window": (
-        Command("help", "keys", ("F1",)),
-        Command("settings", "settings", ("F2",)),
-        Command("full_screen", "full screen", ("F11", "Alt+Return")),
-    ),
-}
-"""All commands, by group."""
-
-SCREENS = {
-    "start": ("start", "menu", "window"),
-    "edit": ("edit", "window"),
-    "list": ("list", "menu", "window"),
-    **{
-        family.title: (family.title, "play", "agent", "view", *family.panels, "window")
-        for family in FAMILIES.values()
-    },
-    "wall": ("wall", "window"),
-    "replay": ("replay", "view", "inspector", "window"),
-}
-"""Groups that are active together."""
-
-_CALLED = {
-    **{"Escape": "Esc", "Return": "Enter", "Equals": "+", "Minus": "-", "Slash": "?"},
-    **{"LeftBracket": "[", "RightBracket": "]", "Grave": "`", "Semicolon": ";"},
-}
-"""What people call some keys."""
-
-_LETTERS = {chr(65 + n): 4 + n for n in range(26)}
-_DIGITS = {str((n + 1) % 10): 30 + n for n in range(10)}
-_FUNCTION = {f"F{n}": 57 + n for n in range(1, 13)}
-_KEYPAD = {f"Keypad {n}": 89 + (n - 1) % 10 for n in range(10)}
-_OTHERS = (
-    "Return Escape Backspace Tab Space Minus Equals LeftBracket RightBracket Backslash",
-    "Semicolon Apostrophe Grave Comma Period Slash CapsLock",
-    "PrintScreen ScrollLock Pause Insert Home PageUp Delete End PageDown Right Left Down Up",
-)
-SCANCODES: dict[str, int] = {
-    **_LETTERS,
-    **_DIGITS,
-    **_FUNCTION,
-    **_KEYPAD,
-    **{name: 40 + n for n, name in enumerate(_OTHERS[0].split())},
-    **{name: 51 + n for n, name in enumerate(_OTHERS[1].split())},
-    **{name: 70 + n for n, name in enumerate(_OTHERS[2].split())},
-    **{f"Keypad {sign}": 84 + n for n, sign in enumerate("/*-+")},
-    "Keypad Enter": 88,
-    "Keypad .": 99,
-    "NonUSBackslash": 100,
-}
-"""Usages of the USB keyboard page by name; they are SDL's scancodes too."""
-
-_BUTTONS = "A B X Y Back Guide Start LeftStick RightStick LB RB Up Down Left Right"
-PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())
-"""Buttons of a gamepad, in SDL's order."""
-
-MODIFIERS = ("Ctrl", "Alt", "Shift")
-"""In the order in which the names of keys have them."""
 
 
 class BindingsError(ValueError):
@@ -407,7 +210,7 @@ def free_key(group: str, name: str, key: str, beside: Iterable[Command]) -> str:
     others = [*beside, *(c for other in SCREENS[group] if other != group for c in GROUPS[other])]
     taken = {key: command.says for command in others for key in command.keys}
     if found in taken:
-        free = [key for key in (*_LETTERS, *_DIGITS) if key not in taken]
+        free = [key for key in (*LETTERS, *DIGITS) if key not in taken]
         why = f"{name}: {found} stands for {taken[found]!r} already; free are {', '.join(free)}"
         raise BindingsError(why, name)
     return found
@@ -439,18 +242,6 @@ def as_toml(bindings: Bindings) -> str:
     return "\n".join(lines) + "\n"
 
 
-def key_label(key: str) -> str:
-    """A key as people call it: Esc, Shift+Left, +."""
-    *modifiers, name = _parts(key)
-    return "+".join([*modifiers, _CALLED.get(name, name)])
-
-
-def _parts(key: str) -> list[str]:
-    """The modifiers of a key and its name, which may end with a plus."""
-    *modifiers, name = key.removesuffix("+").split("+")
-    return [*modifiers, name + "+" * key.endswith("+")]
-
-
 def _checked(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
     checked: dict[str, dict[str, list[str]]] = {}
     for group, commands in changes.items():
@@ -478,7 +269,7 @@ def _may_be_own(group: str, name: str) -> bool:
 
 def _key(name: str, key: str) -> str:
     """The name of a key with its modifiers in order."""
-    *modifiers, base = _parts(key)
+    *modifiers, base = key_parts(key)
     if base not in SCANCODES and base not in PAD:
         hint = _maybe(base, [*SCANCODES, *PAD])
         raise BindingsError(f"{name}: there is no key {base!r}{hint}", name)

@@ -8,15 +8,10 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from gv_engine.frontend.controls.bindings import (
-    GROUPS,
-    PAD,
-    Bindings,
-    BindingsError,
-    key_label,
-    keys_file,
-)
+from gv_engine.frontend.controls.bindings import Bindings, BindingsError, keys_file
 from gv_engine.frontend.controls.folders import read_toml
+from gv_engine.frontend.controls.groups import GROUPS
+from gv_engine.frontend.controls.key_names import PAD, key_label
 from gv_engine.reading.files import replacing
 
 

@@ -10,8 +10,9 @@ from typing import Protocol
 
 from rich.text import Text
 
-from gv_engine.frontend.controls.bindings import PAD, Bindings, key_label
+from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.folders import new_file, replay_folder
+from gv_engine.frontend.controls.key_names import PAD, key_label
 from gv_engine.frontend.controls.progress import Progress
 from gv_engine.frontend.controls.settings import Settings
 from gv_engine.frontend.controls.theme import THEMES

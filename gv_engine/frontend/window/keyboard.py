@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from gv_engine.frontend.controls.bindings import PAD, SCANCODES
+from gv_engine.frontend.controls.key_names import PAD, SCANCODES
 from gv_engine.frontend.drawing.sprites import pygame
 
 # below the line that quiets pygame's greeting

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gv_engine.editing.beginning import STARTERS
-from gv_engine.frontend.controls.bindings import GROUPS
+from gv_engine.frontend.controls.groups import GROUPS
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from gv_engine.frontend.controls.bindings import GROUPS
+from gv_engine.frontend.controls.groups import GROUPS
 from gv_engine.frontend.controls.settings import SPEEDS
 from gv_engine.frontend.drawing.hud import ScreenParts, draw_panel, is_tight, place_parts
 from gv_engine.frontend.drawing.lettering import wrapped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from gv_engine.frontend.controls.bindings import key_label
+from gv_engine.frontend.controls.key_names import key_label
 from gv_engine.frontend.controls.rebinding import in_place_of
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 from gv_engine.frontend.window.screens.screen import Host

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gv_engine.frontend.controls.bindings import GROUPS, PAD
+from gv_engine.frontend.controls.groups import GROUPS
+from gv_engine.frontend.controls.key_names import PAD
 from gv_engine.frontend.window.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:

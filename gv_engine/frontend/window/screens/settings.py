@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gv_engine.frontend.controls.bindings import GROUPS
+from gv_engine.frontend.controls.groups import GROUPS
 from gv_engine.frontend.controls.palette import PALETTES
 from gv_engine.frontend.controls.settings import SCALES, SPEEDS, STEERING, forced_scale
 from gv_engine.frontend.controls.theme import THEMES
