@@ -11,7 +11,7 @@ from tests.comparing import same
 
 def episodes_of(num_envs):
     env = GridVectorEnv(
-        "dynamic-obstacles-5x5", num_envs, world="object", autoreset_mode="Disabled", max_steps=40
+        "teleport-5x5", num_envs, world="object", autoreset_mode="Disabled", max_steps=40
     )
     policy = load_policy("valid", num_envs, env.num_actions)
     return list(rollouts.rollout(env, policy, 12, 0, keep=True))
