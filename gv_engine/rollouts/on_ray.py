@@ -80,7 +80,7 @@ def results(
     try:
         while True:
             for machine in machines.free(running.values()):
-                if len(coming) == _AHEAD * machines.room or (part := next(left, None)) is None:
+                if len(coming) >= _AHEAD * machines.room or (part := next(left, None)) is None:
                     break
                 placed = task.options(scheduling_strategy=_placed(machine))
                 coming.append(placed.remote(given, part))
