@@ -48,6 +48,12 @@ class Desk:
             self.app.take([pygame.event.Event(pygame.TEXTINPUT, text=letter)])
         self.look()
 
+    def dash_off(self, text: str, *keys: str) -> None:
+        """Type and press keys, all between two pictures."""
+        typed = [pygame.event.Event(pygame.TEXTINPUT, text=letter) for letter in text]
+        self.app.take([*typed, *(_event(key, True) for key in keys)])
+        self.look()
+
     def click(self, at: tuple[int, int], button: int = 1) -> None:
         for kind in (pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
             self.app.take([pygame.event.Event(kind, pos=at, button=button)])

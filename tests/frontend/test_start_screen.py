@@ -25,6 +25,21 @@ def test_typing_finds_and_enter_plays(desk: Desk):
     assert desk.app.settings.recent == ["keydoor-7x7"]
 
 
+def test_enter_plays_what_was_typed_before_it_is_seen(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.type("memory")
+    desk.dash_off("-nine-rooms-13", "Return")
+    assert isinstance(desk.app.top, PlayScreen)
+    assert desk.app.top.game.title == "memory-nine-rooms-13x13"
+
+
+def test_who_types_before_the_first_picture_is_heard(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.dash_off("keydoor-", "Down", "Return")
+    assert isinstance(desk.app.top, PlayScreen)
+    assert desk.app.top.game.title == "keydoor-7x7"
+
+
 def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
     start = StartScreen(desk.app)
     desk.app.push(start)

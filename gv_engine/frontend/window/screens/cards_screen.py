@@ -48,13 +48,27 @@ class CardsScreen(Screen):
         self._chosen = 0
         self._scroll = 0.0
         self._room = NEVER
+        self._line = 1
         self._columns = 1
-        self._placed: list[Placed] = []
+        self._headings: list[tuple[str, pygame.Rect]] = []
+        self._cards: list[Placed] = []
+        self._sought = True
         self._theme: Theme | None = None
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
         """The cards under their headings."""
         raise NotImplementedError
+
+    @property
+    def _placed(self) -> list[Placed]:
+        """The cards of what was typed, also since the last picture: some type faster than that."""
+        if self._sought:
+            self._place()
+        return self._cards
+
+    @property
+    def _high(self) -> int:
+        return HIGH * self._line
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -84,7 +98,8 @@ class CardsScreen(Screen):
         elif name in ("first", "last"):
             self._choose(0 if name == "first" else len(self._placed) - 1)
         elif name == "choose":
-            self._open()
+            if self.chosen:
+                self._open(self.chosen)
         elif name == "erase":
             self._search(self._query[:-1])
         elif name == "paste":
@@ -106,14 +121,15 @@ class CardsScreen(Screen):
         self._query = query[:200]
         self._chosen = 0
         self._scroll = 0
+        self._sought = True
         self.app.stale = True
 
     def _choose(self, number: int) -> None:
         self._chosen = max(0, min(len(self._placed) - 1, number))
         if self._placed:
             rect = self._placed[self._chosen].rect
-            above = rect.y - (2 * self._high // HIGH)  # with the heading
-            below = rect.bottom + self._high // HIGH - self._room.h
+            above = rect.y - 2 * self._line  # with the heading
+            below = rect.bottom + self._line - self._room.h
             self._scroll = max(below, min(self._scroll, above))
         self.app.stale = True
 
@@ -136,14 +152,13 @@ class CardsScreen(Screen):
         here = min(self._chosen, len(self._placed) - 1)
         return self._placed[here].card if self._placed else None
 
-    def _open(self) -> None:
-        if self.chosen:
-            self.chosen.open(self.app)
+    def _open(self, card: Card) -> None:
+        card.open(self.app)
 
     # ---- what is seen ----------------------------------------------------------------
 
     def draw(self, pen: Pen, now: float) -> None:
-        line = pen.line
+        self._line = line = pen.line
         gap = line // 2
         inner = pen.area.inflate(-2 * gap, -gap)
         top = pygame.Rect(inner.x, inner.y, inner.w, 2 * line)
@@ -151,15 +166,14 @@ class CardsScreen(Screen):
         foot = pygame.Rect(inner.x, inner.bottom - line, inner.w, line)
         self._room = pygame.Rect(inner.x, top.bottom + gap, inner.w, 0)
         self._room.h = foot.y - gap - self._room.y
-        self._side = HIGH * line - line
-        self._high = HIGH * line
+        self._side = self._high - line
         if self._theme != pen.theme:
             self._theme = pen.theme
-        headings = self._place(line)
+        self._place()
         self._chosen = max(0, min(self._chosen, len(self._placed) - 1))
         height = max((placed.rect.bottom for placed in self._placed), default=0)
         self._scroll = max(0, min(self._scroll, height + gap - self._room.h))
-        self._draw_cards(pen, headings)
+        self._draw_cards(pen)
         if not self._placed:
             nothing = f"Nothing fits {self._query!r}. Type a name, a word or the path of a file."
             pen.lines(self._room.inflate(-2 * line, -2 * line), nothing, "muted")
@@ -201,10 +215,10 @@ class CardsScreen(Screen):
         else:
             pen.text(field, self.asks, "muted")
 
-    def _place(self, line: int) -> list[tuple[str, pygame.Rect]]:
-        """Give each card its place; returns the headings and theirs."""
-        self._placed = []
-        headings: list[tuple[str, pygame.Rect]] = []
+    def _place(self) -> None:
+        """Give the headings and cards of what was typed their places."""
+        self._headings, self._cards, self._sought = [], [], False
+        line = self._line
         gap, high = line // 2, line * 3 // 2
         self._columns = max(1, self._room.w // (COLUMN_WIDTH * line))
         width = (self._room.w - gap) // self._columns
@@ -215,30 +229,30 @@ class CardsScreen(Screen):
             taken = min(len(cards), self._columns)
             if column + taken > self._columns:
                 column, top = 0, bottom
-            headings.append((heading, pygame.Rect(column * width, top, taken * width - gap, high)))
+            rect = pygame.Rect(column * width, top, taken * width - gap, high)
+            self._headings.append((heading, rect))
             for number, card in enumerate(cards):
                 row, place = divmod(number, taken)
                 y = top + high + row * (self._high + gap)
                 rect = pygame.Rect((column + place) * width, y, width - gap, self._high)
-                self._placed.append(Placed(card, rect))
+                self._cards.append(Placed(card, rect))
                 bottom = max(bottom, rect.bottom + gap)
             column += taken
-        return headings
 
-    def _draw_cards(self, pen: Pen, headings: Sequence[tuple[str, pygame.Rect]]) -> None:
+    def _draw_cards(self, pen: Pen) -> None:
         room = self._room
         pen.surface.set_clip(room)
-        for heading, rect in headings:
+        for heading, rect in self._headings:
             slot = rect.move(room.x, room.y - int(self._scroll))
             if slot.colliderect(room):
                 pen.text(slot, heading, "muted")
         for number, (card, rect) in enumerate(self._placed):
             place = rect.move(room.x, room.y - int(self._scroll))
             if place.colliderect(room):
-                pen.hot(place.clip(room), partial(self._press, number))
+                pen.hot(place.clip(room), partial(self._press, number, card))
                 card.draw(pen, place, number == self._chosen)
         pen.surface.set_clip(None)
 
-    def _press(self, number: int, at: tuple[int, int]) -> None:
+    def _press(self, number: int, card: Card, at: tuple[int, int]) -> None:
         self._chosen = number
-        self._open()
+        self._open(card)

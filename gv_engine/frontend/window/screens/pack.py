@@ -112,9 +112,9 @@ class PackScreen(CardsScreen):
     def title(self) -> str:  # type: ignore[override]  # whoever plays on comes to another pack
         return self._pack.title
 
-    def _open(self) -> None:
+    def _open(self, card: Card) -> None:
         self._plays = True
-        super()._open()
+        super()._open(card)
 
     def uncovered(self) -> None:
         """Look again for what has been solved; of the next pack, if the player has come to it."""
