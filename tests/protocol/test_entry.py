@@ -124,18 +124,25 @@ def test_folders_that_are_none_are_told(entry, tmp_path):
         BenchmarkEntry.read(tmp_path)
     with pytest.raises(FileExistsError, match="is there already, and is no entry"):
         BenchmarkEntry(tmp_path, "Other").begin()
-    (entry.path / "entry.json").write_text('{"format": 1}')
-    with pytest.raises(ProtocolError, match=r'found the format 1, expected \{"format": 2'):
-        BenchmarkEntry.read(entry.path)
-    (entry.path / "entry.json").write_text('{"format": 2, "name": "x", "polcy": "ppo"}')
-    with pytest.raises(ProtocolError, match=r'found \{"polcy": "ppo"\}; allowed are texts'):
-        BenchmarkEntry.read(entry.path)
-    (entry.path / "entry.json").write_text('{"format": 2, "name": "x", "scenarios": ["keydor-*"]}')
-    with pytest.raises(ProtocolError, match=r'entry.json: the protocol plays no "keydor-\*": did'):
-        BenchmarkEntry.read(entry.path)
-    (entry.path / "entry.json").write_text('{"format": 2, "name": "x", "scenarios": [7]}')
-    with pytest.raises(ProtocolError, match=r"entry.json: the protocol plays no 7: "):
-        BenchmarkEntry.read(entry.path)
-    (entry.path / "entry.json").write_text('{"format": 2}')
-    with pytest.raises(ProtocolError, match="has no name: add"):
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": 1}', r'found the format 1, expected \{"format": 2'),
+        (
+            '{"format": 2, "name": "x", "polcy": "ppo"}',
+            r'found \{"polcy": "ppo"}; allowed are texts',
+        ),
+        (
+            '{"format": 2, "name": "x", "scenarios": ["keydor-*"]}',
+            r'entry.json: the protocol plays no "keydor-\*": did',
+        ),
+        ('{"format": 2, "name": "x", "scenarios": [7]}', "entry.json: the protocol plays no 7: "),
+        ('{"format": 2}', "has no name: add"),
+    ],
+)
+def test_what_a_wrong_entry_says_of_itself_is_told(entry, text, message):
+    (entry.path / "entry.json").write_text(text)
+    with pytest.raises(ProtocolError, match=message):
         BenchmarkEntry.read(entry.path)
