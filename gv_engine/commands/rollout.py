@@ -34,6 +34,7 @@ from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.following import KnownWay
+from gv_engine.rollouts.policy import policy_digest
 from gv_engine.rollouts.shards import Job, Shard
 from gv_engine.rollouts.tally import Tally
 
@@ -176,6 +177,8 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(f"--representation {named}: {error}" if named else str(error)) from None
     actor = job.actor(env)
+    if options.ray:
+        _reach(options.ray)
     with undisturbed():
         folder = (
             EpisodeFolder(out, env, _about(options, listed), options.resume, options.masks)
@@ -226,6 +229,8 @@ def run(options: argparse.Namespace) -> int:
 def _about(options: argparse.Namespace, listed: dict[str, LevelSet]) -> dict[str, Any]:
     """What a folder says of how its episodes were played."""
     about = {"seed": options.seed, "policy": options.policy}
+    if digest := policy_digest(options.policy):
+        about["policy_digest"] = digest
     if options.replays:
         about = {"seed": 0, "policy": "replays", "replays": [file.name for file in options.replays]}
     if options.first:
@@ -235,6 +240,13 @@ def _about(options: argparse.Namespace, listed: dict[str, LevelSet]) -> dict[str
     if listed:
         about |= {"levels": options.levels, "level_seeds": listed["levels"].seeds}
     return about
+
+
+def _reach(address: str) -> None:
+    """Connect with a cluster, before anything is written."""
+    from gv_engine.rollouts.on_ray import reach  # here, as Ray takes its time
+
+    reach(address)
 
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:

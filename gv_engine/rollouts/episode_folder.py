@@ -53,6 +53,8 @@ from gv_engine.rollouts.rollout import FinishedEpisode, rows_of_steps
 
 LISTING = "rollout.json"
 """Of a folder: what is in it."""
+_COUNTS = "complete", "episodes", "steps"
+"""What `rollout.json` says of how far it is."""
 _CHUNK = 2**14
 """Steps that are written at once; twice as many may be lost if the process is killed."""
 _LONGEST_NAME = 100
@@ -88,7 +90,7 @@ class GrowingArray:
     ) -> None:
         self._dtype, self._shape = np.dtype(dtype), shape
         self._row = self._dtype.itemsize * int(np.prod(shape))
-        self.about = {"dtype": self._dtype.str, "shape": list(shape)}
+        self.about = _kind(dtype, shape)
         about, number = known or ({"crc32": 0}, 0)
         self._sums = {number: int(about["crc32"])}  # of the bytes of so many rows
         self._file = path.open("r+b" if known else "xb")
@@ -183,7 +185,8 @@ class EpisodeFolder:
             **more,
         }
         if go_on:
-            _be_same(path, about, known)
+            kinds = {name: _kind(*kind) for name, kind in {**of_steps, **of_episodes}.items()}
+            _be_same(path, {**about, "arrays": kinds}, known)
         self._about = _lines(about)
         with self._writing():
             self._of_steps, self._of_episodes = (
@@ -297,7 +300,7 @@ class EpisodeFolder:
             raise OSError(f"{self._path} cannot be written: {why}{kept}") from None
 
     def _tell(self, complete: bool) -> None:
-        counts = {"complete": complete, "episodes": self.episodes, "steps": self.steps}
+        counts = dict(zip(_COUNTS, (complete, self.episodes, self.steps), strict=True))
         arrays = {name: array.told(self.steps) for name, array in self._of_steps.items()}
         arrays |= {name: array.told(self.episodes) for name, array in self._of_episodes.items()}
         # a line for each array, which json.dumps is slower to make than the steps of a chunk
@@ -328,17 +331,27 @@ def rows_of(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
     }
 
 
+def _kind(dtype: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    """dtype and shape of a row, as `rollout.json` has them."""
+    return {"dtype": np.dtype(dtype).str, "shape": list(shape)}
+
+
 def _be_same(path: Path, about: dict[str, Any], known: dict[str, Any]) -> None:
-    """Make sure that a folder is of the same rollout.
+    """Make sure that a folder is of the same rollout: that it says nothing else, and no more.
 
     Raises:
         RolloutError: it is not.
     """
-    for name, value in json.loads(json.dumps(about)).items():
-        if known.get(name) != value:
-            told = shortened(json.dumps(known.get(name)), 60), shortened(json.dumps(value), 60)
+    there, asked = (
+        {**found, **{f"{name}.npy": {**kind, "crc32": 0} for name, kind in found["arrays"].items()}}
+        for found in (known, json.loads(json.dumps(about)))
+    )
+    for name in dict.fromkeys((*asked, *there)):
+        if name not in ("arrays", *_COUNTS) and there.get(name) != asked.get(name):
+            told = (shortened(json.dumps(of.get(name)), 60) for of in (there, asked))
             raise RolloutError(
-                f"{path} is of another rollout: its {name} is {told[0]}, not {told[1]}"
+                f"{path} is of another rollout: its {name} is {', not '.join(told)}; go on with "
+                "the options that it was made with"
             )
 
 

@@ -13,8 +13,9 @@ from itertools import count, takewhile
 from operator import itemgetter
 from typing import Any
 
-from gv_engine.language.errors import MissingExtraError
+from gv_engine.language.errors import GVEngineError, MissingExtraError
 from gv_engine.reading.extras import RAY
+from gv_engine.reading.rule_files import place_of
 from gv_engine.rollouts.policy import absolute
 from gv_engine.rollouts.shards import Job, Shard, ShardPlayer
 
@@ -36,13 +37,28 @@ _AHEAD = 4
 """Parts that are not yet handed on, for each that has room."""
 
 
+class FarError(GVEngineError):
+    """Code of one's own failed on some machine; it says where in its file, which only that machine
+    knows."""
+
+
+def reach(address: str) -> None:
+    """Connect with a cluster, if that has not been done.
+
+    Args:
+        address: "auto" for the one that this machine belongs to; or `LOCAL`.
+    """
+    if not ray.is_initialized():
+        ray.init(address, log_to_driver=False, include_dashboard=False)
+
+
 def shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
     """Play a rollout, and yield its shards in order.
 
     Args:
         job: the rollout; `workers` are so many cores for each shard.
         first, episodes: the number of the first one, and how many.
-        address: as for `results`.
+        address: as for `reach`.
     """
     behind = first + episodes
     size = _SHARD if job.keep else max(_SHARD, min(_LARGE_SHARD, episodes // _SHARES))
@@ -66,12 +82,11 @@ def results(
     Args:
         work: a function, of which every process has one.
         parts: what it takes for each of them; None if there is none until another has come back.
-        address: of a cluster, "auto" for the one that this machine belongs to; or `LOCAL`.
+        address: as for `reach`.
         cores: that a part needs.
         in_order: whether results come in the order of parts, or each as soon as it is there.
     """
-    if not ray.is_initialized():
-        ray.init(address, log_to_driver=False, include_dashboard=False)
+    reach(address)
     task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_do)
     given, left = [ray.put(work)], iter(parts)  # in a list Ray hands on the reference itself
     running: dict[Any, str | None] = {}  # by the machine that each was given
@@ -146,7 +161,14 @@ def _placed(machine: str | None) -> Any:
 
 def _do(given: list[Any], part: tuple[Any, ...]) -> Any:
     (reference,) = given
-    return _unpacked(reference)(*part)
+    try:
+        return _unpacked(reference)(*part)
+    except (GVEngineError, OSError):
+        raise
+    except Exception as error:
+        if place := place_of(error):
+            raise FarError(f"{place}: {type(error).__name__}: {error}") from None
+        raise
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from hashlib import sha256
+from inspect import signature
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,8 +14,9 @@ from numpy.typing import NDArray
 from gv_engine.batches.compiled.rng_kernels import random
 from gv_engine.batches.seeding import seeded_pairs
 from gv_engine.envs.representations import Arrays
-from gv_engine.language.errors import GVEngineError, nearest
+from gv_engine.language.errors import GVEngineError, nearest, shortened
 from gv_engine.language.turns import Sharing
+from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.learning.trained import Trained
 from gv_engine.reading import rule_files
 from gv_engine.reading.layout import RNG
@@ -178,14 +181,25 @@ class Own:
         num_envs: N.
         num_actions: the scenario's.
         name: of the function, for messages.
+
+    Raises:
+        PolicyError: the function does not take that, or the class lacks one of its methods.
     """
 
     def __init__(
         self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
     ) -> None:
-        remembers = function(num_envs, num_actions) if isinstance(function, type) else None
-        self._function = remembers.act if remembers else function
-        self._forget = remembers.begin if remembers else None
+        self._function, self._forget = function, None
+        if isinstance(function, type):
+            lacks = [each for each in ("act", "begin") if not hasattr(function, each)]
+            if lacks:
+                raise PolicyError(f"{name}: the class lacks `{lacks[0]}`, which policies have")
+            _takes(name, function, "num_envs", "num_actions")
+            remembers: Any = function(num_envs, num_actions)
+            self._function, self._forget = remembers.act, remembers.begin
+            _takes(f"{name}.begin", self._forget, "worlds")
+        called = f"{name}.act" if self._forget else name
+        _takes(called, self._function, "observation", "info", "rngs")
         self._num_actions = num_actions
         self._name = name
         self.chances: NDArray[np.float64] | None = None
@@ -258,6 +272,8 @@ def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = Fal
     folder = where if attribute == GREEDY else name
     if Path(folder).is_dir():
         return Trained(Path(folder), num_envs, num_actions, greedy=folder != name)
+    if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
+        raise PolicyError(f"{name} is of a run; name its folder, {Path(name).parent}")
     if not colon or not where.endswith(".py"):
         known = (*BUILT_IN, "./file.py:function", "the folder of a run")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
@@ -266,13 +282,46 @@ def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = Fal
     except rule_files.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)
-    lacks = [each for each in ("act", "begin") if not hasattr(function, each)]
-    if isinstance(function, type) and lacks:
-        raise PolicyError(f"{where}: the class {attribute} lacks `{lacks[0]}`, which policies have")
-    if not callable(function):
+    if function is None:
         defined = nearest(attribute, rule_files.defined_in(module))
         raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
     return Own(function, num_envs, num_actions, name)
+
+
+def _takes(named: str, function: Any, *given: str) -> None:
+    """Make sure that a function, or a class, takes what it will be given.
+
+    Raises:
+        PolicyError: it does not.
+    """
+    if not callable(function):
+        found = shortened(repr(function), 60)
+        raise PolicyError(f"{named} is {found}; expected a function, or a class")
+    try:
+        signature(function).bind(*given)
+    except TypeError as error:
+        raise PolicyError(f"{named} is called with ({', '.join(given)}): {error}") from None
+    except ValueError:  # it does not say what it takes
+        return
+
+
+def policy_digest(text: str) -> str:
+    """Hexadecimal digits that stand for the files of policies as they are now.
+
+    Args:
+        text: as for `by_agent`.
+
+    Returns:
+        Of the files that are named, not of what these import; empty if there is none.
+    """
+    names = [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
+    digests = b""
+    for name in names:
+        run, file = Path(name.removesuffix(f":{GREEDY}")), Path(name.rpartition(":")[0])
+        file = run / POLICY_FILE if run.is_dir() else file
+        if name not in BUILT_IN and file.is_file():
+            digests += sha256(file.read_bytes()).digest()
+    return sha256(digests).hexdigest() if digests else ""
 
 
 def absolute(name: str) -> str:

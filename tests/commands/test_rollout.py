@@ -317,6 +317,37 @@ def test_a_rollout_goes_on_behind_what_is_whole(here: Path, monkeypatch, capsys)
     assert main(["rollout", "empty-4x4", "--resume"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("first", "then", "differs"),
+    [
+        (("--first", "3"), (), "its first is 3, not null"),
+        (("--levels", "train"), (), 'its levels is "train", not null'),
+        (("--representation", "compact"), (), 'its representation is "compact", not null'),
+        (("--masks",), (), 'its action_mask.npy is {"dtype"'),
+        ((), ("--masks",), "its action_mask.npy is null, not {"),
+    ],
+)
+def test_a_rollout_goes_on_with_its_own_options_alone(here, capsys, first, then, differs):
+    words = ["rollout", "empty-4x4", "--max-steps", "9", "--out", "x", "--episodes"]
+    assert main([*words, "2", *first]) == 0
+    before = (here / "x" / "rollout.json").read_bytes()
+    assert main([*words, "4", *then, "--resume"]) == 1
+    assert differs in capsys.readouterr().err
+    assert (here / "x" / "rollout.json").read_bytes() == before
+    assert main([*words, "4", *first, "--resume"]) == 0
+
+
+def test_a_rollout_goes_on_with_the_policy_that_it_had(here: Path, capsys):
+    file = here / "mine.py"
+    file.write_text("def act(observation, info, rngs):\n    return [0 for _ in rngs]\n")
+    words = ["rollout", "empty-4x4", "--max-steps", "9", "--out", "x", "--policy", "mine.py:act"]
+    assert main([*words, "--episodes", "2"]) == 0
+    assert main([*words, "--episodes", "3", "--resume"]) == 0
+    file.write_text(file.read_text().replace("0", "1"))
+    assert main([*words, "--episodes", "4", "--resume"]) == 1
+    assert "x is of another rollout: its policy_digest is" in capsys.readouterr().err
+
+
 def test_masks_and_another_representation_are_kept(here: Path):
     words = ("--episodes", "5", "--max-steps", "9", "--policy", "valid")
     plain = rolled(*words, out="plain")
@@ -334,6 +365,29 @@ def test_masks_and_another_representation_are_kept(here: Path):
             assert arrays["action_mask"][step, arrays["action"][step]]
             seen, *_, info = env.step(arrays["action"][step : step + 1].astype(int))
         assert np.array_equal(seen["grid"][0], arrays["last_grid"][k])
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("alone", "alone is called with (observation, info, rngs): too many positional arguments"),
+        ("thing", "thing is 7; expected a function, or a class"),
+        ("Unmade", "Unmade is called with (num_envs, num_actions): too many positional"),
+        ("Deaf", "Deaf.begin is called with (worlds): too many positional arguments"),
+        ("thin", "own.py has no function 'thin': (allowed: alone, Deaf, Unmade)"),
+    ],
+)
+def test_a_policy_that_cannot_be_called_is_told(here: Path, capsys, name, told):
+    (here / "own.py").write_text(
+        "def alone(observation):\n    return 0\nthing = 7\n"
+        "class Deaf:\n"
+        "    def __init__(self, num_envs, num_actions): pass\n"
+        "    def act(self, *seen): pass\n"
+        "    def begin(self): pass\n"
+        "class Unmade(Deaf):\n    def __init__(self): pass\n"
+    )
+    assert main(["rollout", "empty-4x4", "--policy", f"own.py:{name}"]) == 2
+    assert told in capsys.readouterr().err
 
 
 def test_a_policy_that_remembers_is_told_where_episodes_begin(here: Path, capsys):
@@ -359,7 +413,7 @@ def test_a_policy_that_remembers_is_told_where_episodes_begin(here: Path, capsys
         )
         assert np.array_equal(arrays["action"], after % 6)
     assert main(["rollout", "empty-4x4", "--policy", "./own.py:Other"]) == 2
-    assert "the class Other lacks `act`" in capsys.readouterr().err
+    assert "Other: the class lacks `act`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

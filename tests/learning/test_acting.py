@@ -188,5 +188,7 @@ def test_it_plays_the_episodes_that_are_compared(level):
     with closing(job.environment(2)) as env:
         lengths = [episode.length for episode in job.episodes(env, job.actor(env), 0, 2)]
     assert report == (2, sum(lengths), "")
+    with pytest.raises(PolicyError, match=r"run/policy.npz is of a run; name its folder, run"):
+        load_policy("run/policy.npz", 1, 6)
     with pytest.raises(PolicyError, match="no policy 'nobody'"):
         play_in_lockstep(scenario, 2, 5, compiled=False, policy="nobody")

@@ -81,6 +81,24 @@ def test_the_bytes_are_those_of_one_process(cluster, here, words):
     assert_same_bytes(one, Path("many"))
 
 
+def test_what_fails_there_says_where_in_its_file(cluster, here, capsys):
+    (here / "own.py").write_text("def first(observation, info, rngs):\n    return info['oops']\n")
+    words = [*WORDS, "--policy", "./own.py:first", "--out", "many", "--ray", cluster.address]
+    assert main(words) == 1
+    assert capsys.readouterr().err.endswith("own.py:2: KeyError: 'oops'\n")
+
+
+def test_nothing_is_written_before_a_cluster_is_reached(here, monkeypatch, capsys):
+    def refused(*_: Any, **__: Any) -> None:
+        raise ConnectionError("nobody there")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refused)
+    assert main([*WORDS, "--out", "many", "--ray", "auto"]) == 1
+    assert "nobody there" in capsys.readouterr().err
+    assert not Path("many").exists()
+
+
 def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
     one = whole()
     extend, number = episode_folder.EpisodeFolder.extend, 0
