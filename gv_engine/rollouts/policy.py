@@ -268,10 +268,9 @@ def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = Fal
     """
     if name in BUILT_IN:
         return Uniform(num_envs, num_actions, BUILT_IN[name], compiled)
+    if run := run_of(name):
+        return Trained(run, num_envs, num_actions, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")
-    folder = where if attribute == GREEDY else name
-    if Path(folder).is_dir():
-        return Trained(Path(folder), num_envs, num_actions, greedy=folder != name)
     if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
         raise PolicyError(f"{name} is of a run; name its folder, {Path(name).parent}")
     if not colon or not where.endswith(".py"):
@@ -314,14 +313,28 @@ def policy_digest(text: str) -> str:
     Returns:
         Of the files that are named, not of what these import; empty if there is none.
     """
-    names = [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
     digests = b""
-    for name in names:
-        run, file = Path(name.removesuffix(f":{GREEDY}")), Path(name.rpartition(":")[0])
-        file = run / POLICY_FILE if run.is_dir() else file
+    for name in _names(text):
+        run, file = run_of(name), Path(name.rpartition(":")[0])
+        file = run / POLICY_FILE if run else file
         if name not in BUILT_IN and file.is_file():
             digests += sha256(file.read_bytes()).digest()
     return sha256(digests).hexdigest() if digests else ""
+
+
+def runs_of(text: str) -> list[Path]:
+    """The folders of runs among policies, as for `by_agent`."""
+    return [run for run in map(run_of, _names(text)) if run]
+
+
+def run_of(name: str) -> Path | None:
+    """The folder of the run that a policy is, if it is one."""
+    folder = Path(name.removesuffix(f":{GREEDY}"))
+    return folder if name not in BUILT_IN and folder.is_dir() else None
+
+
+def _names(text: str) -> list[str]:
+    return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 
 def absolute(name: str) -> str:

@@ -12,7 +12,7 @@ from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompile
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.rollouts.episode_folder import rows_of
 from gv_engine.rollouts.following import Following, KnownWay
-from gv_engine.rollouts.policy import Policy, load_policies
+from gv_engine.rollouts.policy import Policy, PolicyError, load_policies, runs_of
 from gv_engine.rollouts.rollout import FinishedEpisode, rollout, rows_of_steps
 from gv_engine.rollouts.tally import Tally
 
@@ -54,9 +54,20 @@ class Job:
         return env
 
     def actor(self, env: Any) -> Policy:
-        """What acts in it."""
+        """What acts in it.
+
+        Raises:
+            PolicyError: there is no such policy, or it is a run, and sees another representation.
+            RunError: the run is damaged, or of another kind of worlds.
+        """
         if self.ways:
             return Following(self.ways, env.num_envs)
+        shown = self.options.get("observation_representation", "default")
+        if shown != "default" and (runs := runs_of(self.policy)):
+            raise PolicyError(
+                f"{runs[0]} acts by what the representation default shows, and not by {shown}; "
+                "keep default, and turn what was kept into another one"
+            )
         compiled = env.world == "compiled"
         sharing = self.scenario.sharing
         return load_policies(self.policy, sharing, env.num_envs, env.num_actions, compiled=compiled)

@@ -7,6 +7,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,8 @@ def test_it_plays_the_episodes_that_are_compared(level):
     with closing(job.environment(2)) as env:
         lengths = [episode.length for episode in job.episodes(env, job.actor(env), 0, 2)]
     assert report == (2, sum(lengths), "")
+    with pytest.raises(PolicyError, match="run acts by what the representation default shows"):
+        replace(job, options={"observation_representation": "compact"}).actor(None)
     with pytest.raises(PolicyError, match=r"run/policy.npz is of a run; name its folder, run"):
         load_policy("run/policy.npz", 1, 6)
     with pytest.raises(PolicyError, match="no policy 'nobody'"):
