@@ -212,11 +212,13 @@ def refuse_settings(
 
 def _unknown(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
     own = list(declared)
-    others = f"the parameters of {label}: {', '.join(own)}" if own else f"{label} has no parameters"
+    has = f"the parameters {', '.join(own)}" if own else "no parameters"
     known = ", ".join(("the named arguments", *Consent.__annotations__))
     near = get_close_matches(name, own, 1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return UnknownOptionError([f"no option {name!r}: {hint}allowed are {known}; {others}"])
+    return UnknownOptionError(
+        [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {known}"]
+    )
 
 
 def _read(
