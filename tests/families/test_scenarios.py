@@ -55,7 +55,7 @@ def test_a_built_in_scenario_of_any_family_has_the_name_that_leads_to_it(name):
 @pytest.mark.parametrize("name", ["keydoor-5x5", "mathy-poly-simplify-easy"])
 def test_a_misspelt_option_is_told_whatever_the_scenario_is(name, make):
     for scenario in (name, load_scenario(name)):
-        with pytest.raises(TypeError, match="no option 'max_stepz': .*the named arg"):
+        with pytest.raises(TypeError, match=r"no option 'max_stepz': .*the named arg"):
             make(scenario, max_stepz=3)
 
 
