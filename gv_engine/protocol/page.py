@@ -269,11 +269,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     """Put entries into a page, between its marks, and their curves into `images` beside it.
 
+    A page that is not there has nothing but them.
+
     Raises:
         ProtocolError: an entry is not as it should be, or the page has no marks.
         OSError: something cannot be read or written.
     """
-    text = page.read_text("utf-8")
+    text = page.read_text("utf-8") if page.exists() else BEGIN + END
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
@@ -282,7 +284,7 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
         )
     shown = Comparison(entries)
     images = page.parent / "images"
-    images.mkdir(exist_ok=True)
+    images.mkdir(parents=True, exist_ok=True)
     names = [column.name for column in shown.columns if column.learns]
     for group in _GROUPS:
         panels = shown.panels(group)

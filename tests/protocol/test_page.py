@@ -110,6 +110,10 @@ def test_a_page_has_marks(entries, tmp_path):
     drawing = (tmp_path / "images/protocol-rooms.svg").read_text("utf-8")
     assert "3,000 steps</text>" in drawing
     assert "150,0" in drawing  # ends to the right, at all
+    new = tmp_path / "deep/new.md"
+    page.write_page(new, entries)
+    assert new.read_text("utf-8") == text[text.index(page.BEGIN) :].removesuffix("\nand more\n")
+    assert (tmp_path / "deep/images/protocol-rooms.svg").exists()
     file.write_text("# Mine\n")
     with pytest.raises(ProtocolError, match="has no place for the tables: add the lines"):
         page.write_page(file, entries)
