@@ -201,7 +201,7 @@ def _in_file(scenario: Scenario, path: Path) -> LevelSet:
         if not seeds or not all(map(_is_seed, seeds)):
             raise ValueError("its seeds are no whole numbers from 0 on")
     except OSError as error:
-        raise LevelsError(f"{path} cannot be read: {error}") from None
+        raise LevelsError(str(error)) from None
     except Exception as error:  # whatever comes of values that may be anything
         why = shortened(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no set of levels, or a damaged one: {why}") from None

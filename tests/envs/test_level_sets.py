@@ -152,7 +152,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         (["1"], "levels=.'1'.: expected"),
         (np.zeros((1, 1), int), "levels=..0..: expected"),
         (np.zeros(3), "levels=.0. 0. 0..: expected"),
-        ("none.json", "none.json cannot be read"),
+        ("none.json", "^none.json cannot be read: No such file or directory$"),
         ("damaged.json", "is no set of levels, or a damaged one: JSONDecodeError"),
         ("text.json", "its seeds are no whole numbers"),
         ("other.json", "has levels of empty-4x4, and not of keydoor-5x5"),
