@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Unpack
 
-import minari
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Dict, Discrete
-from minari.data_collector import EpisodeBuffer
 
 from gv_engine import __version__
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import MINARI
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.reference import checked, found_again, reference_to
@@ -21,6 +21,11 @@ from gv_engine.reading.trust import Consent, Trust
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.rollout import rows_of_steps
+
+if MINARI.missing:
+    raise MissingExtraError(MINARI.missing)
+import minari
+from minari.data_collector import EpisodeBuffer
 
 _ID = "GV-Scenario-v0"
 _ENTRIES = "gv_engine.envs.any_family:make_env", "gv_engine.envs.any_family:make_vector_env"

@@ -9,11 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env import VecEnv
 
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import STABLE_BASELINES3
 from gv_engine.reading.scenario import Scenario
+
+if STABLE_BASELINES3.missing:
+    raise MissingExtraError(STABLE_BASELINES3.missing)
+from stable_baselines3.common.vec_env import VecEnv
 
 
 class SB3VecEnv(VecEnv):

@@ -13,8 +13,6 @@ from gv_engine.commands.arguments import (
     consent,
     say,
 )
-from gv_engine.language.errors import MissingExtraError
-from gv_engine.reading.extras import MINARI
 
 _EXAMPLES = """\
 gv-engine minari keydoor/valid-v0 --from keydoor-episodes --author "A. Name" --email a@name.org
@@ -53,8 +51,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Make one of the other."""
-    if MINARI.missing:
-        raise MissingExtraError(MINARI.missing)
     # here, as Minari takes its time
     from gv_engine.adapters.minari import to_dataset, to_folder
 

@@ -67,6 +67,23 @@ def test_all_examples_are_found():
     assert EXAMPLES.keys() == LIBRARIES.keys()
 
 
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("stable_baselines3", "SB3VecEnv needs stable_baselines3"),
+        ("pufferlib", "GridPufferEnv needs pufferlib"),
+        ("torchrl", "TorchRLEnv needs torchrl"),
+        ("tianshou", "TianshouVecEnv needs tianshou"),
+        ("minari", "A dataset of Minari needs minari"),
+    ],
+)
+def test_an_adapter_without_its_library_says_how_to_get_it(module, told, monkeypatch):
+    monkeypatch.setattr("gv_engine.reading.extras.find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, f"gv_engine.adapters.{module}", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=f"{told}, .*This installs it here: .* install "):
+        importlib.import_module(f"gv_engine.adapters.{module}")
+
+
 def test_stable_baselines_sees_the_episodes_of_single_environments():
     pytest.importorskip("stable_baselines3")
     module = importlib.import_module("gv_engine.adapters.stable_baselines3")
