@@ -92,7 +92,7 @@ def test_stable_baselines_sees_the_episodes_of_single_environments():
     envs = module.SB3VecEnv(LEVEL, 3, max_steps=9, world="compiled")
     alone = GridEnv(LEVEL, max_steps=9, world="compiled")
     envs.seed(5)
-    seen, (shown, _), ends = envs.reset(), alone.reset(seed=6), 0
+    seen, (shown, _), ends, at = envs.reset(), alone.reset(seed=6), 0, 0.0
     for chosen in actions(3):
         assert same({name: array[1] for name, array in seen.items()}, shown)
         kept = {name: array.copy() for name, array in seen.items()}
@@ -110,6 +110,8 @@ def test_stable_baselines_sees_the_episodes_of_single_environments():
             assert same(infos[1]["terminal_observation"], shown)
             assert infos[1]["TimeLimit.truncated"] == truncated
             assert infos[1]["episode"]["l"] <= 9
+            assert infos[1]["episode"]["t"] > at
+            at = infos[1]["episode"]["t"]
             shown, info = alone.reset()
         assert envs.env_method("action_masks", indices=[1])[0].tolist() == (
             info["action_mask"].astype(bool).tolist()
