@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-import minari
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Dict, Discrete
-from minari.data_collector import EpisodeBuffer
 
 from gv_engine import __version__
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import MINARI
 from gv_engine.reading.families import AnyScenario, hooks_of
+from gv_engine.reading.loading import read_scenario
+from gv_engine.reading.reference import checked, found_again, reference_to
+from gv_engine.reading.trust import Consent, Trust
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.rollout import rows_of_steps
 
+if MINARI.missing:
+    raise MissingExtraError(MINARI.missing)
+import minari
+from minari.data_collector import EpisodeBuffer
+
+_ID = "GV-Scenario-v0"
 _ENTRIES = "gv_engine.envs.any_family:make_env", "gv_engine.envs.any_family:make_vector_env"
 _REPRESENTATION = "observation_representation"
+_TOLD = "gv_engine_rollout"
+"""Of a dataset's metadata: what `rollout.json` said, but for the counts and the arrays."""
+_COUNTED = ("episodes", "steps", "arrays")
 _BEFORE = ("action_mask",)
 """Arrays that say something of the moment before an action, and are no observation."""
 
@@ -41,9 +54,12 @@ def to_dataset(
 
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
-        ValueError: there is such a dataset; the rollout is of several agents, or of algebra; or the
-            reference is of another scenario, or its second rollout is not the better one.
+        ValueError: there is such a dataset, or its name has no version; the rollout is of several
+            agents, or of algebra; or the reference is of another scenario, or its second rollout is
+            not the better one.
     """
+    if not re.search(r"-v\d+$", name):
+        raise ValueError(f"{name}: expected a version behind the name of a dataset, as {name}-v0")
     arrays, about = episode_folder.read(folder)
     scenario = about["scenario"]
     if "action_names" not in about or "agents" in about:
@@ -54,13 +70,11 @@ def to_dataset(
     given = {"scenario": scenario["source"], **scenario["settings"]}
     if "representation" in about:
         given[_REPRESENTATION] = about["representation"]
-    limit = scenario["changes"].get("max_steps")
-    spec = EnvSpec(
-        "GV-Scenario-v0",
-        entry_point=_ENTRIES[0],
-        vector_entry_point=_ENTRIES[1],
-        kwargs=given | ({"max_steps": limit} if limit else {}),
-    )
+    if "level_seeds" in about:
+        given["levels"] = about["level_seeds"]
+    if limit := scenario["changes"].get("max_steps"):
+        given["max_steps"] = limit
+    spec = EnvSpec(_ID, entry_point=_ENTRIES[0], vector_entry_point=_ENTRIES[1], kwargs=given)
     usual: dict[str, Any] = {
         "algorithm_name": about.get("policy"),
         "requirements": [f"gv-engine=={__version__}"],
@@ -68,7 +82,7 @@ def to_dataset(
         f"policy {about.get('policy')}, digest {scenario['digest']}; actions: "
         f"{', '.join(about['action_names'])}; reward terms: {', '.join(about['reward_names'])}",
     }
-    return minari.create_dataset_from_buffers(
+    made = minari.create_dataset_from_buffers(
         name,
         list(_episodes(arrays)),
         env=spec,
@@ -77,6 +91,9 @@ def to_dataset(
         action_space=Discrete(len(about["action_names"])),
         **(usual | (_scores(reference, scenario) if reference else {}) | more),
     )
+    told = {key: value for key, value in about.items() if key not in _COUNTED}
+    made.storage.update_metadata({_TOLD: told})
+    return made
 
 
 def _scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str, Any]:
@@ -156,38 +173,94 @@ def _infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, An
     return found
 
 
-def to_folder(name: str, scenario: AnyScenario, folder: Path) -> None:
-    """Make a rollout of a dataset of `to_dataset`, the same arrays as those it was made of.
+def to_folder(
+    name: str, folder: Path, scenario: str | None = None, **consent: Unpack[Consent]
+) -> None:
+    """Make a rollout of a dataset of `to_dataset`, the same as the one it was made of.
 
     Args:
         name: of the dataset, which is on this machine.
-        scenario: that was played; a dataset only refers to it, so that nothing of it runs.
         folder: a new one.
+        scenario: where on this machine that is which was played, if it is not where it was.
+        consent: as for `load_scenario`; a dataset only refers to its scenario, so that nothing of
+            it runs without `trust=True`.
+
+    Warns:
+        UserWarning: the scenario is no longer what it was; the rollout tells what it was.
 
     Raises:
         OSError: the folder cannot be written.
-        ValueError: the dataset is of another kind of worlds.
+        ScenarioError: what was played is not there, or has Python that may not run.
+        ValueError: the dataset is of no rollout, or not of this scenario.
     """
     dataset = minari.load_dataset(name)
+    told = _told(dataset)
+    played = _played(dataset, told, scenario, consent)
+    apart = ("complete", "scenario") if scenario else ("complete",)
+    more = {key: value for key, value in told.items() if key not in apart}
     whole = [dataset[k] for k in dataset.episode_indices]
-    told = dataset.storage.get_episode_metadata(dataset.episode_indices)
+    seeds = dataset.storage.get_episode_metadata(dataset.episode_indices)
     masks = "action_mask" in whole[0].infos
-    known: dict[str, Any] = dataset.spec.env_spec.kwargs if dataset.spec.env_spec else {}
+    known = dataset.spec.env_spec.kwargs
     shown = {_REPRESENTATION: known[_REPRESENTATION]} if _REPRESENTATION in known else {}
-    env = hooks_of(scenario).make_vector_env(scenario, 1, autoreset_mode="Disabled", **shown)
+    env = hooks_of(played).make_vector_env(played, 1, autoreset_mode="Disabled", **shown)
     try:
-        rows = _rows(env, whole, [int(about.get("seed", -1)) for about in told])
+        rows = _rows(env, whole, [int(about.get("seed", -1)) for about in seeds])
         kinds = rows_of_steps(env, masks)
         if wrong := [n for n, (_, shape) in kinds.items() if rows[n].shape[1:] != shape]:
             raise ValueError(
-                f"{name} is not of {scenario.name}: its {wrong[0]} has shape "
+                f"{name} is not of {played.name}: its {wrong[0]} has shape "
                 f"{rows[wrong[0]].shape[1:]}, and not {kinds[wrong[0]][1]}"
             )
-        written = EpisodeFolder(folder, env, {"dataset": name}, masks=masks)
+        written = EpisodeFolder(folder, env, more, masks=masks)
         written.extend(rows)
-        written.close(complete=True)
+        written.close(complete=bool(told.get("complete", True)))
     finally:
         env.close()
+
+
+def _told(dataset: Any) -> dict[str, Any]:
+    """What `rollout.json` said; {} if the dataset is one of several that were combined."""
+    spec = dataset.spec.env_spec
+    if spec is None or spec.id != _ID or "scenario" not in spec.kwargs:
+        raise ValueError(
+            f"{dataset.spec.dataset_id} is of {spec.id if spec else 'no environment'}, and not of "
+            f"{_ID}: name one that `gv-engine minari --from` has made"
+        )
+    told = dataset.storage.metadata.get(_TOLD, {})
+    if told:
+        checked(told.get("scenario") if isinstance(told, dict) else told)
+    return dict(told)
+
+
+def _played(dataset: Any, told: dict[str, Any], named: str | None, consent: Consent) -> AnyScenario:
+    """The scenario that a dataset is of, by what was named in its place, if that is the same.
+
+    Raises:
+        ValueError: it is not.
+    """
+    known, name = dict(dataset.spec.env_spec.kwargs), dataset.spec.dataset_id
+    if told and not named:
+        return found_again(told["scenario"], name, **consent)
+    source, limit = known.pop("scenario"), known.pop("max_steps", None)
+    settings = {key: known[key] for key in known.keys() - {"levels", _REPRESENTATION}}
+    trust = Trust.given(**consent)
+
+    def read(source: Any, trust: Trust) -> AnyScenario:
+        found = read_scenario(source, trust, settings=settings)
+        limited: AnyScenario = hooks_of(found).limited(found, limit)
+        return limited
+
+    if not named:
+        return read(source, trust.of_reference(name))
+    then = told["scenario"] if told else reference_to(read(source, trust.of_reference(name)))
+    found = read(named, trust)
+    if found.identity.digest != then["digest"]:
+        raise ValueError(
+            f"{name} is of {then['name']}, digest {then['digest']}, and {named} has the digest "
+            f"{found.identity.digest}: leave it out, or name what was played"
+        )
+    return found
 
 
 def _rows(env: Any, whole: list[Any], seeds: list[int]) -> dict[str, Any]:

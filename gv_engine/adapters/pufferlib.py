@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pufferlib
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
@@ -16,7 +15,13 @@ from gv_engine.envs.environment import grid_scenario
 from gv_engine.envs.forms import FormName, form_of
 from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
 from gv_engine.envs.requests import at_least
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import PUFFERLIB
 from gv_engine.reading.scenario import Scenario
+
+if PUFFERLIB.missing:
+    raise MissingExtraError(PUFFERLIB.missing)
+import pufferlib
 
 _TELLS = 128
 """Steps between two infos."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from itertools import repeat
 from pathlib import Path
@@ -9,19 +10,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env import VecEnv
 
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import STABLE_BASELINES3
 from gv_engine.reading.scenario import Scenario
+
+if STABLE_BASELINES3.missing:
+    raise MissingExtraError(STABLE_BASELINES3.missing)
+from stable_baselines3.common.vec_env import VecEnv
 
 
 class SB3VecEnv(VecEnv):
     """N worlds for algorithms of Stable-Baselines3, and, with masks, of sb3-contrib.
 
-    `infos[i]` has something where an episode has just ended: `episode` with `r`, `l` and, of
-    scenarios that say what a success is, `is_success`; `terminal_observation`; and
-    `TimeLimit.truncated`. `action_masks` is there for MaskablePPO.
+    `infos[i]` has something where an episode has just ended: `episode` with `r`, `l` and `t`, the
+    seconds since the worlds were made, as `Monitor` has it; of scenarios that say what a success
+    is, `is_success`; `terminal_observation`; and `TimeLimit.truncated`. `action_masks` is there for
+    MaskablePPO.
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`; observations are fresh arrays.
@@ -38,6 +45,7 @@ class SB3VecEnv(VecEnv):
             reward_dtype="float32",
             **options,
         )
+        self._began = time.perf_counter()
         self.render_mode = self.worlds.render_mode
         self._masks: NDArray[Any] = np.ones((num_envs, self.worlds.num_actions), np.int8)
         self._actions: NDArray[Any] = np.zeros(num_envs, np.int64)
@@ -76,8 +84,9 @@ class SB3VecEnv(VecEnv):
     ) -> None:
         """What there is to say of episodes that have just ended."""
         episode, last = info["episode"], info["final_obs"]
+        took = round(time.perf_counter() - self._began, 6)
         for i in ended:
-            told = {"r": float(episode["r"][i]), "l": int(episode["l"][i]), "t": 0.0}
+            told = {"r": float(episode["r"][i]), "l": int(episode["l"][i]), "t": took}
             infos[i] |= {"episode": told, "terminal_observation": _fresh(last[i])}
             infos[i]["TimeLimit.truncated"] = bool(truncated[i])
             if "s" in episode:

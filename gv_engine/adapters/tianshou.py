@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Dict, MultiBinary
 from numpy.typing import ArrayLike, NDArray
-from tianshou.data import Batch
-from tianshou.env import BaseVectorEnv
 
 from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import TIANSHOU
 from gv_engine.reading.scenario import Scenario
+
+if TIANSHOU.missing:
+    raise MissingExtraError(TIANSHOU.missing)
+from tianshou.data import Batch
+from tianshou.env import BaseVectorEnv
 
 
 class TianshouVecEnv(BaseVectorEnv):

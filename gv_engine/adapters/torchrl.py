@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.errors import MissingExtraError
+from gv_engine.reading.extras import TORCHRL
+from gv_engine.reading.scenario import Scenario
+
+if TORCHRL.missing:
+    raise MissingExtraError(TORCHRL.missing)
 import torch
 from tensordict import TensorDict, TensorDictBase
 from torchrl.data import Binary, Bounded, Categorical, Composite, Unbounded
 from torchrl.envs import EnvBase
-
-from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.reading.scenario import Scenario
 
 
 class TorchRLEnv(EnvBase):

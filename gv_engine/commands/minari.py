@@ -10,17 +10,13 @@ from gv_engine.commands.arguments import (
     UsageError,
     add_command,
     add_consent,
+    consent,
     say,
-    scenario_options,
 )
-from gv_engine.language.errors import MissingExtraError
-from gv_engine.reading.extras import MINARI
-from gv_engine.reading.families import hooks_of
-from gv_engine.reading.loading import load_scenario
 
 _EXAMPLES = """\
 gv-engine minari keydoor/valid-v0 --from keydoor-episodes --author "A. Name" --email a@name.org
-gv-engine minari keydoor/valid-v0 --to episodes --scenario keydoor-5x5"""
+gv-engine minari keydoor/valid-v0 --to episodes"""
 
 
 def add(commands: Commands) -> None:
@@ -34,8 +30,11 @@ def add(commands: Commands) -> None:
         "--from", dest="source", metavar="FOLDER", type=Path, help="of `gv-engine rollout --out`"
     )
     way.add_argument("--to", dest="out", metavar="FOLDER", type=Path, help="a new folder")
-    parser.add_argument("--scenario", metavar="SCENARIO", help="with --to: what was played")
-    parser.add_argument("--max-steps", metavar="T", type=int, help="with --to: its limit of steps")
+    parser.add_argument(
+        "--scenario",
+        metavar="SCENARIO",
+        help="with --to: where on this machine that is which was played, if not where it was",
+    )
     parser.add_argument(
         "--reference",
         nargs=2,
@@ -52,8 +51,6 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Make one of the other."""
-    if MINARI.missing:
-        raise MissingExtraError(MINARI.missing)
     # here, as Minari takes its time
     from gv_engine.adapters.minari import to_dataset, to_folder
 
@@ -69,10 +66,9 @@ def run(options: argparse.Namespace) -> int:
             )
             say(f"{options.name}: {made.total_episodes:,} episodes, {made.total_steps:,} steps")
             return 0
-        if options.scenario is None:
-            raise UsageError("--to needs --scenario: what was played")
-        loaded = load_scenario(options.scenario, **scenario_options(options))
-        to_folder(options.name, hooks_of(loaded).limited(loaded, options.max_steps), options.out)
+        if options.settings:
+            raise UsageError("--set: a dataset has all values of parameters; leave it out")
+        to_folder(options.name, options.out, options.scenario, **consent(options))
     except (FileNotFoundError, ValueError) as error:
         raise UsageError(str(error)) from None
     return 0

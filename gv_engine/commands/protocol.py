@@ -21,7 +21,7 @@ from gv_engine.commands.arguments import (
     share,
 )
 from gv_engine.commands.progress import progress, undisturbed
-from gv_engine.language.errors import MissingExtraError
+from gv_engine.language.errors import MissingExtraError, shortened
 from gv_engine.reading.extras import RL
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ def run(options: argparse.Namespace) -> int:
                 return code
     if not options.page:
         _print(entries)
+    for entry in entries:
+        _tell_old(entry)
     return 0
 
 
@@ -236,3 +238,13 @@ def _print(entries: Sequence[BenchmarkEntry]) -> None:
     head, rows = Comparison(entries).successes(list(scenarios()))
     plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
     tables.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
+
+
+def _tell_old(entry: BenchmarkEntry) -> None:
+    """Say which parts are of scenarios that have changed since."""
+    if old := _missing(entry, [*entry.parts()]):
+        names = shortened(", ".join(dict.fromkeys(name for name, _ in old)), 100)
+        complain(
+            f"{entry.path}: parts of scenarios that have changed since: {len(old)}, of {names}; "
+            f"make them again"
+        )

@@ -9,7 +9,7 @@ whose parameter `size` is almost twice what it is.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,8 +34,9 @@ from gv_engine.reading.layout import Layout
 from gv_engine.reading.reference import checked, reference_to
 from gv_engine.reading.scenario import Scenario
 
-Levels = str | Path | range
-"""The name of a set; or seeds, `range(100)` or `"0:100"`; or a file of `gv-engine levels`."""
+Levels = str | Path | Sequence[int] | NDArray[np.integer[Any]]
+"""The name of a set; or seeds, `range(100)`, `"0:100"` or `[3, 5, 8]`; or a file of `gv-engine
+levels`."""
 
 ENDING = ".json"
 """The end of the name of a file."""
@@ -92,7 +93,7 @@ def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto"
     """
     if isinstance(levels, LevelSet):
         return levels
-    if isinstance(levels, range):
+    if not isinstance(levels, str | Path):
         return _of_seeds(scenario, levels, world)
     if levels in SETS:
         return SETS[str(levels)](scenario, world)
@@ -172,12 +173,20 @@ def _seeds(text: str) -> range | None:
     return range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
 
 
-def _of_seeds(scenario: Scenario, seeds: range, world: str) -> LevelSet:
-    if not seeds or min(seeds) < 0 or len(seeds) > _MOST:
+def _of_seeds(scenario: Scenario, given: Any, world: str) -> LevelSet:
+    one_by_one = isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    seeds = [*islice(given, _MOST + 1)] if one_by_one else []
+    if not 0 < len(seeds) <= _MOST or not all(map(_is_seed, seeds)):
         raise LevelsError(
-            f"levels={seeds}: expected 1 to {_MOST:,} seeds from 0 on, as range(100) has them"
+            f"levels={shortened(str(given), 60)}: expected 1 to {_MOST:,} seeds, whole numbers "
+            f"from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file {ENDING}"
         )
-    return LevelSet(scenario, tuple(_different(scenario, seeds, world)))
+    return LevelSet(scenario, tuple(_different(scenario, map(int, seeds), world)))
+
+
+def _is_seed(value: Any) -> bool:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and 0 <= value < 2**63
 
 
 def _in_file(scenario: Scenario, path: Path) -> LevelSet:
@@ -189,10 +198,10 @@ def _in_file(scenario: Scenario, path: Path) -> LevelSet:
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
         known, seeds = checked(about["scenario"]), tuple(about["seeds"])
-        if not seeds or not all(type(seed) is int and 0 <= seed < 2**63 for seed in seeds):
+        if not seeds or not all(map(_is_seed, seeds)):
             raise ValueError("its seeds are no whole numbers from 0 on")
     except OSError as error:
-        raise LevelsError(f"{path} cannot be read: {error}") from None
+        raise LevelsError(str(error)) from None
     except Exception as error:  # whatever comes of values that may be anything
         why = shortened(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no set of levels, or a damaged one: {why}") from None

@@ -170,8 +170,9 @@ class BenchmarkEntry:
         lines = read_bytes(file, _LARGEST, "parts").split(b"\n")[:-1]
         for number, line in enumerate(lines, 1):
             place = f"{file}:{number}"
+            given = _mapping(line, place)
             try:
-                part = _understood(_mapping(line, place))
+                part = _understood(given)
             except (ValueError, ProtocolError) as error:
                 raise ProtocolError(f"{place}: {error}") from None
             found[part.scenario, part.seed] = part

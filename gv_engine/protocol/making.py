@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import time
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from gv_engine.language.errors import shortened
 from gv_engine.playing.acting import SOLVER
 from gv_engine.protocol.entry import EntryPart
 from gv_engine.protocol.plan import TESTED, ProtocolError, played_scenario, split_levels
+from gv_engine.reading.files import read_bytes
 from gv_engine.rollouts.policy import BUILT_IN, GREEDY, absolute
 from gv_engine.rollouts.shards import Job
 
@@ -28,6 +30,8 @@ _FEW, _SURE = 100, 500
 _SETTLED = 100_000
 """Steps of training in which ways get no shorter, by `_SHORTER`, until it ends."""
 _SHORTER = 0.98
+_RUN, _LARGEST = "run.json", 2**22
+"""What the folder of a run says of it, read without torch, and the bytes that it may have."""
 _POINTS = 32
 """Of a curve, at most."""
 
@@ -75,15 +79,32 @@ class Making:
             PolicyError: there is no such policy, or it answers with something that is no action.
         """
         found = _MAKERS.get(self.policy, _by_policy)(self, scenario, seed)
-        levels = split_levels(scenario)
+        levels, digest = split_levels(scenario), played_scenario(scenario).identity.digest
         return EntryPart(
             scenario,
             seed,
-            played_scenario(scenario).identity.digest,
+            digest,
             different=len({*levels.test.seeds}),
-            held_out=levels.apart,
+            held_out=levels.apart and self._keeps_to_train(digest),
             **found,
         )
+
+    def _keeps_to_train(self, digest: str) -> bool:
+        """Whether the levels to train on of the scenario with this digest are all that was learned.
+
+        Of the folder of a run its `run.json` says so; what a file of somebody's own has learned
+        nobody can tell.
+        """
+        where, _, attribute = self.policy.rpartition(":")
+        folder = Path(where if attribute == GREEDY else self.policy)
+        if self.policy in RUN_NO_CODE or not folder.is_dir():
+            return True
+        try:
+            run = json.loads(read_bytes(folder / _RUN, _LARGEST, "descriptions of runs"))
+            told = run["levels"], run["scenario"]["digest"]
+        except Exception:  # whatever comes of values that may be anything
+            return False
+        return told == ("train", digest)
 
 
 def played(scenario: str, policy: str, seed: int) -> tuple[int, ...]:

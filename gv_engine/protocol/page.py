@@ -65,6 +65,10 @@ class Compared:
         found = self.successes(scenario, greedy)
         return interquartile_mean([found]) if found else None
 
+    def held_out(self, scenario: str) -> bool:
+        """Whether none of its parts was tested on levels that were learned."""
+        return all(part.held_out for part in self.parts.get(scenario, ()))
+
 
 def _tried(part: EntryPart, greedy: bool) -> tuple[int, ...]:
     return part.greedy if greedy else part.lengths
@@ -155,19 +159,21 @@ class Comparison:
 
     def successes(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
         """Head and rows of the table of successes."""
-        measures = list(_measures(self._meant_for(names)))
+        columns = self._meant_for(names)
+        measures = [(column, *each) for column in columns for each in _measures([column])]
         rows = []
         for name in names:
             parts = [part for column in self.columns for part in column.parts.get(name, ())]
-            mark = "" if all(part.held_out for part in parts) else " *"
+            held_out = not parts or any(part.held_out for part in parts)
             levels = str(parts[0].different) if parts else _NONE
-            row = [f"`{name}`{mark}", levels, self._way(name)]
-            for _, get in measures:
+            row = [f"`{name}`{_mark(held_out)}", levels, self._way(name)]
+            for column, _, get in measures:
                 found = get(name)
                 seeds = f", {len(found)} of {SEEDS}" if 0 < len(found) < SEEDS else ""
-                row.append(_mean(interquartile_mean([found]) if found else None) + seeds)
+                mark = _mark(column.held_out(name) or not held_out) if found else ""
+                row.append(_mean(interquartile_mean([found]) if found else None) + seeds + mark)
             rows.append(row)
-        return ["", "levels", "shortest way", *(name for name, _ in measures)], rows
+        return ["", "levels", "shortest way", *(name for _, name, _ in measures)], rows
 
     def _way(self, name: str) -> str:
         """The mean length of the shortest ways that are known."""
@@ -243,6 +249,11 @@ def _greedy(column: Compared) -> _Successes:
     return lambda scenario: column.successes(scenario, greedy=True)
 
 
+def _mark(held_out: bool) -> str:
+    """What stands behind what was tested on levels that were learned."""
+    return "" if held_out else " *"
+
+
 def _mean(mean: Mean | None) -> str:
     if mean is None:
         return _NONE
@@ -258,11 +269,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     """Put entries into a page, between its marks, and their curves into `images` beside it.
 
+    A page that is not there has nothing but them.
+
     Raises:
         ProtocolError: an entry is not as it should be, or the page has no marks.
         OSError: something cannot be read or written.
     """
-    text = page.read_text("utf-8")
+    text = page.read_text("utf-8") if page.exists() else BEGIN + END
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
@@ -271,7 +284,7 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
         )
     shown = Comparison(entries)
     images = page.parent / "images"
-    images.mkdir(exist_ok=True)
+    images.mkdir(parents=True, exist_ok=True)
     names = [column.name for column in shown.columns if column.learns]
     for group in _GROUPS:
         panels = shown.panels(group)

@@ -60,11 +60,30 @@ def test_the_example_runs(title, capsys, tmp_path, monkeypatch):
     exec(compile(code, title, "exec"), {})
     if ray := sys.modules.get("ray"):
         ray.shutdown()  # or other tests would find it at work
-    assert capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out
+    assert "nan" not in out  # the mean over no episodes
 
 
 def test_all_examples_are_found():
     assert EXAMPLES.keys() == LIBRARIES.keys()
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("stable_baselines3", "SB3VecEnv needs stable_baselines3"),
+        ("pufferlib", "GridPufferEnv needs pufferlib"),
+        ("torchrl", "TorchRLEnv needs torchrl"),
+        ("tianshou", "TianshouVecEnv needs tianshou"),
+        ("minari", "A dataset of Minari needs minari"),
+    ],
+)
+def test_an_adapter_without_its_library_says_how_to_get_it(module, told, monkeypatch):
+    monkeypatch.setattr("gv_engine.reading.extras.find_spec", lambda name: None)
+    monkeypatch.delitem(sys.modules, f"gv_engine.adapters.{module}", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=f"{told}, .*This installs it here: .* install "):
+        importlib.import_module(f"gv_engine.adapters.{module}")
 
 
 def test_stable_baselines_sees_the_episodes_of_single_environments():
@@ -73,7 +92,7 @@ def test_stable_baselines_sees_the_episodes_of_single_environments():
     envs = module.SB3VecEnv(LEVEL, 3, max_steps=9, world="compiled")
     alone = GridEnv(LEVEL, max_steps=9, world="compiled")
     envs.seed(5)
-    seen, (shown, _), ends = envs.reset(), alone.reset(seed=6), 0
+    seen, (shown, _), ends, at = envs.reset(), alone.reset(seed=6), 0, 0.0
     for chosen in actions(3):
         assert same({name: array[1] for name, array in seen.items()}, shown)
         kept = {name: array.copy() for name, array in seen.items()}
@@ -91,6 +110,8 @@ def test_stable_baselines_sees_the_episodes_of_single_environments():
             assert same(infos[1]["terminal_observation"], shown)
             assert infos[1]["TimeLimit.truncated"] == truncated
             assert infos[1]["episode"]["l"] <= 9
+            assert infos[1]["episode"]["t"] > at
+            at = infos[1]["episode"]["t"]
             shown, info = alone.reset()
         assert envs.env_method("action_masks", indices=[1])[0].tolist() == (
             info["action_mask"].astype(bool).tolist()
@@ -195,6 +216,10 @@ def test_tianshou_steps_the_worlds_that_it_asks_for():
         masked.set_env_attr("max_steps", 3)
 
 
+def files(folder: str) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+
+
 @pytest.mark.filterwarnings("default")
 def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys):
     pytest.importorskip("minari")
@@ -213,12 +238,10 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     assert main([*words, "--reference", "small", "solver"]) == 2
     assert "small is of keydoor-5x5, digest " in capsys.readouterr().err
     assert main([*words, "--reference", "random", "solver"]) == 0
-    back = ["minari", "doors/valid-v0", "--to", "again", "--scenario", "keydoor-sizes"]
-    assert main([*back, "--max-steps", "30"]) == 0
-    names = {file.name for file in Path("demos").glob("*.npy")}
-    assert names == {file.name for file in Path("again").glob("*.npy")}
-    for name in names:
-        assert Path("demos", name).read_bytes() == Path("again", name).read_bytes(), name
+    for more in [], ["--scenario", "keydoor-sizes"]:
+        back = ["minari", "doors/valid-v0", "--to", f"again{len(more)}", *more]
+        assert main(back) == 0
+        assert files("demos") == files(f"again{len(more)}")
     minari = importlib.import_module("minari")
     dataset = minari.load_dataset("doors/valid-v0")
     scores = []
@@ -233,10 +256,34 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     seeds = [about["seed"] for about in dataset.storage.get_episode_metadata(range(6))]
     assert seeds == list(range(3, 9))
     capsys.readouterr()
-    other = ["minari", "doors/valid-v0", "--scenario", "dynamic-obstacles-7x7", "--to", "other"]
-    assert main(other) == 2
-    assert "is not of dynamic-obstacles-7x7" in capsys.readouterr().err
+    assert main(["minari", "doors/valid-v0", "--scenario", LEVEL, "--to", "other"]) == 2
+    assert "is of keydoor-sizes, digest " in capsys.readouterr().err
     assert not Path("other").exists()
     assert main(["rollout", "hold-plates", "--episodes", "1", "--out", "several"]) == 0
     assert main(["minari", "plates/some-v0", "--from", "several"]) == 2
     assert "datasets are of grids with one agent" in capsys.readouterr().err
+    assert main(["minari", "badname", "--from", "demos"]) == 2
+    assert "badname: expected a version behind the name" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+def test_minari_keeps_levels_and_parameters(tmp_path: Path, monkeypatch):
+    minari = pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    words = ["--levels", "3:9", "--max-steps", "20", "--seed", "4", "--out", "demos"]
+    assert main(["rollout", "keydoor", "--set", "size=5", *words]) == 0
+    assert main(["minari", "doors/some-v0", "--from", "demos", "--author", "a"]) == 0
+    assert main(["minari", "doors/some-v0", "--to", "again"]) == 0
+    assert files("demos") == files("again")
+    assert main(["minari", "doors/some-v0", "--to", "named", "--scenario", "keydoor"]) == 0
+    assert files("demos") == files("named")
+    dataset = minari.load_dataset("doors/some-v0")
+    env = dataset.recover_environment()
+    told = dataset.storage.get_episode_metadata(dataset.episode_indices)
+    for k, about in enumerate(told):
+        seen, _ = env.reset(seed=about["seed"])
+        assert np.array_equal(seen["grid"], dataset[k].observations["grid"][0])
+    minari.combine_datasets([dataset, dataset], "doors/both-v0")  # says nothing of a rollout
+    assert main(["minari", "doors/both-v0", "--to", "both"]) == 0
+    assert np.array_equal(np.load("both/grid.npy"), np.concatenate([np.load("demos/grid.npy")] * 2))

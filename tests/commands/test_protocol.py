@@ -52,8 +52,13 @@ def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
     assert main([*words, "--policy", "valid"]) == 0
     BenchmarkEntry.read(Path("mine")).add(EntryPart("keydoor-5x5", 1, "old", (3,) * TESTED))
     made.clear()
+    capsys.readouterr()
+    assert main(["protocol", "mine", "--show"]) == 0
+    told = "mine: parts of scenarios that have changed since: 1, of keydoor-5x5; make them again"
+    assert told in capsys.readouterr().err
     assert main(words) == 0
     assert made == [("keydoor-5x5", 1)]
+    assert not capsys.readouterr().err
 
 
 def test_an_entry_runs_no_code_that_was_not_named(made, capsys):

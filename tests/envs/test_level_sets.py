@@ -68,6 +68,13 @@ def test_a_seed_begins_as_the_level_of_its_number():
     ]
 
 
+@pytest.mark.parametrize("kind", [list, tuple, np.array, lambda seeds: np.array(seeds, np.uint8)])
+def test_seeds_come_in_any_sequence(kind):
+    found = level_set(Scenario.load(LEVEL), kind([8, 3, 5, 3]), "object")
+    assert found.seeds == (8, 3, 5)
+    assert {type(seed) for seed in found.seeds} == {int}
+
+
 @pytest.mark.parametrize("level", [LEVEL, "keydoor-sizes"])
 def test_every_episode_begins_as_one_of_the_levels_and_all_are_drawn(level):
     env = begun("0:5", level)
@@ -134,9 +141,18 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
     ("levels", "told"),
     [
         ("tset", "no levels 'tset': did you mean 'test'?"),
-        (range(0), "expected 1 to 5,000 seeds from 0 on"),
+        (range(0), "expected 1 to 5,000 seeds, whole numbers from 0 on"),
         ("0:5001", "expected 1 to 5,000 seeds"),
-        ("none.json", "none.json cannot be read"),
+        (range(10**30), "levels=range.0, 1000"),
+        ({1, 2}, "levels={1, 2}: expected 1 to 5,000 seeds"),
+        (5, "levels=5: expected"),
+        (True, "train, test, larger; or a file .json"),
+        ([True], r"levels=.True.: expected"),
+        ([-1], "levels=.-1.: expected"),
+        (["1"], "levels=.'1'.: expected"),
+        (np.zeros((1, 1), int), "levels=..0..: expected"),
+        (np.zeros(3), "levels=.0. 0. 0..: expected"),
+        ("none.json", "^none.json cannot be read: No such file or directory$"),
         ("damaged.json", "is no set of levels, or a damaged one: JSONDecodeError"),
         ("text.json", "its seeds are no whole numbers"),
         ("other.json", "has levels of empty-4x4, and not of keydoor-5x5"),

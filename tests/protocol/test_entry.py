@@ -115,8 +115,9 @@ def test_a_wrong_part_is_told(entry, changes, message):
 @pytest.mark.parametrize("text", ["", "[", "[]", "7", '"part"', "[" * 100_000, "\xff"])
 def test_what_is_no_json_is_told(entry, text):
     (entry.path / PARTS_FILE).write_bytes(text.encode("latin-1") + b"\n")
-    with pytest.raises(ProtocolError, match=r"parts\.jsonl:1"):
+    with pytest.raises(ProtocolError, match=r"parts\.jsonl:1") as told:
         entry.parts()
+    assert str(told.value).count("parts.jsonl:1") == 1
 
 
 def test_folders_that_are_none_are_told(entry, tmp_path):

@@ -1,15 +1,17 @@
 """Parts of entries, each made by itself."""
 
+import json
+
 import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
 from gv_engine.envs import level_sets
 from gv_engine.envs.level_sets import LevelsError
-from gv_engine.protocol import plan
+from gv_engine.protocol import making, plan
 from gv_engine.protocol.entry import EntryPart
 from gv_engine.protocol.making import Making, played
-from gv_engine.protocol.plan import TESTED, split_levels
+from gv_engine.protocol.plan import TESTED, played_scenario, split_levels
 from tests.comparing import same
 
 pytestmark = pytest.mark.compiled
@@ -80,3 +82,27 @@ def test_a_part_repeats():
     assert part == Making("valid").part(LEVEL, 3)
     assert (part.held_out, part.different, part.steps) == (True, 21, 0)
     assert isinstance(part, EntryPart)
+
+
+@pytest.mark.parametrize(
+    ("levels", "learned", "held_out"),
+    [
+        ("train", LEVEL, True),
+        ("test", LEVEL, False),
+        (None, LEVEL, False),
+        ("train", "keydoor-7x7", False),
+    ],
+)
+@pytest.mark.parametrize("name", ["run", "run:greedy"])
+def test_a_run_that_may_have_learned_the_test_is_not_held_out(
+    name, levels, learned, held_out, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(making, "_by_policy", lambda *_: {"lengths": (0,) * TESTED})
+    (tmp_path / "run").mkdir()
+    assert not Making(name).part(LEVEL, 0).held_out  # it does not tell
+    digest = played_scenario(learned).identity.digest
+    (tmp_path / "run/run.json").write_text(
+        json.dumps({"levels": levels, "scenario": {"digest": digest}})
+    )
+    assert Making(name).part(LEVEL, 0).held_out == held_out

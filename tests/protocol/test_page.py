@@ -91,6 +91,14 @@ def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
     assert "Other" not in rest
 
 
+def test_who_has_learned_the_test_is_marked_and_nobody_else(entries, tmp_path):
+    other = BenchmarkEntry(tmp_path / "other", "Other").begin()
+    other.add(EntryPart(LEVEL, 0, "", (8,) * TESTED, held_out=False))
+    told, _ = row("\n\n".join(page.Comparison([*entries, other]).sections("images")), LEVEL)
+    assert told[0] == f"`{LEVEL}`"
+    assert told[3:] == ["100.0 % (91.7 to 100.0)", "0.0 %", "100.0 %, 1 of 10 *"]
+
+
 def test_a_page_has_marks(entries, tmp_path):
     file = tmp_path / "page.md"
     file.write_text(f"# Mine\n\n{page.BEGIN}old\n{page.END}\nand more\n")
@@ -102,6 +110,10 @@ def test_a_page_has_marks(entries, tmp_path):
     drawing = (tmp_path / "images/protocol-rooms.svg").read_text("utf-8")
     assert "3,000 steps</text>" in drawing
     assert "150,0" in drawing  # ends to the right, at all
+    new = tmp_path / "deep/new.md"
+    page.write_page(new, entries)
+    assert new.read_text("utf-8") == text[text.index(page.BEGIN) :].removesuffix("\nand more\n")
+    assert (tmp_path / "deep/images/protocol-rooms.svg").exists()
     file.write_text("# Mine\n")
     with pytest.raises(ProtocolError, match="has no place for the tables: add the lines"):
         page.write_page(file, entries)
