@@ -15,6 +15,7 @@ import csv
 import json
 import math
 import pickle
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from importlib.util import find_spec
@@ -24,7 +25,7 @@ from typing import Any
 import torch
 
 from gv_engine.language.errors import shortened
-from gv_engine.learning.policy_file import Learned, RunError, damaged
+from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
@@ -107,7 +108,12 @@ class Run:
     @property
     def files(self) -> dict[str, bytes]:
         """All that it takes to go on, by the names of files; they fit together while nothing is
-        written."""
+        written.
+
+        Raises:
+            RunError: see `go_on`.
+        """
+        self._is_kept()
         names = (ABOUT, _PROGRESS, _CHECKPOINT)
         there = (self.path / name for name in names if (self.path / name).exists())
         return {file.name: file.read_bytes() for file in there}
@@ -117,11 +123,20 @@ class Run:
 
         Where nothing was kept yet, the learner is where it begins.
 
+        Warns:
+            UserWarning: it has learned before that.
+
         Raises:
-            RunError: what was kept is damaged.
+            RunError: what was kept is damaged, or gone.
         """
-        if not (self.path / _CHECKPOINT).exists():
-            (self.path / _PROGRESS).unlink(missing_ok=True)
+        if not self._is_kept():
+            if (self.path / _PROGRESS).exists():
+                warnings.warn(
+                    f"{self.path} was killed before anything was kept: it begins again",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                (self.path / _PROGRESS).unlink()
             return 0.0
         kept = self.checkpoint()
         try:
@@ -132,6 +147,20 @@ class Run:
             raise damaged(self.path / _CHECKPOINT, error) from None
         self._cut(learner.figures.steps)
         return seconds
+
+    def _is_kept(self) -> bool:
+        """Whether something was kept.
+
+        Raises:
+            RunError: it is gone, while what is written behind it is there.
+        """
+        kept = (self.path / _CHECKPOINT).exists()
+        if not kept and (self.path / POLICY_FILE).exists():
+            raise RunError(
+                f"{self.path} has a {POLICY_FILE}, and no {_CHECKPOINT} any more, from which it "
+                f"would go on: put that back, or learn anew, by --out with a new folder"
+            )
+        return kept
 
     def _cut(self, steps: int) -> None:
         """Forget the lines of updates that are to be made again."""
@@ -223,12 +252,13 @@ def check_new(path: Path) -> None:
 
 
 def put_files(run: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into the folder of a run; last the one that says how far it is.
+    """Write files into the folder of a run; those last that `keep` writes, in the same order.
 
     Raises:
         OSError: one cannot be written.
     """
-    for name in sorted(files, key=_CHECKPOINT.__eq__):
+    kept = _CHECKPOINT, POLICY_FILE
+    for name in sorted(files, key=lambda name: name in kept and 1 + kept.index(name)):
         with replacing(run / name) as draft:
             draft.write_bytes(files[name])
 

@@ -309,6 +309,18 @@ def test_damaged_runs_are_told():
             Run(run)
 
 
+def test_a_run_whose_checkpoint_is_gone_does_not_begin_again(capsys):
+    run = trained("a", updates=1)
+    (run / "checkpoint.pt").unlink()
+    left = {file.name: file.read_bytes() for file in run.iterdir()}
+    capsys.readouterr()
+    assert main(["train", "--resume", "a", "--steps", str(UPDATE * 2)]) == 1
+    assert "a has a policy.npz, and no checkpoint.pt any more" in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == left
+    with pytest.raises(RunError, match="checkpoint"):  # as it goes to a cluster
+        _ = Run(run).files
+
+
 def test_a_run_learns_on_its_levels_and_remembers_them():
     run = Run(trained("one", "--levels", "0:3"))
     assert run.levels == "0:3"
@@ -342,8 +354,10 @@ def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):
     ]
     assert_same(Path("many/2"), trained("alone", "--seed", "2"))
     assert main([*WORDS, "--seeds", "1:3", "--steps", str(UPDATE * 2), "--out", "part"]) == 0
-    (Path("part/2") / "checkpoint.pt").unlink()  # killed before anything was kept
+    for name in ("checkpoint.pt", "policy.npz"):  # killed before anything was kept
+        (Path("part/2") / name).unlink()
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert "part/2 was killed before anything was kept: it begins again" in capsys.readouterr().err
     for seed in ("1", "2"):
         assert_same(Path("part", seed), Path("many", seed))
     assert main([*WORDS, "--seeds", "3:5", "--out", "part"]) == 1
