@@ -22,7 +22,7 @@ from gv_engine.commands.arguments import (
     share,
 )
 from gv_engine.commands.runs import Lesson, learn_here, learn_on_ray
-from gv_engine.envs.level_sets import level_set
+from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.language.errors import MissingExtraError
 from gv_engine.learning.training import Aim
 from gv_engine.reading.extras import RL
@@ -143,10 +143,10 @@ def run(options: argparse.Namespace) -> int:
     scenario, runs = _resumed(options) if options.resume else _begun(options)
     if options.watch and runs[1:]:
         raise UsageError(f"--watch shows one run, and {options.resume} has {len(runs)}: name one")
-    levels = runs[0].levels
+    seeds = runs[0].level_seeds
     lesson = Lesson(
         scenario,
-        None if levels is None else level_set(scenario, levels),
+        LevelSet(scenario, seeds) if seeds else None,
         Aim(options.steps, options.until),
         options.resume or (runs[0].path.parent if options.seeds else runs[0].path),
     )
@@ -174,16 +174,17 @@ def _begun(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         scenario = hooks_of(loaded).limited(loaded, options.max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; give --max-steps") from None
-    if options.levels is not None:
-        level_set(scenario, options.levels)  # or an error, before there is a folder
+    levels = options.levels
+    found = None if levels is None else level_set(scenario, levels)
+    scenario = found.scenario if found else scenario
     settings = replace(Hyperparameters(), **_asked(options))
     if options.seeds is None:
         out = options.out or Path(f"{scenario.name}-run")
-        return scenario, [Run.begin(out, scenario, settings, options.levels)]
+        return scenario, [Run.begin(out, scenario, settings, levels, found)]
     out = options.out or Path(f"{scenario.name}-runs")
     check_new(out)
     each = ((out / str(seed), replace(settings, seed=seed)) for seed in options.seeds)
-    return scenario, [Run.begin(path, scenario, own, options.levels) for path, own in each]
+    return scenario, [Run.begin(path, scenario, own, levels, found) for path, own in each]
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
@@ -224,7 +225,7 @@ def _resumed(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         )
     runs = runs_in(options.resume)
     for each in runs:
-        if (each.scenario, each.levels) != (runs[0].scenario, runs[0].levels):
+        if (each.scenario, each.level_seeds) != (runs[0].scenario, runs[0].level_seeds):
             raise UsageError(
                 f"{each.path} and {runs[0].path} learn other levels: --resume goes on with one of "
                 f"them"

@@ -1,7 +1,7 @@
 """Runs on disk: a folder with what was learned, and all that it takes to go on exactly.
 
-- `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, and the
-  name of the `levels` that it learns on.
+- `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, the name
+  of the `levels` that it learns on, and their `level_seeds`.
 - `checkpoint.pt`: the state of the learner, and the weights that were the best so far; a file of
   torch that holds tensors and plain values alone, so that reading it runs nothing.
 - `policy.npz`: the best weights again, to act by without torch, see `policy_file`.
@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 
+from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
 from gv_engine.language.errors import shortened
 from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
@@ -34,7 +35,7 @@ from gv_engine.reading.scenario import Scenario
 ABOUT = "run.json"
 _CHECKPOINT = "checkpoint.pt"
 _PROGRESS = "progress.csv"
-_FORMAT = 1
+_FORMAT = 2
 _MOST = 2**22
 """Bytes of `run.json`."""
 _LARGEST = 2**30
@@ -52,7 +53,8 @@ class Run:
     Attributes:
         settings: of the learner.
         scenario: what refers to its scenario, see `gv_engine.reading.reference`.
-        levels: the set of levels that it learns on; None for all that there are.
+        levels: the name of the set of levels that it learns on; None for all that there are.
+        level_seeds: the seeds of the set.
 
     Raises:
         RunError: there is no run, or it is damaged.
@@ -64,6 +66,7 @@ class Run:
         self.settings: Hyperparameters = about["settings"]
         self.scenario: dict[str, Any] = about["scenario"]
         self.levels: str | None = about["levels"]
+        self.level_seeds: tuple[int, ...] | None = about["level_seeds"]
         self._best: dict[str, Any] = {}
         self._columns = ("seconds", *Figures._fields)
         self._events: Any = None
@@ -75,23 +78,29 @@ class Run:
         scenario: Scenario,
         settings: Hyperparameters,
         levels: str | None = None,
+        found: LevelSet | None = None,
     ) -> Run:
         """The run of a new folder.
 
         Args:
             levels: the set of levels that it learns on, if not on all.
+            found: the levels of this set, where they are known already.
 
         Raises:
             FileExistsError: there is something already.
+            LevelsError: there is no such set.
             OSError: it cannot be written.
         """
         check_new(path)
+        if levels is not None and found is None:
+            found = level_set(scenario, levels)
         path.mkdir(parents=True, exist_ok=True)
         about = {
             "format": _FORMAT,
-            "scenario": reference_to(scenario),
+            "scenario": reference_to(found.scenario if found else scenario),
             "settings": asdict(settings),
             "levels": levels,
+            "level_seeds": found and found.seeds,
         }
         with replacing(path / ABOUT) as draft:
             draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
@@ -279,11 +288,15 @@ def _about(path: Path) -> dict[str, Any]:
     about = json.loads(read_bytes(path, _MOST, "descriptions of runs"))
     if about["format"] != _FORMAT:
         raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
-    levels = about.get("levels")
+    levels, seeds = about["levels"], about["level_seeds"]
     if not isinstance(levels, str | None):
         raise ValueError(f"its levels are {shortened(repr(levels), 40)}")
-    known = {"scenario": checked(about["scenario"]), "levels": levels}
-    return {**known, "settings": _settings(about["settings"])}
+    return {
+        "scenario": checked(about["scenario"]),
+        "settings": _settings(about["settings"]),
+        "levels": levels,
+        "level_seeds": None if levels is None else checked_seeds(seeds),
+    }
 
 
 def _settings(given: dict[str, Any]) -> Hyperparameters:

@@ -14,6 +14,7 @@ import pytest
 from gv_engine import load_scenario
 from gv_engine.commands import main, parser
 from gv_engine.commands.play import begin
+from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.array_net import ArrayNet
 from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.training import Aim, Stretches
@@ -303,7 +304,8 @@ def test_damaged_runs_are_told():
         (run / "checkpoint.pt").write_bytes(damaged)
         with pytest.raises(RunError, match=r"checkpoint\.pt is damaged"):
             Run(run).checkpoint()
-    for other in ("{", "[]", json.dumps({**json.loads(about), "settings": {"seed": "x"}})):
+    others = {"settings": {"seed": "x"}}, {"levels": "a.json"}, {"format": 1}
+    for other in ("{", "[]", *(json.dumps({**json.loads(about), **each}) for each in others)):
         (run / "run.json").write_text(other)
         with pytest.raises(RunError, match=r"run\.json is damaged, or of another version"):
             Run(run)
@@ -323,10 +325,12 @@ def test_a_run_whose_checkpoint_is_gone_does_not_begin_again(capsys):
 
 def test_a_run_learns_on_its_levels_and_remembers_them():
     run = Run(trained("one", "--levels", "0:3"))
-    assert run.levels == "0:3"
+    assert (run.levels, run.level_seeds) == ("0:3", (0, 1, 2))
     assert_same(run.path, trained("same", "--levels", "0:3"))
     assert curve(trained("all")) != curve(run.path)
-    part = trained("part", "--levels", "0:3", updates=2)
+    LevelSet(Scenario.load("keydoor-5x5"), (0, 1, 2)).save(Path("three.json"))
+    part = trained("part", "--levels", "three.json", updates=2)
+    Path("three.json").unlink()
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
     assert_same(run.path, part)
 
