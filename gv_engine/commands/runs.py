@@ -37,13 +37,15 @@ class Lesson(NamedTuple):
         scenario: of all of them.
         levels: that they learn on, if not on all.
         aim: of each.
-        path: of what they are in, for people.
+        acting: the command that lets the run act, for people.
+        resuming: the one that goes on with all of them.
     """
 
     scenario: Scenario
     levels: LevelSet | None
     aim: Aim
-    path: Path
+    acting: str
+    resuming: str
 
 
 class _Outcome(NamedTuple):
@@ -77,8 +79,7 @@ def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
         _print(lesson, outcomes)
     else:
         tables.print_table(("", ">"), rows, lesson.scenario.name)
-        path = lesson.path
-        say(f"{path}: gv-engine rollout {lesson.scenario.name} --policy {path}")
+        say(f"{runs[0].path}: {lesson.acting}")
     return code
 
 
@@ -99,7 +100,7 @@ def _learn(training: Training, lesson: Lesson, what: str, watch: bool) -> int:
                 advance(figures.steps - number, f"{says}  {training.speed:,.0f} steps/s")
     except KeyboardInterrupt:
         code = INTERRUPTED
-        complain(f"interrupted; go on by: gv-engine train --resume {lesson.path}")
+        complain(f"interrupted; go on by: {lesson.resuming}")
     finally:
         if wall:
             wall.close()
@@ -145,7 +146,7 @@ def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
                 advance(now - before, says)
     except KeyboardInterrupt:
         code = INTERRUPTED
-        complain(f"interrupted; go on by: gv-engine train --resume {lesson.path} --ray {address}")
+        complain(f"interrupted; go on by: {lesson.resuming}")
     _print(lesson, [outcomes[run.path] for run in runs if run.path in outcomes])
     return code
 

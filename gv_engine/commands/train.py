@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,11 @@ from gv_engine.commands.arguments import (
     add_levels,
     add_ray,
     consent,
+    consent_words,
     natural,
     positive,
     scenario_options,
+    scenario_words,
     seeds,
     share,
 )
@@ -25,7 +29,7 @@ from gv_engine.commands.runs import Lesson, learn_here, learn_on_ray
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.language.errors import MissingExtraError
 from gv_engine.learning.training import Aim
-from gv_engine.reading.extras import RL
+from gv_engine.reading.extras import RL, command_line
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.reading.reference import found_again
@@ -144,15 +148,36 @@ def run(options: argparse.Namespace) -> int:
     if options.watch and runs[1:]:
         raise UsageError(f"--watch shows one run, and {options.resume} has {len(runs)}: name one")
     seeds = runs[0].level_seeds
+    path = options.resume or (runs[0].path.parent if options.seeds else runs[0].path)
     lesson = Lesson(
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         Aim(options.steps, options.until),
-        options.resume or (runs[0].path.parent if options.seeds else runs[0].path),
+        command_line(_acting(options, runs[0].scenario, path)),
+        command_line(_resuming(options, runs[0].scenario, path)),
     )
     if options.ray:
         return learn_on_ray(lesson, runs, options.ray)
     return learn_here(lesson, runs, options.watch)
+
+
+def _acting(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -> list[str]:
+    """The command that lets a run act in its scenario."""
+    named = partial(load_scenario, known["source"], **known["settings"])
+    words = scenario_words(known)
+    return ["gv-engine", "rollout", *words, "--policy", str(path), *consent_words(options, named)]
+
+
+def _resuming(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -> list[str]:
+    """The command that goes on with runs."""
+    words = ["gv-engine", "train", "--resume", str(path)]
+    if options.steps != _STEPS:
+        words += ["--steps", str(options.steps)]
+    if options.until is not None:
+        words += ["--until", str(options.until)]
+    if options.ray:
+        words += ["--ray", options.ray]
+    return words + consent_words(options, partial(found_again, known, path))
 
 
 def _begun(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
@@ -217,11 +242,13 @@ def _resumed(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         "--levels": options.levels,
         "--seed": options.seed,
         "--seeds": options.seeds,
+        "--set": options.settings or None,
     }
     if wrong := [name for name, value in given.items() if value not in (None, False)]:
         raise UsageError(
             f"{wrong[0]} is that of the run, which --resume {options.resume} goes on with: leave "
-            f"it out (allowed: --steps, --until, --ray, --watch)"
+            f"it out (allowed: --steps, --until, --ray, --watch, --trust, --allow-module, "
+            f"--no-code)"
         )
     runs = runs_in(options.resume)
     for each in runs:

@@ -28,6 +28,7 @@ from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
 from gv_engine.language.errors import shortened
 from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
+from gv_engine.reading.extras import command_line
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
 from gv_engine.reading.scenario import Scenario
@@ -254,7 +255,8 @@ def check_new(path: Path) -> None:
     sweep(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         known = (path / ABOUT).exists() or any(path.glob(f"*/{ABOUT}"))
-        goes_on = f", or go on with it: gv-engine train --resume {path}" if known else ""
+        command = command_line(["gv-engine", "train", "--resume", str(path)])
+        goes_on = f", or go on with it: {command}" if known else ""
         raise FileExistsError(
             f"{path} is there already: give the name of a new folder by --out{goes_on}"
         )

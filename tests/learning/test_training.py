@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.commands import main, parser
+from gv_engine.commands import main, parser, train
 from gv_engine.commands.play import begin
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.array_net import ArrayNet
@@ -23,6 +23,7 @@ from gv_engine.protocol.making import Making
 from gv_engine.reading.library import built_in_grids, levels_of_several
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import episode_folder
+from tests.commands.shell import RULE, write
 
 torch: Any = pytest.importorskip("torch")
 
@@ -333,6 +334,24 @@ def test_a_run_learns_on_its_levels_and_remembers_them():
     Path("three.json").unlink()
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
     assert_same(run.path, part)
+
+
+def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
+    lessons: list[Any] = []
+    monkeypatch.setattr(train, "learn_here", lambda *given: lessons.append(given[0]) or 0)
+    write(Path("my cave"), "./rules.py:rule", "max_steps: 5", f"{RULE}    pass\n")
+    given = "train", "my cave", "--max-steps", "9", "--steps", "100", "--out"
+    assert main([*given, "a b"]) == 0
+    assert main(["train", "--resume", "a b"]) == 2
+    assert main(["train", "--resume", "a b", "--trust"]) == 0
+    first, second = lessons
+    file = Path("my cave/scenario.yaml").resolve()
+    assert first.acting == f"gv-engine rollout '{file}' --max-steps 9 --policy 'a b'"
+    assert first.resuming == "gv-engine train --resume 'a b' --steps 100 --trust"
+    assert (second.acting, second.resuming) == (first.acting, f"{first.resuming[:30]} --trust")
+    capsys.readouterr()
+    assert main(["train", "--resume", "a b", "--set", "size=7"]) == 2
+    assert "--set is that of the run" in capsys.readouterr().err
 
 
 def test_a_part_of_the_protocol_is_a_run_that_stops_when_it_is_sure(monkeypatch):
