@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,7 @@ class Run:
     def _cut(self, steps: int) -> None:
         """Forget the lines of updates that are to be made again."""
         with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
-            lines = [each for each in csv.DictReader(file) if int(each["steps"]) <= steps]
+            lines = [each for each in csv.DictReader(file) if _steps(each) <= steps]
         with replacing(self.path / _PROGRESS) as draft, draft.open("w", newline="") as file:
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
@@ -187,15 +188,21 @@ class Run:
         Args:
             learner: that has made it.
             seconds: that the whole run has taken.
+
+        Raises:
+            OSError: it cannot be written.
         """
         figures = learner.figures
         file = self.path / _PROGRESS
-        new = not file.exists()
-        with file.open("a", newline="", encoding="utf-8") as opened:
-            writer = csv.writer(opened)
-            if new:
-                writer.writerow(self._columns)
-            writer.writerow([f"{seconds:.3f}", *figures])
+        try:
+            new = not file.exists()
+            with file.open("a", newline="", encoding="utf-8") as opened:
+                writer = csv.writer(opened)
+                if new:
+                    writer.writerow(self._columns)
+                writer.writerow([f"{seconds:.3f}", *figures])
+        except OSError as error:
+            raise OSError(f"{file} cannot be written: {error.strerror}") from None
         self._show(figures)
         told = figures.success, figures.total, -figures.length
         score = [0.0 if math.isnan(each) else each for each in told]
@@ -229,8 +236,10 @@ class Run:
         """
         best = self._best or {"net": learner.net.state_dict()}
         whole = {"learner": learner.state(), "best": self._best, "seconds": seconds}
+        data = BytesIO()  # as torch tells of a full disk by no OSError
+        torch.save(whole, data)
         with replacing(self.path / _CHECKPOINT) as draft:
-            torch.save(whole, draft)
+            draft.write_bytes(data.getbuffer())
         Learned(
             self.scenario["name"],
             learner.shape,
@@ -244,6 +253,12 @@ class Run:
         """Let go of what is open."""
         if self._events is not None:
             self._events.close()
+
+
+def _steps(line: Mapping[str, str | None]) -> float:
+    """The number in a line of `progress.csv`; beyond all where it was cut, as a disk was full."""
+    whole = all(line.values()) and str(line["steps"]).isdecimal()
+    return int(line["steps"] or 0) if whole else math.inf
 
 
 def check_new(path: Path) -> None:

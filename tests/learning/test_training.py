@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -310,6 +311,32 @@ def test_damaged_runs_are_told():
         (run / "run.json").write_text(other)
         with pytest.raises(RunError, match=r"run\.json is damaged, or of another version"):
             Run(run)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")
+def test_a_disk_that_is_full_is_told(capsys):
+    """As a limit of the size of files."""
+    import resource
+
+    whole, part = trained("whole"), trained("part", updates=2)
+    kept = (part / "checkpoint.pt").read_bytes()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(kept) // 2, before[1]))
+    try:
+        assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 1
+        told = capsys.readouterr().err
+        assert f"gv-engine: {part / 'checkpoint.pt'} cannot be written: File too large" in told
+        assert (part / "checkpoint.pt").read_bytes() == kept
+        resource.setrlimit(
+            resource.RLIMIT_FSIZE, ((part / "progress.csv").stat().st_size + 9, before[1])
+        )
+        assert main(["train", "--resume", "part", "--steps", str(UPDATE * 5)]) == 1
+        told = capsys.readouterr().err
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert f"gv-engine: {part / 'progress.csv'} cannot be written: File too large" in told
+    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert_same(whole, part)
 
 
 def test_a_run_whose_checkpoint_is_gone_does_not_begin_again(capsys):
