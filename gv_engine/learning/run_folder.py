@@ -22,6 +22,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_STORED, ZipFile
 
 import torch
 
@@ -29,6 +30,7 @@ from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
 from gv_engine.language.errors import shortened
 from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
+from gv_engine.reading.array_files import ArrayError
 from gv_engine.reading.extras import command_line
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
@@ -328,6 +330,12 @@ def _settings(given: dict[str, Any]) -> Hyperparameters:
 
 def _tensors(path: Path) -> dict[str, Any]:
     size_of(path, _LARGEST, "checkpoints")
+    with ZipFile(path) as archive:  # torch writes checksums, and does not look at them
+        for about in archive.infolist():
+            if about.compress_type != ZIP_STORED:
+                raise ArrayError(f"{about.filename} is compressed, as torch never does")
+        if wrong := archive.testzip():
+            raise ArrayError(f"the checksum of {wrong} is another one")
     kept = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(kept, dict):
         raise ValueError("it holds no mapping")

@@ -302,7 +302,9 @@ def test_damaged_runs_are_told():
     run = trained("a", updates=1)
     whole = (run / "checkpoint.pt").read_bytes()
     about = (run / "run.json").read_text()
-    for damaged in (b"", whole[: len(whole) // 2], b"cos\nsystem\n(S'true'\ntR."):
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    for damaged in (b"", whole[: len(whole) // 2], flipped, b"cos\nsystem\n(S'true'\ntR."):
         (run / "checkpoint.pt").write_bytes(damaged)
         with pytest.raises(RunError, match=r"checkpoint\.pt is damaged"):
             Run(run).checkpoint()
