@@ -18,10 +18,10 @@ from gv_engine.commands.arguments import (
     add_ray,
     consent,
     consent_words,
-    natural,
     positive,
     scenario_options,
     scenario_words,
+    seed_of_many,
     seeds,
     share,
 )
@@ -116,7 +116,7 @@ def add(commands: Commands) -> None:
     chance.add_argument(
         "--seed",
         metavar="S",
-        type=natural,
+        type=seed_of_many,
         help="of levels, weights and all chance; on one machine a run with the same repeats bit "
         "for bit (default: 0)",
     )

@@ -94,8 +94,13 @@ class Run:
             FileExistsError: there is something already.
             LevelsError: there is no such set.
             OSError: it cannot be written.
+            RunError: a setting is none that could be read back.
         """
         check_new(path)
+        try:
+            _settings(asdict(settings))
+        except ValueError as error:
+            raise RunError(f"{path} cannot begin: {error}") from None
         if levels is not None and found is None:
             found = level_set(scenario, levels)
         path.mkdir(parents=True, exist_ok=True)
@@ -323,8 +328,9 @@ def _settings(given: dict[str, Any]) -> Hyperparameters:
     for field in fields(Hyperparameters):
         kind = type(getattr(usual, field.name))
         value = given[field.name]
-        if type(value) is not kind or not 0 <= value < 2**62:
-            raise ValueError(f"{field.name} is {shortened(repr(value), 40)}")
+        if type(value) is not kind or not 0 <= value <= 2**62:
+            found = shortened(repr(value), 40)
+            raise ValueError(f"{field.name} is {found}, expected {kind.__name__} from 0 to 2**62")
     return replace(usual, **given)
 
 

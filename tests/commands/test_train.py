@@ -44,6 +44,12 @@ def test_a_share_is_one(share, capsys):
     assert f"found '{share}', expected a share, as 0.98" in capsys.readouterr().err
 
 
+def test_a_seed_fits_into_a_file(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "keydoor-5x5", "--seed", str(2**62 + 1)])
+    assert f"found {2**62 + 1}, allowed are at most {2**62}" in capsys.readouterr().err
+
+
 def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):
     monkeypatch.setattr("gv_engine.reading.extras.find_spec", lambda name: None)
     assert main(["train", "keydoor-5x5"]) == 1

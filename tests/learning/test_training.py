@@ -341,6 +341,14 @@ def test_a_disk_that_is_full_is_told(capsys):
     assert_same(whole, part)
 
 
+def test_no_run_begins_that_could_not_be_read_back():
+    scenario, largest = Scenario.load("keydoor-5x5"), ppo.Hyperparameters(seed=2**62)
+    assert Run.begin(Path("a"), scenario, largest).settings == largest
+    with pytest.raises(RunError, match=r"seed is 4611686018427387905, expected int from 0 to 2"):
+        Run.begin(Path("b"), scenario, replace(largest, seed=2**62 + 1))
+    assert not Path("b").exists()
+
+
 def test_a_run_whose_checkpoint_is_gone_does_not_begin_again(capsys):
     run = trained("a", updates=1)
     (run / "checkpoint.pt").unlink()
