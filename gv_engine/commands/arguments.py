@@ -22,6 +22,8 @@ else:
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+TERMINATED = 143
+"""Exit code after SIGTERM."""
 
 
 class UsageError(Exception):

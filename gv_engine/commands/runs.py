@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.commands import tables
-from gv_engine.commands.arguments import INTERRUPTED, complain, say
-from gv_engine.commands.progress import progress, undisturbed
+from gv_engine.commands.arguments import complain, say
+from gv_engine.commands.progress import code_after, progress, undisturbed
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.training import Aim, Stretches, Training
 from gv_engine.playing.runaway import heeded
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gv_engine.learning.run_folder import Run
 
 _HEEDS = 30.0
-"""Seconds in which an update has to end after Ctrl-C."""
+"""Seconds in which an update has to end after Ctrl-C or SIGTERM."""
 _ENDLESS = "interrupted in an update that does not come to an end; the last checkpoint is kept"
 _STRETCH = 20.0
 """Seconds that a run learns on a cluster before it is kept, and may go on elsewhere."""
@@ -98,8 +98,8 @@ def _learn(training: Training, lesson: Lesson, what: str, watch: bool) -> int:
                         _tell(wall, training)
                 says = f"{_success(figures)}return {figures.total:.3g}"
                 advance(figures.steps - number, f"{says}  {training.speed:,.0f} steps/s")
-    except KeyboardInterrupt:
-        code = INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        code = code_after(interrupt)
         complain(f"interrupted; go on by: {lesson.resuming}")
     finally:
         if wall:
@@ -113,7 +113,7 @@ def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
     """Let runs learn all at once, wherever there is room; the exit code.
 
     Each learns stretch by stretch. One that is lost with its machine is learned again, the same;
-    after Ctrl-C a run is what has come back of it.
+    after Ctrl-C or SIGTERM a run is what has come back of it.
 
     Args:
         lesson: that they learn.
@@ -144,8 +144,8 @@ def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
                     waiting.appendleft((path, by_path[path].files))
                 says = f"{_success(figures)}{path}, {done} of {len(runs)} runs done"
                 advance(now - before, says)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        code = code_after(interrupt)
         complain(f"interrupted; go on by: {lesson.resuming}")
     _print(lesson, [outcomes[run.path] for run in runs if run.path in outcomes])
     return code

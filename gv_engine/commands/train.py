@@ -25,6 +25,7 @@ from gv_engine.commands.arguments import (
     seeds,
     share,
 )
+from gv_engine.commands.progress import terminable
 from gv_engine.commands.runs import Lesson, learn_here, learn_on_ray
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.language.errors import MissingExtraError
@@ -51,8 +52,8 @@ gv-engine play memory-9x9 --policy remembers:greedy"""
 _EPILOG = """
 RUN gets run.json, with the scenario and all settings; checkpoint.pt, from which it goes on exactly,
 and which holds what was the best so far; progress.csv, a line for each update; and the same for
-TensorBoard, if that is installed. Ctrl-C keeps all of it. The folder is a policy wherever --policy
-is taken.
+TensorBoard, if that is installed. Ctrl-C and SIGTERM keep all of it. The folder is a policy
+wherever --policy is taken.
 
 With --seeds there is a run for each, RUN/0, RUN/1 …, and --resume RUN goes on with all of them,
 here or by --ray, also with those that have not begun.
@@ -156,9 +157,10 @@ def run(options: argparse.Namespace) -> int:
         command_line(_acting(options, runs[0].scenario, path)),
         command_line(_resuming(options, runs[0].scenario, path)),
     )
-    if options.ray:
-        return learn_on_ray(lesson, runs, options.ray)
-    return learn_here(lesson, runs, options.watch)
+    with terminable():
+        if options.ray:
+            return learn_on_ray(lesson, runs, options.ray)
+        return learn_here(lesson, runs, options.watch)
 
 
 def _acting(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -> list[str]:

@@ -92,17 +92,19 @@ def test_what_was_learned_after_the_last_checkpoint_is_learned_again():
     assert_same(whole, Path("killed"))
 
 
-def test_ctrl_c_waits_for_the_update_and_keeps_it(monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch):
     whole = trained("whole")
     update = ppo.Learner.update
 
     def interrupted(learner: ppo.Learner) -> ppo.Figures:
         if learner.figures.steps == UPDATE:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return update(learner)
 
     monkeypatch.setattr(ppo.Learner, "update", interrupted)
-    part = trained("part", code=130)
+    part = trained("part", code=128 + number)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert len(curve(part)) == 2
     monkeypatch.setattr(ppo.Learner, "update", update)
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
