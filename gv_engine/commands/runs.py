@@ -69,7 +69,10 @@ def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
     options = {"world": "compiled"} if watch else {}
     for run in runs:
         what = f"steps of {run.path}" if runs[1:] else "steps"
-        with closing(Training(run, lesson.scenario, lesson.levels, **options)) as training:
+        with (
+            run.held(),
+            closing(Training(run, lesson.scenario, lesson.levels, **options)) as training,
+        ):
             code = _learn(training, lesson, what, watch)
             outcomes.append(_Outcome(run.path, training.figures, training.seconds))
             rows = _rows(training)

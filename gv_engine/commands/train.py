@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -157,8 +158,10 @@ def run(options: argparse.Namespace) -> int:
         command_line(_acting(options, runs[0].scenario, path)),
         command_line(_resuming(options, runs[0].scenario, path)),
     )
-    with terminable():
+    with terminable(), ExitStack() as stack:
         if options.ray:
+            for each in runs:
+                stack.enter_context(each.held())
             return learn_on_ray(lesson, runs, options.ray)
         return learn_here(lesson, runs, options.watch)
 

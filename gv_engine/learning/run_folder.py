@@ -16,7 +16,8 @@ import json
 import math
 import pickle
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, fields, replace
 from importlib.util import find_spec
 from io import BytesIO
@@ -32,7 +33,7 @@ from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damag
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
 from gv_engine.reading.array_files import ArrayError
 from gv_engine.reading.extras import command_line
-from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
+from gv_engine.reading.files import held, read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
 from gv_engine.reading.scenario import Scenario
 
@@ -114,6 +115,23 @@ class Run:
         with replacing(path / ABOUT) as draft:
             draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
         return cls(path)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Have it to oneself, to write to it.
+
+        Raises:
+            OSError: it cannot be written.
+            RunError: another process has it.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held(self.path / ABOUT))
+            except BlockingIOError:
+                raise RunError(
+                    f"{self.path} is being learned by another process: wait for its end, or stop it"
+                ) from None
+            yield
 
     def checkpoint(self) -> dict[str, Any]:
         """What `keep` has written last.
@@ -287,11 +305,15 @@ def check_new(path: Path) -> None:
 def put_files(run: Path, files: Mapping[str, bytes]) -> None:
     """Write files into the folder of a run; those last that `keep` writes, in the same order.
 
+    What the run is about never changes, and is not written again while it is held.
+
     Raises:
         OSError: one cannot be written.
     """
     kept = _CHECKPOINT, POLICY_FILE
     for name in sorted(files, key=lambda name: name in kept and 1 + kept.index(name)):
+        if name == ABOUT and (run / name).exists():
+            continue
         with replacing(run / name) as draft:
             draft.write_bytes(files[name])
 

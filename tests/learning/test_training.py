@@ -343,6 +343,20 @@ def test_a_disk_that_is_full_is_told(capsys):
     assert_same(whole, part)
 
 
+def test_a_run_is_learned_by_one_process_at_a_time(capsys):
+    run = Run(trained("a", updates=1))
+    go_on = ["train", "--resume", "a", "--steps", str(UPDATE * 2)]
+    capsys.readouterr()
+    with run.held():
+        assert main(go_on) == 1
+        put_files(run.path, run.files)  # as they come from a cluster
+        assert main(go_on) == 1
+    assert capsys.readouterr().err.count("gv-engine: a is being learned by another process") == 2
+    assert len(curve(run.path)) == 1
+    assert main(go_on) == 0
+    assert len(curve(run.path)) == 2
+
+
 def test_no_run_begins_that_could_not_be_read_back():
     scenario, largest = Scenario.load("keydoor-5x5"), ppo.Hyperparameters(seed=2**62)
     assert Run.begin(Path("a"), scenario, largest).settings == largest
