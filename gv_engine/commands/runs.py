@@ -64,7 +64,7 @@ def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
         runs: where their progress is written.
         watch: show the worlds in a window.
     """
-    code, outcomes = 0, []
+    code, steps, outcomes = 0, 0, []
     rows: list[tuple[str, str]] = []
     options = {"world": "compiled"} if watch else {}
     for run in runs:
@@ -75,9 +75,13 @@ def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
         ):
             code = _learn(training, lesson, what, watch)
             outcomes.append(_Outcome(run.path, training.figures, training.seconds))
-            rows = _rows(training)
+            rows, steps = _rows(training), steps + training.steps
         if code:
             break
+    if not (steps or code):
+        made = min(outcome.figures.steps for outcome in outcomes)
+        aim = f"--steps {lesson.aim.steps:,}" + (" or --until" if lesson.aim.until else "")
+        complain(f"nothing to learn: {made:,} steps are made, and {aim} is reached; ask for more")
     if runs[1:]:
         _print(lesson, outcomes)
     else:
@@ -185,14 +189,14 @@ def _rows(training: Training) -> list[tuple[str, str]]:
         ("steps", f"{figures.steps:,}"),
         ("episodes", f"{figures.episodes:,}"),
         ("seconds", f"{training.seconds:.1f}"),
-        ("steps per second", f"{training.speed:,.0f}"),
+        ("steps per second", f"{training.speed:,.0f}" if training.steps else "nan"),
         *_told("", figures.success, figures.total),
         ("length, mean", f"{figures.length:.4g}"),
     ]
     if best:
         success = math.nan if math.isnan(figures.success) else best["score"][0]
         rows += _told("best ", success, best["score"][1])
-    whole = sum(spent.values()) or 1.0
+    whole = sum(spent.values()) or math.nan
     rows += [(f"share of {what}", f"{part / whole:.1%}") for what, part in spent.items()]
     return [row for row in rows if not row[1].startswith("nan")]
 

@@ -343,7 +343,7 @@ def test_a_disk_that_is_full_is_told(capsys):
     assert_same(whole, part)
 
 
-def test_a_run_is_learned_by_one_process_at_a_time(capsys):
+def test_a_run_is_learned_by_one_process_at_a_time_and_once(capsys):
     run = Run(trained("a", updates=1))
     go_on = ["train", "--resume", "a", "--steps", str(UPDATE * 2)]
     capsys.readouterr()
@@ -355,6 +355,12 @@ def test_a_run_is_learned_by_one_process_at_a_time(capsys):
     assert len(curve(run.path)) == 1
     assert main(go_on) == 0
     assert len(curve(run.path)) == 2
+    assert "steps per second" in capsys.readouterr().out
+    assert main(go_on) == 0
+    said = capsys.readouterr()
+    assert "nothing to learn: 1,024 steps are made, and --steps 1,024 is reached" in said.err
+    assert "per second" not in said.out
+    assert "share of" not in said.out
 
 
 def test_no_run_begins_that_could_not_be_read_back():
