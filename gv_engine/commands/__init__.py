@@ -33,7 +33,8 @@ from gv_engine.commands import (
     train,
     watch,
 )
-from gv_engine.commands.arguments import INTERRUPTED, UsageError, complain
+from gv_engine.commands.arguments import UsageError, complain
+from gv_engine.commands.progress import code_after
 from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.reading.rule_files import failure, place_of
 from gv_engine.reading.values import instead
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0, 1 where something is wrong with what was asked for, 2 where with the
-        asking, 130 after Ctrl-C.
+        asking, 130 after Ctrl-C, 143 after SIGTERM where that is heeded.
     """
     given = sys.argv[1:] if arguments is None else arguments
     made, names = parser()
@@ -122,9 +123,9 @@ def _run(options: argparse.Namespace) -> int:
         code: int = options.run(options)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         complain("interrupted")
-        return INTERRUPTED
+        return code_after(interrupt)
     except BrokenPipeError:
         # whoever read the output has enough; the interpreter must not flush into the void either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

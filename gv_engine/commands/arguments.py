@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
+import warnings
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.language.errors import printable, shortened
+from gv_engine.language.errors import TrustError, printable, shortened
 from gv_engine.reading.trust import Consent, is_dotted
 from gv_engine.reading.yaml_nodes import value_of
 
@@ -19,6 +22,8 @@ else:
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+TERMINATED = 143
+"""Exit code after SIGTERM."""
 
 
 class UsageError(Exception):
@@ -122,6 +127,31 @@ def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
 def consent(options: argparse.Namespace) -> Consent:
     """The options about Python."""
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
+
+
+def scenario_words(known: Mapping[str, Any]) -> list[str]:
+    """The words that name a scenario of a file in a command, as `reference_to` tells of it."""
+    words = [known["source"]]
+    for name, value in known["settings"].items():
+        words += ["--set", f"{name}={json.dumps(value)}"]
+    limit = known["changes"].get("max_steps")
+    return [*words, "--max-steps", str(limit)] if limit else words
+
+
+def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> list[str]:
+    """The options about Python that were given, as words; --trust only where it is needed.
+
+    Args:
+        load: a scenario, with such a consent.
+    """
+    words = [word for name in options.allow_modules for word in ("--allow-module", name)]
+    words += [] if options.code else ["--no-code"]
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of its files, which are no matter here
+            load(allow_modules=options.allow_modules, code=options.code)
+    except TrustError:
+        words.append("--trust")
+    return words
 
 
 def add_policy(parser: Any, default: str | None = "random", more: str = "") -> None:

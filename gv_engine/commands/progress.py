@@ -1,4 +1,4 @@
-"""Bars for what takes its time, and what Ctrl-C must not cut in two."""
+"""Bars for what takes its time, and what Ctrl-C and SIGTERM must not cut in two."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
+
+from gv_engine.commands.arguments import INTERRUPTED, TERMINATED
 
 
 @contextmanager
@@ -32,17 +35,48 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
         yield lambda number=1, says="": bar.update(task, advance=number, says=says)
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, by which clusters end what runs, where that is as Ctrl-C."""
+
+
+def code_after(interrupt: KeyboardInterrupt) -> int:
+    """The exit code."""
+    return TERMINATED if isinstance(interrupt, Terminated) else INTERRUPTED
+
+
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block."""
+def terminable() -> Iterator[None]:
+    """SIGTERM is as Ctrl-C meanwhile."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # Ctrl-C goes to the main thread
+        yield  # signals go to the main thread
         return
-    came: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if came:
-        raise KeyboardInterrupt
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block, and so does SIGTERM where it is the same."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals go to the main thread
+        return
+    came: list[int] = []
+    known = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in known.items() if callable(handler)}
+    for number in before:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number, handler in before.items():
+        if number in came:
+            handler(number, None)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.commands import tables
-from gv_engine.commands.arguments import INTERRUPTED, complain, say
-from gv_engine.commands.progress import progress, undisturbed
+from gv_engine.commands.arguments import complain, say
+from gv_engine.commands.progress import code_after, progress, undisturbed
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.training import Aim, Stretches, Training
 from gv_engine.playing.runaway import heeded
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gv_engine.learning.run_folder import Run
 
 _HEEDS = 30.0
-"""Seconds in which an update has to end after Ctrl-C."""
+"""Seconds in which an update has to end after Ctrl-C or SIGTERM."""
 _ENDLESS = "interrupted in an update that does not come to an end; the last checkpoint is kept"
 _STRETCH = 20.0
 """Seconds that a run learns on a cluster before it is kept, and may go on elsewhere."""
@@ -37,13 +37,15 @@ class Lesson(NamedTuple):
         scenario: of all of them.
         levels: that they learn on, if not on all.
         aim: of each.
-        path: of what they are in, for people.
+        acting: the command that lets the run act, for people.
+        resuming: the one that goes on with all of them.
     """
 
     scenario: Scenario
     levels: LevelSet | None
     aim: Aim
-    path: Path
+    acting: str
+    resuming: str
 
 
 class _Outcome(NamedTuple):
@@ -62,23 +64,29 @@ def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
         runs: where their progress is written.
         watch: show the worlds in a window.
     """
-    code, outcomes = 0, []
+    code, steps, outcomes = 0, 0, []
     rows: list[tuple[str, str]] = []
     options = {"world": "compiled"} if watch else {}
     for run in runs:
         what = f"steps of {run.path}" if runs[1:] else "steps"
-        with closing(Training(run, lesson.scenario, lesson.levels, **options)) as training:
+        with (
+            run.held(),
+            closing(Training(run, lesson.scenario, lesson.levels, **options)) as training,
+        ):
             code = _learn(training, lesson, what, watch)
             outcomes.append(_Outcome(run.path, training.figures, training.seconds))
-            rows = _rows(training)
+            rows, steps = _rows(training), steps + training.steps
         if code:
             break
+    if not (steps or code):
+        made = min(outcome.figures.steps for outcome in outcomes)
+        aim = f"--steps {lesson.aim.steps:,}" + (" or --until" if lesson.aim.until else "")
+        complain(f"nothing to learn: {made:,} steps are made, and {aim} is reached; ask for more")
     if runs[1:]:
         _print(lesson, outcomes)
     else:
         tables.print_table(("", ">"), rows, lesson.scenario.name)
-        path = lesson.path
-        say(f"{path}: gv-engine rollout {lesson.scenario.name} --policy {path}")
+        say(f"{runs[0].path}: {lesson.acting}")
     return code
 
 
@@ -97,9 +105,9 @@ def _learn(training: Training, lesson: Lesson, what: str, watch: bool) -> int:
                         _tell(wall, training)
                 says = f"{_success(figures)}return {figures.total:.3g}"
                 advance(figures.steps - number, f"{says}  {training.speed:,.0f} steps/s")
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-        complain(f"interrupted; go on by: gv-engine train --resume {lesson.path}")
+    except KeyboardInterrupt as interrupt:
+        code = code_after(interrupt)
+        complain(f"interrupted; go on by: {lesson.resuming}")
     finally:
         if wall:
             wall.close()
@@ -112,7 +120,7 @@ def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
     """Let runs learn all at once, wherever there is room; the exit code.
 
     Each learns stretch by stretch. One that is lost with its machine is learned again, the same;
-    after Ctrl-C a run is what has come back of it.
+    after Ctrl-C or SIGTERM a run is what has come back of it.
 
     Args:
         lesson: that they learn.
@@ -143,9 +151,9 @@ def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
                     waiting.appendleft((path, by_path[path].files))
                 says = f"{_success(figures)}{path}, {done} of {len(runs)} runs done"
                 advance(now - before, says)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-        complain(f"interrupted; go on by: gv-engine train --resume {lesson.path} --ray {address}")
+    except KeyboardInterrupt as interrupt:
+        code = code_after(interrupt)
+        complain(f"interrupted; go on by: {lesson.resuming}")
     _print(lesson, [outcomes[run.path] for run in runs if run.path in outcomes])
     return code
 
@@ -181,14 +189,14 @@ def _rows(training: Training) -> list[tuple[str, str]]:
         ("steps", f"{figures.steps:,}"),
         ("episodes", f"{figures.episodes:,}"),
         ("seconds", f"{training.seconds:.1f}"),
-        ("steps per second", f"{training.speed:,.0f}"),
+        ("steps per second", f"{training.speed:,.0f}" if training.steps else "nan"),
         *_told("", figures.success, figures.total),
         ("length, mean", f"{figures.length:.4g}"),
     ]
     if best:
         success = math.nan if math.isnan(figures.success) else best["score"][0]
         rows += _told("best ", success, best["score"][1])
-    whole = sum(spent.values()) or 1.0
+    whole = sum(spent.values()) or math.nan
     rows += [(f"share of {what}", f"{part / whole:.1%}") for what, part in spent.items()]
     return [row for row in rows if not row[1].startswith("nan")]
 

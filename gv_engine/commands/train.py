@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +18,20 @@ from gv_engine.commands.arguments import (
     add_levels,
     add_ray,
     consent,
-    natural,
+    consent_words,
     positive,
     scenario_options,
+    scenario_words,
+    seed_of_many,
     seeds,
     share,
 )
+from gv_engine.commands.progress import terminable
 from gv_engine.commands.runs import Lesson, learn_here, learn_on_ray
-from gv_engine.envs.level_sets import level_set
+from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.language.errors import MissingExtraError
 from gv_engine.learning.training import Aim
-from gv_engine.reading.extras import RL
+from gv_engine.reading.extras import RL, command_line
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
 from gv_engine.reading.reference import found_again
@@ -47,8 +53,8 @@ gv-engine play memory-9x9 --policy remembers:greedy"""
 _EPILOG = """
 RUN gets run.json, with the scenario and all settings; checkpoint.pt, from which it goes on exactly,
 and which holds what was the best so far; progress.csv, a line for each update; and the same for
-TensorBoard, if that is installed. Ctrl-C keeps all of it. The folder is a policy wherever --policy
-is taken.
+TensorBoard, if that is installed. Ctrl-C and SIGTERM keep all of it. The folder is a policy
+wherever --policy is taken.
 
 With --seeds there is a run for each, RUN/0, RUN/1 …, and --resume RUN goes on with all of them,
 here or by --ray, also with those that have not begun.
@@ -112,7 +118,7 @@ def add(commands: Commands) -> None:
     chance.add_argument(
         "--seed",
         metavar="S",
-        type=natural,
+        type=seed_of_many,
         help="of levels, weights and all chance; on one machine a run with the same repeats bit "
         "for bit (default: 0)",
     )
@@ -143,16 +149,40 @@ def run(options: argparse.Namespace) -> int:
     scenario, runs = _resumed(options) if options.resume else _begun(options)
     if options.watch and runs[1:]:
         raise UsageError(f"--watch shows one run, and {options.resume} has {len(runs)}: name one")
-    levels = runs[0].levels
+    seeds = runs[0].level_seeds
+    path = options.resume or (runs[0].path.parent if options.seeds else runs[0].path)
     lesson = Lesson(
         scenario,
-        None if levels is None else level_set(scenario, levels),
+        LevelSet(scenario, seeds) if seeds else None,
         Aim(options.steps, options.until),
-        options.resume or (runs[0].path.parent if options.seeds else runs[0].path),
+        command_line(_acting(options, runs[0].scenario, path)),
+        command_line(_resuming(options, runs[0].scenario, path)),
     )
+    with terminable(), ExitStack() as stack:
+        if options.ray:
+            for each in runs:
+                stack.enter_context(each.held())
+            return learn_on_ray(lesson, runs, options.ray)
+        return learn_here(lesson, runs, options.watch)
+
+
+def _acting(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -> list[str]:
+    """The command that lets a run act in its scenario."""
+    named = partial(load_scenario, known["source"], **known["settings"])
+    words = scenario_words(known)
+    return ["gv-engine", "rollout", *words, "--policy", str(path), *consent_words(options, named)]
+
+
+def _resuming(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -> list[str]:
+    """The command that goes on with runs."""
+    words = ["gv-engine", "train", "--resume", str(path)]
+    if options.steps != _STEPS:
+        words += ["--steps", str(options.steps)]
+    if options.until is not None:
+        words += ["--until", str(options.until)]
     if options.ray:
-        return learn_on_ray(lesson, runs, options.ray)
-    return learn_here(lesson, runs, options.watch)
+        words += ["--ray", options.ray]
+    return words + consent_words(options, partial(found_again, known, path))
 
 
 def _begun(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
@@ -174,16 +204,17 @@ def _begun(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         scenario = hooks_of(loaded).limited(loaded, options.max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; give --max-steps") from None
-    if options.levels is not None:
-        level_set(scenario, options.levels)  # or an error, before there is a folder
+    levels = options.levels
+    found = None if levels is None else level_set(scenario, levels)
+    scenario = found.scenario if found else scenario
     settings = replace(Hyperparameters(), **_asked(options))
     if options.seeds is None:
         out = options.out or Path(f"{scenario.name}-run")
-        return scenario, [Run.begin(out, scenario, settings, options.levels)]
+        return scenario, [Run.begin(out, scenario, settings, levels, found)]
     out = options.out or Path(f"{scenario.name}-runs")
     check_new(out)
     each = ((out / str(seed), replace(settings, seed=seed)) for seed in options.seeds)
-    return scenario, [Run.begin(path, scenario, own, options.levels) for path, own in each]
+    return scenario, [Run.begin(path, scenario, own, levels, found) for path, own in each]
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
@@ -216,15 +247,17 @@ def _resumed(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         "--levels": options.levels,
         "--seed": options.seed,
         "--seeds": options.seeds,
+        "--set": options.settings or None,
     }
     if wrong := [name for name, value in given.items() if value not in (None, False)]:
         raise UsageError(
             f"{wrong[0]} is that of the run, which --resume {options.resume} goes on with: leave "
-            f"it out (allowed: --steps, --until, --ray, --watch)"
+            f"it out (allowed: --steps, --until, --ray, --watch, --trust, --allow-module, "
+            f"--no-code)"
         )
     runs = runs_in(options.resume)
     for each in runs:
-        if (each.scenario, each.levels) != (runs[0].scenario, runs[0].levels):
+        if (each.scenario, each.level_seeds) != (runs[0].scenario, runs[0].level_seeds):
             raise UsageError(
                 f"{each.path} and {runs[0].path} learn other levels: --resume goes on with one of "
                 f"them"

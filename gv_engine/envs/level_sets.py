@@ -197,9 +197,7 @@ def _in_file(scenario: Scenario, path: Path) -> LevelSet:
         about = json.loads(read_bytes(path, _LARGEST, "sets of levels"))
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
-        known, seeds = checked(about["scenario"]), tuple(about["seeds"])
-        if not seeds or not all(map(_is_seed, seeds)):
-            raise ValueError("its seeds are no whole numbers from 0 on")
+        known, seeds = checked(about["scenario"]), checked_seeds(about["seeds"])
     except OSError as error:
         raise LevelsError(str(error)) from None
     except Exception as error:  # whatever comes of values that may be anything
@@ -210,6 +208,18 @@ def _in_file(scenario: Scenario, path: Path) -> LevelSet:
     if known["settings"] != scenario.document.settings:
         scenario = _otherwise(scenario, known["settings"])
     return LevelSet(scenario, seeds)
+
+
+def checked_seeds(known: Any) -> tuple[int, ...]:
+    """The seeds of a set, read back from a file.
+
+    Raises:
+        ValueError: they are something else.
+    """
+    seeds = tuple(known)
+    if not seeds or not all(map(_is_seed, seeds)):
+        raise ValueError("its seeds are no whole numbers from 0 on")
+    return seeds
 
 
 def _different(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:

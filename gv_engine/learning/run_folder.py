@@ -1,7 +1,7 @@
 """Runs on disk: a folder with what was learned, and all that it takes to go on exactly.
 
-- `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, and the
-  name of the `levels` that it learns on.
+- `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, the name
+  of the `levels` that it learns on, and their `level_seeds`.
 - `checkpoint.pt`: the state of the learner, and the weights that were the best so far; a file of
   torch that holds tensors and plain values alone, so that reading it runs nothing.
 - `policy.npz`: the best weights again, to act by without torch, see `policy_file`.
@@ -15,25 +15,32 @@ import csv
 import json
 import math
 import pickle
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, fields, replace
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_STORED, ZipFile
 
 import torch
 
+from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
 from gv_engine.language.errors import shortened
-from gv_engine.learning.policy_file import Learned, RunError, damaged
+from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
-from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
+from gv_engine.reading.array_files import ArrayError
+from gv_engine.reading.extras import command_line
+from gv_engine.reading.files import held, read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
 from gv_engine.reading.scenario import Scenario
 
 ABOUT = "run.json"
 _CHECKPOINT = "checkpoint.pt"
 _PROGRESS = "progress.csv"
-_FORMAT = 1
+_FORMAT = 2
 _MOST = 2**22
 """Bytes of `run.json`."""
 _LARGEST = 2**30
@@ -51,7 +58,8 @@ class Run:
     Attributes:
         settings: of the learner.
         scenario: what refers to its scenario, see `gv_engine.reading.reference`.
-        levels: the set of levels that it learns on; None for all that there are.
+        levels: the name of the set of levels that it learns on; None for all that there are.
+        level_seeds: the seeds of the set.
 
     Raises:
         RunError: there is no run, or it is damaged.
@@ -63,6 +71,7 @@ class Run:
         self.settings: Hyperparameters = about["settings"]
         self.scenario: dict[str, Any] = about["scenario"]
         self.levels: str | None = about["levels"]
+        self.level_seeds: tuple[int, ...] | None = about["level_seeds"]
         self._best: dict[str, Any] = {}
         self._columns = ("seconds", *Figures._fields)
         self._events: Any = None
@@ -74,27 +83,55 @@ class Run:
         scenario: Scenario,
         settings: Hyperparameters,
         levels: str | None = None,
+        found: LevelSet | None = None,
     ) -> Run:
         """The run of a new folder.
 
         Args:
             levels: the set of levels that it learns on, if not on all.
+            found: the levels of this set, where they are known already.
 
         Raises:
             FileExistsError: there is something already.
+            LevelsError: there is no such set.
             OSError: it cannot be written.
+            RunError: a setting is none that could be read back.
         """
         check_new(path)
+        try:
+            _settings(asdict(settings))
+        except ValueError as error:
+            raise RunError(f"{path} cannot begin: {error}") from None
+        if levels is not None and found is None:
+            found = level_set(scenario, levels)
         path.mkdir(parents=True, exist_ok=True)
         about = {
             "format": _FORMAT,
-            "scenario": reference_to(scenario),
+            "scenario": reference_to(found.scenario if found else scenario),
             "settings": asdict(settings),
             "levels": levels,
+            "level_seeds": found and found.seeds,
         }
         with replacing(path / ABOUT) as draft:
             draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
         return cls(path)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Have it to oneself, to write to it.
+
+        Raises:
+            OSError: it cannot be written.
+            RunError: another process has it.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(held(self.path / ABOUT))
+            except BlockingIOError:
+                raise RunError(
+                    f"{self.path} is being learned by another process: wait for its end, or stop it"
+                ) from None
+            yield
 
     def checkpoint(self) -> dict[str, Any]:
         """What `keep` has written last.
@@ -107,7 +144,12 @@ class Run:
     @property
     def files(self) -> dict[str, bytes]:
         """All that it takes to go on, by the names of files; they fit together while nothing is
-        written."""
+        written.
+
+        Raises:
+            RunError: see `go_on`.
+        """
+        self._is_kept()
         names = (ABOUT, _PROGRESS, _CHECKPOINT)
         there = (self.path / name for name in names if (self.path / name).exists())
         return {file.name: file.read_bytes() for file in there}
@@ -117,11 +159,20 @@ class Run:
 
         Where nothing was kept yet, the learner is where it begins.
 
+        Warns:
+            UserWarning: it has learned before that.
+
         Raises:
-            RunError: what was kept is damaged.
+            RunError: what was kept is damaged, or gone.
         """
-        if not (self.path / _CHECKPOINT).exists():
-            (self.path / _PROGRESS).unlink(missing_ok=True)
+        if not self._is_kept():
+            if (self.path / _PROGRESS).exists():
+                warnings.warn(
+                    f"{self.path} was killed before anything was kept: it begins again",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                (self.path / _PROGRESS).unlink()
             return 0.0
         kept = self.checkpoint()
         try:
@@ -133,10 +184,24 @@ class Run:
         self._cut(learner.figures.steps)
         return seconds
 
+    def _is_kept(self) -> bool:
+        """Whether something was kept.
+
+        Raises:
+            RunError: it is gone, while what is written behind it is there.
+        """
+        kept = (self.path / _CHECKPOINT).exists()
+        if not kept and (self.path / POLICY_FILE).exists():
+            raise RunError(
+                f"{self.path} has a {POLICY_FILE}, and no {_CHECKPOINT} any more, from which it "
+                f"would go on: put that back, or learn anew, by --out with a new folder"
+            )
+        return kept
+
     def _cut(self, steps: int) -> None:
         """Forget the lines of updates that are to be made again."""
         with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
-            lines = [each for each in csv.DictReader(file) if int(each["steps"]) <= steps]
+            lines = [each for each in csv.DictReader(file) if _steps(each) <= steps]
         with replacing(self.path / _PROGRESS) as draft, draft.open("w", newline="") as file:
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
@@ -148,15 +213,21 @@ class Run:
         Args:
             learner: that has made it.
             seconds: that the whole run has taken.
+
+        Raises:
+            OSError: it cannot be written.
         """
         figures = learner.figures
         file = self.path / _PROGRESS
-        new = not file.exists()
-        with file.open("a", newline="", encoding="utf-8") as opened:
-            writer = csv.writer(opened)
-            if new:
-                writer.writerow(self._columns)
-            writer.writerow([f"{seconds:.3f}", *figures])
+        try:
+            new = not file.exists()
+            with file.open("a", newline="", encoding="utf-8") as opened:
+                writer = csv.writer(opened)
+                if new:
+                    writer.writerow(self._columns)
+                writer.writerow([f"{seconds:.3f}", *figures])
+        except OSError as error:
+            raise OSError(f"{file} cannot be written: {error.strerror}") from None
         self._show(figures)
         told = figures.success, figures.total, -figures.length
         score = [0.0 if math.isnan(each) else each for each in told]
@@ -190,8 +261,10 @@ class Run:
         """
         best = self._best or {"net": learner.net.state_dict()}
         whole = {"learner": learner.state(), "best": self._best, "seconds": seconds}
+        data = BytesIO()  # as torch tells of a full disk by no OSError
+        torch.save(whole, data)
         with replacing(self.path / _CHECKPOINT) as draft:
-            torch.save(whole, draft)
+            draft.write_bytes(data.getbuffer())
         Learned(
             self.scenario["name"],
             learner.shape,
@@ -207,6 +280,12 @@ class Run:
             self._events.close()
 
 
+def _steps(line: Mapping[str, str | None]) -> float:
+    """The number in a line of `progress.csv`; beyond all where it was cut, as a disk was full."""
+    whole = all(line.values()) and str(line["steps"]).isdecimal()
+    return int(line["steps"] or 0) if whole else math.inf
+
+
 def check_new(path: Path) -> None:
     """Make sure that a folder can take what is new.
 
@@ -216,19 +295,25 @@ def check_new(path: Path) -> None:
     sweep(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         known = (path / ABOUT).exists() or any(path.glob(f"*/{ABOUT}"))
-        goes_on = f", or go on with it: gv-engine train --resume {path}" if known else ""
+        command = command_line(["gv-engine", "train", "--resume", str(path)])
+        goes_on = f", or go on with it: {command}" if known else ""
         raise FileExistsError(
             f"{path} is there already: give the name of a new folder by --out{goes_on}"
         )
 
 
 def put_files(run: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into the folder of a run; last the one that says how far it is.
+    """Write files into the folder of a run; those last that `keep` writes, in the same order.
+
+    What the run is about never changes, and is not written again while it is held.
 
     Raises:
         OSError: one cannot be written.
     """
-    for name in sorted(files, key=_CHECKPOINT.__eq__):
+    kept = _CHECKPOINT, POLICY_FILE
+    for name in sorted(files, key=lambda name: name in kept and 1 + kept.index(name)):
+        if name == ABOUT and (run / name).exists():
+            continue
         with replacing(run / name) as draft:
             draft.write_bytes(files[name])
 
@@ -249,11 +334,15 @@ def _about(path: Path) -> dict[str, Any]:
     about = json.loads(read_bytes(path, _MOST, "descriptions of runs"))
     if about["format"] != _FORMAT:
         raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
-    levels = about.get("levels")
+    levels, seeds = about["levels"], about["level_seeds"]
     if not isinstance(levels, str | None):
         raise ValueError(f"its levels are {shortened(repr(levels), 40)}")
-    known = {"scenario": checked(about["scenario"]), "levels": levels}
-    return {**known, "settings": _settings(about["settings"])}
+    return {
+        "scenario": checked(about["scenario"]),
+        "settings": _settings(about["settings"]),
+        "levels": levels,
+        "level_seeds": None if levels is None else checked_seeds(seeds),
+    }
 
 
 def _settings(given: dict[str, Any]) -> Hyperparameters:
@@ -261,13 +350,20 @@ def _settings(given: dict[str, Any]) -> Hyperparameters:
     for field in fields(Hyperparameters):
         kind = type(getattr(usual, field.name))
         value = given[field.name]
-        if type(value) is not kind or not 0 <= value < 2**62:
-            raise ValueError(f"{field.name} is {shortened(repr(value), 40)}")
+        if type(value) is not kind or not 0 <= value <= 2**62:
+            found = shortened(repr(value), 40)
+            raise ValueError(f"{field.name} is {found}, expected {kind.__name__} from 0 to 2**62")
     return replace(usual, **given)
 
 
 def _tensors(path: Path) -> dict[str, Any]:
     size_of(path, _LARGEST, "checkpoints")
+    with ZipFile(path) as archive:  # torch writes checksums, and does not look at them
+        for about in archive.infolist():
+            if about.compress_type != ZIP_STORED:
+                raise ArrayError(f"{about.filename} is compressed, as torch never does")
+        if wrong := archive.testzip():
+            raise ArrayError(f"the checksum of {wrong} is another one")
     kept = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(kept, dict):
         raise ValueError("it holds no mapping")

@@ -75,9 +75,14 @@ class Training:
         return self._before + time.perf_counter() - self._began
 
     @property
+    def steps(self) -> int:
+        """That it has made since it began here."""
+        return self.figures.steps - self._steps_before
+
+    @property
     def speed(self) -> float:
         """Steps a second, since it began here."""
-        return (self.figures.steps - self._steps_before) / (time.perf_counter() - self._began)
+        return self.steps / (time.perf_counter() - self._began)
 
     def update(self) -> Figures:
         """Learn a little, note it, and keep it now and then."""

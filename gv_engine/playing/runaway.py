@@ -251,7 +251,8 @@ class Fuse:
 
 @contextmanager
 def heeded(seconds: float, says: str) -> Iterator[None]:
-    """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds.
+    """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds, or
+    SIGTERM where something heeds it.
 
     Another Ctrl-C ends it at once. For compiled code in the main thread, as `Fuse`.
     """
@@ -274,18 +275,18 @@ def heeded(seconds: float, says: str) -> Iterator[None]:
 
 def _heed(ours: socket.socket, seconds: float, says: str) -> None:
     """Listen to the numbers of signals until nobody sends them any more."""
-    came = False
+    came = 0
     while True:
         try:
             number = ours.recv(1)
         except TimeoutError:
-            _burn(says, 128 + signal.SIGINT)
+            _burn(says, 128 + came)
         if not number:
             return
-        if number[0] == signal.SIGINT:
-            if came:
+        if number[0] in (signal.SIGINT, signal.SIGTERM):
+            if came and number[0] == signal.SIGINT:
                 _burn(says, 128 + signal.SIGINT)
-            came = True
+            came = number[0]
             ours.settimeout(seconds)
 
 

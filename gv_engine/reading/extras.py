@@ -6,9 +6,15 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from typing import NamedTuple
+
+
+def command_line(words: Sequence[str]) -> str:
+    """What to type into a shell of this system."""
+    return (subprocess.list2cmdline if sys.platform == "win32" else shlex.join)(words)
 
 
 class Extra(NamedTuple):
@@ -33,10 +39,9 @@ class Extra(NamedTuple):
     def how_to_get(self) -> str:
         """The way to install it, in one line for this Python; the engine itself is on no index."""
         command = [sys.executable, "-m", "pip", "install", *self._requirements()]
-        joined = subprocess.list2cmdline if sys.platform == "win32" else shlex.join
         return (
             f"{self.user} needs {self.library}, which is not installed. This installs it here: "
-            f"{joined(command)}"
+            f"{command_line(command)}"
         )
 
     def _requirements(self) -> list[str]:

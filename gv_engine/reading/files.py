@@ -166,6 +166,21 @@ def append_line(path: Path, line: str) -> None:
         raise OSError(f"{path} cannot be written: {error.strerror}") from None
 
 
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Have a file that is there to oneself, among those who ask for it in this way.
+
+    The system lets go of it if the process is killed. Where files cannot be locked, all have it.
+
+    Raises:
+        BlockingIOError: somebody else has it.
+        OSError: it cannot be opened.
+    """
+    with path.open("rb+") as file:
+        _hold(file)
+        yield
+
+
 def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         path = target.with_name(f"{_DRAFT}{secrets.token_hex(4)}{target.suffix}")
@@ -206,11 +221,19 @@ def _remove_unlocked(files: list[Path]) -> None:
 
 
 if sys.platform == "win32":
+    import msvcrt
 
     def _lock(file: BinaryIO, wait: bool) -> None:
         """An open file cannot be removed, so closing it is all that finding out needs."""
         if not wait:
             file.close()
+
+    def _hold(file: BinaryIO) -> None:
+        file.seek(2**30)  # beyond its end, as nobody could read what is locked
+        try:
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        except OSError:
+            raise BlockingIOError from None
 
 else:
     import fcntl
@@ -222,3 +245,11 @@ else:
         except OSError:
             if not wait:
                 raise
+
+    def _hold(file: BinaryIO) -> None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            pass  # the file system knows no locks

@@ -1,8 +1,40 @@
 """`gv-engine train`, as far as it goes without torch; tests/learning has the rest."""
 
+from typing import Any
+
 import pytest
 
-from gv_engine.commands import main
+from gv_engine import load_scenario
+from gv_engine.commands import main, parser
+from gv_engine.commands.arguments import scenario_options, scenario_words
+from gv_engine.reading.families import hooks_of
+from gv_engine.reading.reference import reference_to
+from tests.commands.shell import write
+
+
+def asked_for(words: list[str]) -> Any:
+    """The scenario of a command."""
+    options = parser()[0].parse_args(["rollout", *words])
+    found = load_scenario(options.scenario, **scenario_options(options))
+    return hooks_of(found).limited(found, options.max_steps)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["keydoor-5x5"],
+        ["keydoor", "--set", "size=7", "--max-steps", "20"],
+        ["deep/my cave", "--max-steps", "20"],
+    ],
+    ids=" ".join,
+)
+def test_a_scenario_is_named_as_it_was(words, here):
+    (here / "deep").mkdir()
+    write(here / "deep" / "my cave")
+    scenario = asked_for(words)
+    found = asked_for(scenario_words(reference_to(scenario)))
+    assert found.identity == scenario.identity
+    assert found.document.level == scenario.document.level
 
 
 @pytest.mark.parametrize("share", ["0", "98", "most"])
@@ -10,6 +42,12 @@ def test_a_share_is_one(share, capsys):
     with pytest.raises(SystemExit):
         main(["train", "keydoor-5x5", "--until", share])
     assert f"found '{share}', expected a share, as 0.98" in capsys.readouterr().err
+
+
+def test_a_seed_fits_into_a_file(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "keydoor-5x5", "--seed", str(2**62 + 1)])
+    assert f"found {2**62 + 1}, allowed are at most {2**62}" in capsys.readouterr().err
 
 
 def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):

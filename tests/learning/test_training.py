@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.commands import main, parser
+from gv_engine.commands import main, parser, train
 from gv_engine.commands.play import begin
+from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.array_net import ArrayNet
 from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.training import Aim, Stretches
@@ -22,6 +24,7 @@ from gv_engine.protocol.making import Making
 from gv_engine.reading.library import built_in_grids, levels_of_several
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import episode_folder
+from tests.commands.shell import RULE, write
 
 torch: Any = pytest.importorskip("torch")
 
@@ -89,17 +92,19 @@ def test_what_was_learned_after_the_last_checkpoint_is_learned_again():
     assert_same(whole, Path("killed"))
 
 
-def test_ctrl_c_waits_for_the_update_and_keeps_it(monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch):
     whole = trained("whole")
     update = ppo.Learner.update
 
     def interrupted(learner: ppo.Learner) -> ppo.Figures:
         if learner.figures.steps == UPDATE:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return update(learner)
 
     monkeypatch.setattr(ppo.Learner, "update", interrupted)
-    part = trained("part", code=130)
+    part = trained("part", code=128 + number)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert len(curve(part)) == 2
     monkeypatch.setattr(ppo.Learner, "update", update)
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
@@ -299,24 +304,113 @@ def test_damaged_runs_are_told():
     run = trained("a", updates=1)
     whole = (run / "checkpoint.pt").read_bytes()
     about = (run / "run.json").read_text()
-    for damaged in (b"", whole[: len(whole) // 2], b"cos\nsystem\n(S'true'\ntR."):
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 1
+    for damaged in (b"", whole[: len(whole) // 2], flipped, b"cos\nsystem\n(S'true'\ntR."):
         (run / "checkpoint.pt").write_bytes(damaged)
         with pytest.raises(RunError, match=r"checkpoint\.pt is damaged"):
             Run(run).checkpoint()
-    for other in ("{", "[]", json.dumps({**json.loads(about), "settings": {"seed": "x"}})):
+    others = {"settings": {"seed": "x"}}, {"levels": "a.json"}, {"format": 1}
+    for other in ("{", "[]", *(json.dumps({**json.loads(about), **each}) for each in others)):
         (run / "run.json").write_text(other)
         with pytest.raises(RunError, match=r"run\.json is damaged, or of another version"):
             Run(run)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")
+def test_a_disk_that_is_full_is_told(capsys):
+    """As a limit of the size of files."""
+    import resource
+
+    whole, part = trained("whole"), trained("part", updates=2)
+    kept = (part / "checkpoint.pt").read_bytes()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(kept) // 2, before[1]))
+    try:
+        assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 1
+        told = capsys.readouterr().err
+        assert f"gv-engine: {part / 'checkpoint.pt'} cannot be written: File too large" in told
+        assert (part / "checkpoint.pt").read_bytes() == kept
+        resource.setrlimit(
+            resource.RLIMIT_FSIZE, ((part / "progress.csv").stat().st_size + 9, before[1])
+        )
+        assert main(["train", "--resume", "part", "--steps", str(UPDATE * 5)]) == 1
+        told = capsys.readouterr().err
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert f"gv-engine: {part / 'progress.csv'} cannot be written: File too large" in told
+    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert_same(whole, part)
+
+
+def test_a_run_is_learned_by_one_process_at_a_time_and_once(capsys):
+    run = Run(trained("a", updates=1))
+    go_on = ["train", "--resume", "a", "--steps", str(UPDATE * 2)]
+    capsys.readouterr()
+    with run.held():
+        assert main(go_on) == 1
+        put_files(run.path, run.files)  # as they come from a cluster
+        assert main(go_on) == 1
+    assert capsys.readouterr().err.count("gv-engine: a is being learned by another process") == 2
+    assert len(curve(run.path)) == 1
+    assert main(go_on) == 0
+    assert len(curve(run.path)) == 2
+    assert "steps per second" in capsys.readouterr().out
+    assert main(go_on) == 0
+    said = capsys.readouterr()
+    assert "nothing to learn: 1,024 steps are made, and --steps 1,024 is reached" in said.err
+    assert "per second" not in said.out
+    assert "share of" not in said.out
+
+
+def test_no_run_begins_that_could_not_be_read_back():
+    scenario, largest = Scenario.load("keydoor-5x5"), ppo.Hyperparameters(seed=2**62)
+    assert Run.begin(Path("a"), scenario, largest).settings == largest
+    with pytest.raises(RunError, match=r"seed is 4611686018427387905, expected int from 0 to 2"):
+        Run.begin(Path("b"), scenario, replace(largest, seed=2**62 + 1))
+    assert not Path("b").exists()
+
+
+def test_a_run_whose_checkpoint_is_gone_does_not_begin_again(capsys):
+    run = trained("a", updates=1)
+    (run / "checkpoint.pt").unlink()
+    left = {file.name: file.read_bytes() for file in run.iterdir()}
+    capsys.readouterr()
+    assert main(["train", "--resume", "a", "--steps", str(UPDATE * 2)]) == 1
+    assert "a has a policy.npz, and no checkpoint.pt any more" in capsys.readouterr().err
+    assert {file.name: file.read_bytes() for file in run.iterdir()} == left
+    with pytest.raises(RunError, match="checkpoint"):  # as it goes to a cluster
+        _ = Run(run).files
+
+
 def test_a_run_learns_on_its_levels_and_remembers_them():
     run = Run(trained("one", "--levels", "0:3"))
-    assert run.levels == "0:3"
+    assert (run.levels, run.level_seeds) == ("0:3", (0, 1, 2))
     assert_same(run.path, trained("same", "--levels", "0:3"))
     assert curve(trained("all")) != curve(run.path)
-    part = trained("part", "--levels", "0:3", updates=2)
+    LevelSet(Scenario.load("keydoor-5x5"), (0, 1, 2)).save(Path("three.json"))
+    part = trained("part", "--levels", "three.json", updates=2)
+    Path("three.json").unlink()
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
     assert_same(run.path, part)
+
+
+def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
+    lessons: list[Any] = []
+    monkeypatch.setattr(train, "learn_here", lambda *given: lessons.append(given[0]) or 0)
+    write(Path("my cave"), "./rules.py:rule", "max_steps: 5", f"{RULE}    pass\n")
+    given = "train", "my cave", "--max-steps", "9", "--steps", "100", "--out"
+    assert main([*given, "a b"]) == 0
+    assert main(["train", "--resume", "a b"]) == 2
+    assert main(["train", "--resume", "a b", "--trust"]) == 0
+    first, second = lessons
+    file = Path("my cave/scenario.yaml").resolve()
+    assert first.acting == f"gv-engine rollout '{file}' --max-steps 9 --policy 'a b'"
+    assert first.resuming == "gv-engine train --resume 'a b' --steps 100 --trust"
+    assert (second.acting, second.resuming) == (first.acting, f"{first.resuming[:30]} --trust")
+    capsys.readouterr()
+    assert main(["train", "--resume", "a b", "--set", "size=7"]) == 2
+    assert "--set is that of the run" in capsys.readouterr().err
 
 
 def test_a_part_of_the_protocol_is_a_run_that_stops_when_it_is_sure(monkeypatch):
@@ -342,8 +436,10 @@ def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):
     ]
     assert_same(Path("many/2"), trained("alone", "--seed", "2"))
     assert main([*WORDS, "--seeds", "1:3", "--steps", str(UPDATE * 2), "--out", "part"]) == 0
-    (Path("part/2") / "checkpoint.pt").unlink()  # killed before anything was kept
+    for name in ("checkpoint.pt", "policy.npz"):  # killed before anything was kept
+        (Path("part/2") / name).unlink()
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert "part/2 was killed before anything was kept: it begins again" in capsys.readouterr().err
     for seed in ("1", "2"):
         assert_same(Path("part", seed), Path("many", seed))
     assert main([*WORDS, "--seeds", "3:5", "--out", "part"]) == 1
