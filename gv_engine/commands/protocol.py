@@ -127,6 +127,10 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     """
     from gv_engine.protocol.entry import ENTRY_FILE, BenchmarkEntry
     from gv_engine.protocol.making import PPO, RUN_NO_CODE
+    from gv_engine.rollouts.policy import policy_digest
+
+    def digest(policy: str) -> str:
+        return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
     given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
     given = {name: value for name, value in given.items() if value}
@@ -139,7 +143,7 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
             for name, value in given.items()
         )
         return BenchmarkEntry(
-            path, path.resolve().name, about, options.policy, usual | given
+            path, path.resolve().name, about, options.policy, usual | given, digest(options.policy)
         ).begin()
     entry = BenchmarkEntry.read(path)
     if not entry.policy:
@@ -159,6 +163,11 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
                 f"{path} was made with --{name} {known.get(name)}, not {value}: leave it out, or "
                 f"name a new folder"
             )
+    if entry.policy_digest != digest(entry.policy):
+        raise UsageError(
+            f"{path} has parts of {entry.policy} as it was before: put it back, or name a new "
+            f"folder"
+        )
     return entry
 
 

@@ -4,7 +4,7 @@ An entry is a folder of two files, UTF-8:
 
 - `entry.json`: its `name` and what it is `about`, for people; the `scenarios` that it is meant
   for; and, if `gv-engine protocol` makes its parts, the `policy` and the `settings` that they are
-  made with.
+  made with, and for a policy of somebody's own its `policy_digest`.
 - `parts.jsonl`: for each scenario and seed a line of JSON, see `EntryPart`; of several the last
   counts.
 """
@@ -77,6 +77,8 @@ class BenchmarkEntry:
         name, about: for people.
         policy: what `gv-engine protocol` makes its parts with; "" if something else does.
         settings: of that.
+        policy_digest: of the files of a policy of somebody's own, see
+            `gv_engine.rollouts.policy.policy_digest`; else "".
         scenarios: that it is meant for: names, or patterns like `memory-*`.
     """
 
@@ -85,6 +87,7 @@ class BenchmarkEntry:
     about: str = ""
     policy: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
+    policy_digest: str = ""
     scenarios: tuple[str, ...] = ("*",)
 
     @classmethod
@@ -106,13 +109,15 @@ class BenchmarkEntry:
             raise ProtocolError(
                 f'{path / ENTRY_FILE}: found the format {told}, expected {{"format": {_FORMAT}, …}}'
             )
-        kinds = {"name": str, "about": str, "policy": str, "settings": dict, "scenarios": list}
+        texts = ("name", "about", "policy", "policy_digest")
+        kinds = {**dict.fromkeys(texts, str), "settings": dict, "scenarios": list}
         for name, value in given.items():
             if name != "format" and not isinstance(value, kinds.get(name, ())):
                 told = shortened(json.dumps({name: value}), 60)
                 raise ProtocolError(
-                    f"{path / ENTRY_FILE}: found {told}; allowed are texts `name`, `about` and "
-                    f"`policy`, a mapping `settings`, and a list `scenarios`"
+                    f"{path / ENTRY_FILE}: found {told}; allowed are texts "
+                    f"{', '.join(f'`{each}`' for each in texts)}, a mapping `settings`, and a "
+                    f"list `scenarios`"
                 )
         if not given.get("name"):
             raise ProtocolError(

@@ -149,7 +149,7 @@ def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
     curve: list[tuple[int, float]] = []
     lengths: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
-        run = Run.begin(Path(folder), known, settings, "train" if levels.train else None)
+        run = Run.begin(Path(folder), known, settings, levels.train and "train", levels.train)
         learner = Learner(make_worlds(known, settings, levels=levels.train), settings)
         began = time.process_time()
         while True:

@@ -72,6 +72,17 @@ def test_an_entry_runs_no_code_that_was_not_named(made, capsys):
     assert not made
 
 
+def test_parts_of_two_policies_are_in_no_entry(made, capsys):
+    Path("own.py").write_text("def act(observation, info): return 0\n")
+    words = ["protocol", "mine", "--policy", "./own.py:act", *WORDS[:2], "--seeds"]
+    assert main([*words, "0:1"]) == main([*words, "0:1"]) == 0
+    Path("own.py").write_text("def act(observation, info): return 1\n")
+    made.clear()
+    assert main([*words, "1:2"]) == 2
+    assert "mine has parts of ./own.py:act as it was before" in capsys.readouterr().err
+    assert not made
+
+
 def test_the_solver_has_one_seed(made):
     assert main(["protocol", "mine", "--policy", "solver", "--scenario", "keydoor-5x5"]) == 0
     assert made == [("keydoor-5x5", 0)]
