@@ -139,6 +139,10 @@ def _run(options: argparse.Namespace) -> int:
     except RuleError as error:
         complain(failure(error))
         return 1
+    except MemoryError as error:
+        less = "fewer worlds, by --num-envs" if hasattr(options, "num_envs") else "less"
+        complain(f"there is not enough memory; ask for {less} ({error})")
+        return 1
     except (GVEngineError, OSError) as error:
         if isinstance(error, OSError) and error.errno and not error.filename:
             # of no file but the output; the interpreter must not flush into it once more

@@ -53,6 +53,12 @@ def test_unknown_scenario(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert len(said) < 200
 
 
+def test_more_worlds_than_the_memory_holds(capsys: pytest.CaptureFixture[str]):
+    assert main(["bench", "keydoor-5x5", "--num-envs", str(10**15)]) == 1
+    said = capsys.readouterr().err
+    assert "there is not enough memory; ask for fewer worlds, by --num-envs (Unable to" in said
+
+
 def test_mistakes_come_line_by_line(here: Path, capsys: pytest.CaptureFixture[str]):
     write(here, rule="turn_agnt", more="max_steps: never")
     assert main(["rollout", "."]) == 2
