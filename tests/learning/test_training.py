@@ -397,7 +397,12 @@ def test_a_run_learns_on_its_levels_and_remembers_them():
 
 def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
     lessons: list[Any] = []
-    monkeypatch.setattr(train, "learn_here", lambda *given: lessons.append(given[0]) or 0)
+
+    def learned(lesson: Any, *_: Any) -> int:
+        lessons.append(lesson)
+        return 0
+
+    monkeypatch.setattr(train, "learn_here", learned)
     write(Path("my cave"), "./rules.py:rule", "max_steps: 5", f"{RULE}    pass\n")
     given = "train", "my cave", "--max-steps", "9", "--steps", "100", "--out"
     assert main([*given, "a b"]) == 0
