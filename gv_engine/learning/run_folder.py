@@ -226,9 +226,9 @@ class Run:
                 if new:
                     writer.writerow(self._columns)
                 writer.writerow([f"{seconds:.3f}", *figures])
+            self._show(figures)
         except OSError as error:
-            raise OSError(f"{file} cannot be written: {error.strerror}") from None
-        self._show(figures)
+            raise OSError(f"{self.path} cannot be written: {error.strerror}") from None
         told = figures.success, figures.total, -figures.length
         score = [0.0 if math.isnan(each) else each for each in told]
         if figures.episodes >= _ENOUGH and score > self._best.get("score", [-math.inf]):
@@ -240,12 +240,11 @@ class Run:
         if not find_spec("tensorboard"):
             return
         if self._events is None:
-            from torch.utils.tensorboard import SummaryWriter
+            from gv_engine.learning.event_file import EventFile
 
-            self._events = SummaryWriter(str(self.path), purge_step=figures.steps)
-        for name, value in figures._asdict().items():
-            if name != "steps" and not math.isnan(value):
-                self._events.add_scalar(name, value, figures.steps)
+            self._events = EventFile(self.path, figures.steps)
+        told = {name: value for name, value in figures._asdict().items() if not math.isnan(value)}
+        self._events.add(told.pop("steps"), told)
 
     @property
     def best(self) -> dict[str, Any]:

@@ -103,8 +103,9 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
         return update(learner)
 
     monkeypatch.setattr(ppo.Learner, "update", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
     part = trained("part", code=128 + number)
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) is before
     assert len(curve(part)) == 2
     monkeypatch.setattr(ppo.Learner, "update", update)
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
@@ -317,6 +318,20 @@ def test_damaged_runs_are_told():
             Run(run)
 
 
+def test_tensorboard_shows_each_update_once():
+    reading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    run = trained("a", updates=2)
+    kept = (run / "checkpoint.pt").read_bytes()
+    assert main(["train", "--resume", "a", "--steps", str(UPDATE * 4)]) == 0
+    (run / "checkpoint.pt").write_bytes(kept)  # two updates are made again
+    assert main(["train", "--resume", "a", "--steps", str(UPDATE * 4)]) == 0
+    shown = reading.EventAccumulator(str(run)).Reload()
+    lines = curve(run)
+    assert [each.step for each in shown.Scalars("total")] == [UPDATE * (k + 1) for k in range(4)]
+    for each, line in zip(shown.Scalars("length"), lines, strict=True):
+        assert each.value == pytest.approx(float(line["length"]))
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")
 def test_a_disk_that_is_full_is_told(capsys):
     """As a limit of the size of files."""
@@ -338,7 +353,7 @@ def test_a_disk_that_is_full_is_told(capsys):
         told = capsys.readouterr().err
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert f"gv-engine: {part / 'progress.csv'} cannot be written: File too large" in told
+    assert f"gv-engine: {part} cannot be written: File too large" in told
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
     assert_same(whole, part)
 
