@@ -46,9 +46,9 @@ GOALS = (
     Goal("keydoor-5x5", 0.98, 8, "--steps 100000"),
     Goal("keydoor-9x9", 0.98, 20, "--steps 400000"),
     Goal("keydoor-9x9", 0.95, 180, "--steps 1200000 --memory", greedy=True),
-    Goal("memory-9x9", 0.95, 300, "--steps 1000000 --memory"),
+    Goal("memory-9x9", 0.95, 300, "--steps 2000000 --memory"),
     Goal("dynamic-obstacles-7x7", 0.90, None, "--steps 600000"),
-    Goal("nine-rooms-13x13", 0.90, None, "--steps 300000"),
+    Goal("nine-rooms-13x13", 0.90, None, "--steps 500000"),
 )
 
 
