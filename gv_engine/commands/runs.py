@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _HEEDS = 30.0
 """Seconds in which an update has to end after Ctrl-C or SIGTERM."""
 _ENDLESS = "interrupted in an update that does not come to an end; the last checkpoint is kept"
+_UNKNOWN = "–"
 _STRETCH = 20.0
 """Seconds that a run learns on a cluster before it is kept, and may go on elsewhere."""
 
@@ -87,6 +88,7 @@ def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
     else:
         tables.print_table(("", ">"), rows, lesson.scenario.name)
         say(f"{runs[0].path}: {lesson.acting}")
+    _tell_unknown(outcomes)
     return code
 
 
@@ -103,8 +105,8 @@ def _learn(training: Training, lesson: Lesson, what: str, watch: bool) -> int:
                     figures = training.update()
                     if wall:
                         _tell(wall, training)
-                says = f"{_success(figures)}return {figures.total:.3g}"
-                advance(figures.steps - number, f"{says}  {training.speed:,.0f} steps/s")
+                says = f"{_means(figures)}{training.speed:,.0f} steps/s"
+                advance(figures.steps - number, says)
     except KeyboardInterrupt as interrupt:
         code = code_after(interrupt)
         complain(f"interrupted; go on by: {lesson.resuming}")
@@ -149,12 +151,14 @@ def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
                     done, now = done + 1, aim.steps
                 else:  # before those that have not begun
                     waiting.appendleft((path, by_path[path].files))
-                says = f"{_success(figures)}{path}, {done} of {len(runs)} runs done"
+                says = f"{_means(figures)}{path}, {done} of {len(runs)} runs done"
                 advance(now - before, says)
     except KeyboardInterrupt as interrupt:
         code = code_after(interrupt)
         complain(f"interrupted; go on by: {lesson.resuming}")
-    _print(lesson, [outcomes[run.path] for run in runs if run.path in outcomes])
+    known = [outcomes[run.path] for run in runs if run.path in outcomes]
+    _print(lesson, known)
+    _tell_unknown(known)
     return code
 
 
@@ -178,8 +182,24 @@ def _tell(wall: WallProcess, training: Training) -> None:
     wall.tell(Means(figures.success, figures.total, figures.length, training.speed))
 
 
-def _success(figures: Figures) -> str:
-    return "" if math.isnan(figures.success) else f"success {figures.success:.1%}  "
+def _means(figures: Figures) -> str:
+    told = zip(("success", "return"), _texts(figures), strict=False)
+    return "".join(f"{name} {text}  " for name, text in told if text != _UNKNOWN)
+
+
+def _texts(figures: Figures) -> list[str]:
+    """Success, return and length."""
+    told = f"{figures.success:.1%}", f"{figures.total:.4g}", f"{figures.length:.4g}"
+    return [_UNKNOWN if text.startswith("nan") else text for text in told]
+
+
+def _tell_unknown(outcomes: Sequence[_Outcome]) -> None:
+    """Say why there are no means, where there are none."""
+    if any(math.isnan(outcome.figures.total) for outcome in outcomes):
+        complain(
+            "success and return are not known before each world has made as many steps as an "
+            "episode may have: take more --steps, or fewer --num-envs"
+        )
 
 
 def _rows(training: Training) -> list[tuple[str, str]]:
@@ -216,9 +236,7 @@ def _print(lesson: Lesson, outcomes: Sequence[_Outcome]) -> None:
             f"{figures.steps:,}",
             f"{figures.episodes:,}",
             f"{seconds:.1f}",
-            "–" if math.isnan(figures.success) else f"{figures.success:.1%}",
-            f"{figures.total:.4g}",
-            f"{figures.length:.4g}",
+            *_texts(figures),
         )
         for path, figures, seconds in outcomes
     ]

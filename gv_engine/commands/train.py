@@ -40,7 +40,6 @@ from gv_engine.reading.scenario import Scenario
 if TYPE_CHECKING:
     from gv_engine.learning.run_folder import Run
 
-_STEPS = 1_000_000
 _EXAMPLES = """\
 gv-engine train keydoor-9x9
 gv-engine train keydoor-9x9 --watch
@@ -84,8 +83,8 @@ def add(commands: Commands) -> None:
         "--steps",
         metavar="N",
         type=positive,
-        default=_STEPS,
-        help=f"of all worlds together, those before --resume included (default: {_STEPS:,})",
+        help="of all worlds together, those before --resume included (default: "
+        f"{Aim().steps:,}, of a run that goes on what it was begun with)",
     )
     parser.add_argument(
         "--until",
@@ -154,7 +153,7 @@ def run(options: argparse.Namespace) -> int:
     lesson = Lesson(
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
-        Aim(options.steps, options.until),
+        _aim(options, runs[0].aim),
         command_line(_acting(options, runs[0].scenario, path)),
         command_line(_resuming(options, runs[0].scenario, path)),
     )
@@ -176,9 +175,9 @@ def _acting(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -
 def _resuming(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -> list[str]:
     """The command that goes on with runs."""
     words = ["gv-engine", "train", "--resume", str(path)]
-    if options.steps != _STEPS:
+    if options.resume and options.steps:
         words += ["--steps", str(options.steps)]
-    if options.until is not None:
+    if options.resume and options.until:
         words += ["--until", str(options.until)]
     if options.ray:
         words += ["--ray", options.ray]
@@ -207,14 +206,21 @@ def _begun(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     levels = options.levels
     found = None if levels is None else level_set(scenario, levels)
     scenario = found.scenario if found else scenario
-    settings = replace(Hyperparameters(), **_asked(options))
+    settings, aim = replace(Hyperparameters(), **_asked(options)), _aim(options, Aim())
     if options.seeds is None:
         out = options.out or Path(f"{scenario.name}-run")
-        return scenario, [Run.begin(out, scenario, settings, levels, found)]
+        return scenario, [Run.begin(out, scenario, settings, levels, found, aim)]
     out = options.out or Path(f"{scenario.name}-runs")
     check_new(out)
     each = ((out / str(seed), replace(settings, seed=seed)) for seed in options.seeds)
-    return scenario, [Run.begin(path, scenario, own, levels, found) for path, own in each]
+    return scenario, [Run.begin(path, scenario, own, levels, found, aim) for path, own in each]
+
+
+def _aim(options: argparse.Namespace, known: Aim) -> Aim:
+    """What was asked for, or else what was known."""
+    if options.steps or options.until:
+        return Aim(options.steps or known.steps, options.until)
+    return known
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from gv_engine.learning.shape import Shape
 from gv_engine.learning.sums import Sums
 
 _LAST = 500
-"""Episodes that figures are means of."""
+"""Episodes that figures are means of; of more worlds than that, as many as there are worlds."""
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,9 @@ class Figures(NamedTuple):
 
     Attributes:
         steps, episodes: so many there were.
-        total, length, success: means of the last episodes; NaN before the first, and where the
-            scenario does not say what a success is.
+        total, length, success: means of the last episodes; NaN until each world has made as many
+            steps as an episode may have, as those that end before are the short ones; and `success`
+            where the scenario does not say what one is.
         entropy, divergence, error: of the last update: of the choice; from what it was before; of
             what was expected.
     """
@@ -324,7 +325,7 @@ class Learner:
         self._memory = torch.zeros(env.num_envs, settings.hidden)
         self._begins = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.shape.agents
-        self._last: deque[Ended] = deque(maxlen=_LAST)
+        self._last: deque[Ended] = deque(maxlen=max(_LAST, env.num_envs))
         self._number = self._episodes = 0
         self._measured = (math.nan,) * 3
         self.spent = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
@@ -333,6 +334,7 @@ class Learner:
         self._colors = Recoloring(alike, self.listed, env.num_envs, self._chance)
         members = env.scenario.members
         self._limit = min(member.max_steps or math.inf for member in members)
+        self._longest = max(member.max_steps or 0 for member in members)
         self._suffices = np.any if env.scenario.sharing.ends == ANY else np.all
         _, info = env.reset(seed=settings.seed, out=self._steps.first)
         self._live = self._those_live(info)
@@ -356,7 +358,8 @@ class Learner:
     @property
     def figures(self) -> Figures:
         """What came of the steps so far."""
-        last: Any = np.array(self._last or [(math.nan,) * 3], float).mean(0).tolist()
+        ended = self._last if self._number >= self.env.num_envs * self._longest else ()
+        last: Any = np.array(ended or [(math.nan,) * 3], float).mean(0).tolist()
         if not self.env.scenario.tells_success:
             last[2] = math.nan
         return Figures._make((self._number, self._episodes, *last, *self._measured))
@@ -574,7 +577,7 @@ class Learner:
         seen, info = self.env.restore(rows)
         for name, place in self._steps.first.items():
             np.copyto(place, info[name] if name in info else seen[name])
-        self._last = deque((Ended(*each) for each in state["last"]), _LAST)
+        self._last = deque((Ended(*each) for each in state["last"]), self._last.maxlen)
         self._number, self._episodes = state["counts"]
         self._measured = tuple(state["measured"])
 

@@ -1,7 +1,7 @@
 """Runs on disk: a folder with what was learned, and all that it takes to go on exactly.
 
 - `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, the name
-  of the `levels` that it learns on, and their `level_seeds`.
+  of the `levels` that it learns on, and their `level_seeds`; `steps` and `until`, its aim.
 - `checkpoint.pt`: the state of the learner, and the weights that were the best so far; a file of
   torch that holds tensors and plain values alone, so that reading it runs nothing.
 - `policy.npz`: the best weights again, to act by without torch, see `policy_file`.
@@ -31,6 +31,7 @@ from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
 from gv_engine.language.errors import shortened
 from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
+from gv_engine.learning.training import Aim
 from gv_engine.reading.array_files import ArrayError
 from gv_engine.reading.extras import command_line
 from gv_engine.reading.files import held, read_bytes, replacing, size_of, sweep
@@ -60,6 +61,7 @@ class Run:
         scenario: what refers to its scenario, see `gv_engine.reading.reference`.
         levels: the name of the set of levels that it learns on; None for all that there are.
         level_seeds: the seeds of the set.
+        aim: when it has learned enough, if nothing else is asked for.
 
     Raises:
         RunError: there is no run, or it is damaged.
@@ -72,6 +74,7 @@ class Run:
         self.scenario: dict[str, Any] = about["scenario"]
         self.levels: str | None = about["levels"]
         self.level_seeds: tuple[int, ...] | None = about["level_seeds"]
+        self.aim: Aim = about["aim"]
         self._best: dict[str, Any] = {}
         self._columns = ("seconds", *Figures._fields)
         self._events: Any = None
@@ -84,12 +87,14 @@ class Run:
         settings: Hyperparameters,
         levels: str | None = None,
         found: LevelSet | None = None,
+        aim: Aim | None = None,
     ) -> Run:
         """The run of a new folder.
 
         Args:
             levels: the set of levels that it learns on, if not on all.
             found: the levels of this set, where they are known already.
+            aim: when it has learned enough; the usual one if None.
 
         Raises:
             FileExistsError: there is something already.
@@ -111,6 +116,7 @@ class Run:
             "settings": asdict(settings),
             "levels": levels,
             "level_seeds": found and found.seeds,
+            **(aim or Aim())._asdict(),
         }
         with replacing(path / ABOUT) as draft:
             draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
@@ -231,7 +237,8 @@ class Run:
             raise OSError(f"{self.path} cannot be written: {error.strerror}") from None
         told = figures.success, figures.total, -figures.length
         score = [0.0 if math.isnan(each) else each for each in told]
-        if figures.episodes >= _ENOUGH and score > self._best.get("score", [-math.inf]):
+        enough = figures.episodes >= _ENOUGH and not math.isnan(figures.total)
+        if enough and score > self._best.get("score", [-math.inf]):
             weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
             self._best = {"score": score, "steps": figures.steps, "net": weights}
 
@@ -249,7 +256,7 @@ class Run:
     @property
     def best(self) -> dict[str, Any]:
         """`score`: success, return, and length below 0; `steps`, after which that was; `net`, its
-        weights. Empty if too few episodes have ended."""
+        weights. Empty if too few episodes have ended, see `Figures`."""
         return self._best
 
     def keep(self, learner: Learner, seconds: float) -> None:
@@ -336,9 +343,13 @@ def _about(path: Path) -> dict[str, Any]:
     levels, seeds = about["levels"], about["level_seeds"]
     if not isinstance(levels, str | None):
         raise ValueError(f"its levels are {shortened(repr(levels), 40)}")
+    aim = Aim(about["steps"], about["until"])
+    if type(aim.steps) is not int or not isinstance(aim.until, float | None):
+        raise ValueError(f"its aim is {shortened(str(aim), 60)}")
     return {
         "scenario": checked(about["scenario"]),
         "settings": _settings(about["settings"]),
+        "aim": aim,
         "levels": levels,
         "level_seeds": None if levels is None else checked_seeds(seeds),
     }

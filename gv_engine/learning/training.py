@@ -30,7 +30,7 @@ class Aim(NamedTuple):
         until: the success of the last 500 episodes that suffices before; None if none does.
     """
 
-    steps: int
+    steps: int = 1_000_000
     until: float | None = None
 
     def is_reached(self, figures: Figures) -> bool:

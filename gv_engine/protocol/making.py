@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import time
 from dataclasses import dataclass, field, replace
@@ -155,10 +156,10 @@ def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
         while True:
             figures = learner.update()
             run.note(learner, time.process_time() - began)
-            if figures.episodes >= _FEW:
+            if figures.episodes >= _FEW and not math.isnan(figures.success):
                 curve.append((figures.steps, round(figures.success, 3)))
-            if figures.episodes >= _SURE:
-                lengths.append((figures.steps, figures.length))
+                if figures.episodes >= _SURE:
+                    lengths.append((figures.steps, figures.length))
             wins = bool(lengths) and figures.success >= making.settings["until"]
             if (wins and _settled(lengths)) or figures.steps >= making.settings["steps"]:
                 break

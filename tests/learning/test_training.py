@@ -112,6 +112,32 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
     assert_same(whole, part)
 
 
+def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys):
+    """Whoever finds a way has ended, and who does not goes on: all would be a success."""
+    limit = str(3 * ppo.Hyperparameters.length)
+    known = trained("a", "--max-steps", limit, "--until", "0.001", updates=3)
+    lines = curve(known)
+    assert [line["success"] == "nan" for line in lines] == [True, True, False]
+    assert [line["total"] == "nan" for line in lines] == [True, True, False]
+    assert int(lines[1]["episodes"]) > 0
+    assert 0 < float(lines[2]["success"]) < 1
+    capsys.readouterr()
+    unknown = trained("b", "--max-steps", limit, updates=2)
+    said = capsys.readouterr()
+    assert "not known before each world has made as many steps" in said.err
+    assert "success" not in said.out
+    assert not Run(unknown).checkpoint()["best"]
+
+
+def test_a_run_goes_on_to_its_own_aim():
+    whole, part = trained("whole"), trained("part")
+    for file in whole.iterdir():  # as it was begun and killed
+        if file.name != "run.json":
+            (part / file.name).unlink(missing_ok=True)
+    assert main(["train", "--resume", "part"]) == 0
+    assert_same(whole, part)
+
+
 @pytest.mark.parametrize("memory", [False, True])
 def test_what_was_likely_then_is_as_likely_when_it_is_learned(memory):
     """Masks, codes, and where memories end are the same in acting and in learning."""
@@ -423,11 +449,15 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
     assert main([*given, "a b"]) == 0
     assert main(["train", "--resume", "a b"]) == 2
     assert main(["train", "--resume", "a b", "--trust"]) == 0
-    first, second = lessons
+    first, second, *_ = lessons
     file = Path("my cave/scenario.yaml").resolve()
     assert first.acting == f"gv-engine rollout '{file}' --max-steps 9 --policy 'a b'"
-    assert first.resuming == "gv-engine train --resume 'a b' --steps 100 --trust"
-    assert (second.acting, second.resuming) == (first.acting, f"{first.resuming[:30]} --trust")
+    assert first.resuming == "gv-engine train --resume 'a b' --trust"
+    assert (second.acting, second.resuming) == (first.acting, first.resuming)
+    assert main(["train", "--resume", "a b", "--trust", "--steps", "200", "--until", "0.5"]) == 0
+    aims = [lesson.aim for lesson in lessons]
+    assert aims == [Aim(100), Aim(100), Aim(200, 0.5)]
+    assert lessons[2].resuming == f"{first.resuming[:30]} --steps 200 --until 0.5 --trust"
     capsys.readouterr()
     assert main(["train", "--resume", "a b", "--set", "size=7"]) == 2
     assert "--set is that of the run" in capsys.readouterr().err
