@@ -138,7 +138,7 @@ def test_pufferlib_sees_the_episodes_of_a_vector_environment(backend):
         LEVEL, 4, autoreset_mode="SameStep", observation_representation="flat", **options
     )
     seen, _ = envs.reset(seed=3)
-    assert same(np.array(seen), same_worlds.reset(seed=3)[0])
+    assert same(np.array(seen), same_worlds.reset(seed=3 * 4)[0])
     told = []
     for chosen in actions(4, 300):
         results = envs.step(chosen)
@@ -153,6 +153,26 @@ def test_pufferlib_sees_the_episodes_of_a_vector_environment(backend):
     assert told[0].keys() == {"episode_return", "episode_length", "success"}
     with pytest.raises(ValueError, match="allowed are 0 to 7"):
         module.GridPufferEnv(LEVEL, 2, **options).step(np.array([0, -1]))
+
+
+@pytest.mark.parametrize("levels", [None, "0:7"])
+@pytest.mark.parametrize("seed", [0, 3, 2**62])
+def test_environments_of_pufferlib_have_no_world_in_common(seed, levels):
+    pytest.importorskip("pufferlib")
+    module = importlib.import_module("gv_engine.adapters.pufferlib")
+    vector = importlib.import_module("pufferlib.vector")
+    options: Any = {"max_steps": 9, "levels": levels, "world": "compiled"}
+    given: Any = {"env_args": [LEVEL, 4], "env_kwargs": options, "backend": vector.Serial}
+    envs = vector.make(module.GridPufferEnv, num_envs=3, seed=seed, **given)
+    worlds = GridVectorEnv(
+        LEVEL, 12, autoreset_mode="SameStep", observation_representation="flat", **options
+    )
+    seen = [np.array(envs.reset(seed=seed)[0])]
+    expected = [worlds.reset(seed=[4 * seed + i for i in range(12)])[0].copy()]
+    for chosen in actions(12):
+        seen.append(np.array(envs.step(chosen)[0]))
+        expected.append(worlds.step(chosen)[0].copy())
+    assert np.array_equal(seen, expected)
 
 
 def test_torchrl_finds_its_specs_kept_and_begins_worlds_one_by_one():
