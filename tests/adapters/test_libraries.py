@@ -1,6 +1,7 @@
 """Other libraries, each as it is installed; needs them, see `make adapters`."""
 
 import importlib
+import json
 import re
 import shlex
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.wrappers import FilterObservation
 
 from gv_engine import GridEnv, GridVectorEnv
 from gv_engine.commands import main
@@ -284,6 +286,35 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     assert "datasets are of grids with one agent" in capsys.readouterr().err
     assert main(["minari", "badname", "--from", "demos"]) == 2
     assert "badname: expected a version behind the name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("representation", ["default", "compact", "cells", "minigrid"])
+@pytest.mark.filterwarnings("default")
+def test_minari_has_the_spaces_of_the_environment(representation, tmp_path: Path, monkeypatch):
+    minari = pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    words = ["--episodes", "2", "--max-steps", "9", "--representation", representation]
+    assert main(["rollout", LEVEL, *words, "--out", "demos"]) == 0
+    assert main(["minari", "doors/some-v0", "--from", "demos", "--author", "a"]) == 0
+    dataset = minari.load_dataset("doors/some-v0")
+    env = dataset.recover_environment()
+    assert FilterObservation(env, [*dataset.observation_space]).observation_space == (
+        dataset.observation_space
+    )
+    assert env.action_space == dataset.action_space
+    assert env.observation_space.keys() - dataset.observation_space.keys() == (
+        {"mission"} if representation == "minigrid" else {"agent_id_grid"}
+    )
+    about = json.loads(Path("demos/rollout.json").read_text())
+    for kind in about["arrays"].values():  # as older rollouts are
+        kind.pop("low", None), kind.pop("high", None)
+    Path("demos/rollout.json").write_text(json.dumps(about))
+    assert main(["minari", "doors/older-v0", "--from", "demos", "--author", "a"]) == 0
+    older = minari.load_dataset("doors/older-v0").observation_space
+    assert {name: box.shape for name, box in older.items()} == (
+        {name: space.shape for name, space in dataset.observation_space.items()}
+    )
 
 
 @pytest.mark.filterwarnings("default")
