@@ -87,7 +87,7 @@ def to_dataset(
         list(_episodes(arrays)),
         env=spec,
         eval_env=spec,
-        observation_space=_shown(arrays),
+        observation_space=_shown(about["arrays"]),
         action_space=Discrete(len(about["action_names"])),
         **(usual | (_scores(reference, scenario) if reference else {}) | more),
     )
@@ -121,16 +121,18 @@ def _scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str,
     }
 
 
-def _shown(arrays: dict[str, Any]) -> Dict:
-    """The space of observations, as far as the data tell it."""
-    names = [name.removeprefix("last_") for name in arrays if name.startswith("last_")]
-    boxes: dict[str, Any] = {}
-    for name in names:
-        kind: Any = arrays[name].dtype
-        bounds: Any = np.iinfo(kind) if kind.kind in "iu" else np.finfo(kind)
-        shape = arrays[f"last_{name}"].shape[1:]
-        boxes[name] = Box(bounds.min, bounds.max, shape, kind.type)
-    return Dict(boxes)
+def _shown(told: dict[str, Any]) -> Dict:
+    """The space of the observations that were kept, of what `rollout.json` says of arrays."""
+    names = [name.removeprefix("last_") for name in told if name.startswith("last_")]
+    return Dict({name: _space(told[name]) for name in names})
+
+
+def _space(kind: dict[str, Any]) -> Box | Discrete:
+    """The space of one array; older rollouts have no bounds but those of its dtype."""
+    low, high = episode_folder.bounds_of(kind)
+    if not low.ndim and "low" in kind:
+        return Discrete(int(high) - int(low) + 1, start=int(low))
+    return Box(low, high, dtype=low.dtype.type)
 
 
 def _episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:

@@ -39,7 +39,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         observation_representation: one with one array, such as `flat` or `pixels`.
         action_masks: whether to find out what would do something, for the attribute of that name.
         buf: PufferLib's buffers, if they are there.
-        seed: of the first episodes; PufferLib gives it to each of its processes.
+        seed: of the first episodes; that of world i is `seed * num_envs + i`. PufferLib gives its
+            environments seeds one after the other, and their worlds have none in common.
 
     Attributes:
         scenario: what is played.
@@ -96,8 +97,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self._steps = 0
 
     def reset(self, seed: int | None = None) -> tuple[Any, list[dict[str, float]]]:
-        """Begin new episodes."""
-        first = self._seed if seed is None else seed
+        """Begin new episodes, those of a seed as for `GridPufferEnv`."""
+        first = int(self._seed if seed is None else seed) * self.num_agents
         every = np.ones(self.num_agents, np.bool_)
         self._worlds.restart(every, {i: first + i for i in range(self.num_agents)})
         self._form.write(self._shown, *self._observed)

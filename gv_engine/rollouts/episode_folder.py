@@ -23,9 +23,10 @@ Of A agents, what is kept of steps has an axis of agents behind the first, `rewa
 and `grid.npy` (T, A, h, w, 3), and so has `last_grid.npy`; `rollout.json` names the `agents`.
 
 And `rollout.json`: how many `steps` and `episodes` are valid, whether that is `complete`, dtype and
-shape of a row of each of the `arrays` and the `crc32` of all its bytes, `action_names` (in algebra
-`rule_names`), `reward_names`, the `scenario`, as `reference_to` tells of it, and what else was to
-be kept. It is written last, so whatever happens, what it counts is there.
+shape of a row of each of the `arrays` and the `crc32` of all its bytes, of observations the `low`
+and `high` of their space, `action_names` (in algebra `rule_names`), `reward_names`, the `scenario`,
+as `reference_to` tells of it, and what else was to be kept. It is written last, so whatever
+happens, what it counts is there.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gv_engine.envs.agents_vector_environment import AgentsVectorEnv
@@ -168,8 +170,9 @@ class EpisodeFolder:
         self._num_pending = 0
         self._beside = ThreadPoolExecutor(1, "gv-engine-writer")
         self._chunk: tuple[list[FinishedEpisode], Future[None]] | None = None
-        scenario = env.scenario
+        scenario, shown = env.scenario, cast(Any, env.single_observation_space)
         of_steps = rows_of_steps(env, masks)
+        self._bounds = {name: _bounds(shown[name]) for name in env.recorded}
         of_episodes = {
             "episode_start": (np.int64, ()),
             "episode_seed": (np.int64, ()),
@@ -302,6 +305,8 @@ class EpisodeFolder:
     def _tell(self, complete: bool) -> None:
         counts = dict(zip(_COUNTS, (complete, self.episodes, self.steps), strict=True))
         arrays = {name: array.told(self.steps) for name, array in self._of_steps.items()}
+        for name, bounds in self._bounds.items():
+            arrays[name] |= bounds
         arrays |= {name: array.told(self.episodes) for name, array in self._of_episodes.items()}
         # a line for each array, which json.dumps is slower to make than the steps of a chunk
         told = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
@@ -336,6 +341,17 @@ def _kind(dtype: Any, shape: tuple[int, ...]) -> dict[str, Any]:
     return {"dtype": np.dtype(dtype).str, "shape": list(shape)}
 
 
+def _bounds(space: Any) -> dict[str, Any]:
+    """The bounds of a space, as `rollout.json` has them: without the first axes along which they
+    are all the same."""
+    if isinstance(space, Discrete):
+        return {"low": int(space.start), "high": int(space.start + space.n - 1)}
+    low, high = space.low, space.high
+    while low.ndim and (low == low[:1]).all() and (high == high[:1]).all():
+        low, high = low[0], high[0]
+    return {"low": low.tolist(), "high": high.tolist()}
+
+
 def _be_same(path: Path, about: dict[str, Any], known: dict[str, Any]) -> None:
     """Make sure that a folder is of the same rollout: that it says nothing else, and no more.
 
@@ -343,7 +359,13 @@ def _be_same(path: Path, about: dict[str, Any], known: dict[str, Any]) -> None:
         RolloutError: it is not.
     """
     there, asked = (
-        {**found, **{f"{name}.npy": {**kind, "crc32": 0} for name, kind in found["arrays"].items()}}
+        {
+            **found,
+            **{
+                f"{name}.npy": {key: kind[key] for key in ("dtype", "shape")}
+                for name, kind in found["arrays"].items()
+            },
+        }
         for found in (known, json.loads(json.dumps(about)))
     )
     for name in dict.fromkeys((*asked, *there)):
@@ -393,7 +415,9 @@ def _about(path: Path) -> dict[str, Any]:
         for name, kind in about["arrays"].items():
             if Path(name).name != name or len(name) > _LONGEST_NAME:
                 raise ValueError(f"{shortened(name, 100)!r} is no name of an array")
-            np.dtype((kind["dtype"], tuple(kind["shape"])))
+            row = np.dtype((kind["dtype"], tuple(kind["shape"])))
+            if row.base.kind in "iuf":
+                bounds_of(kind)
         checked(about["scenario"])
     except FileNotFoundError:
         raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {LISTING}") from None
@@ -403,6 +427,26 @@ def _about(path: Path) -> dict[str, Any]:
         why = shortened(f"{type(error).__name__}: {error}", 200)
         raise RolloutError(f"{path / LISTING} is damaged, or of another version: {why}") from None
     return dict(about)
+
+
+def bounds_of(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The least and the largest numbers that a row may have, both of its shape.
+
+    Args:
+        kind: what `rollout.json` says of an array of numbers; without bounds, those of its dtype.
+
+    Raises:
+        ValueError: they are none, or of another shape.
+    """
+    row = np.dtype((kind["dtype"], tuple(kind["shape"])))
+    most: Any = np.finfo(row.base) if row.base.kind == "f" else np.iinfo(row.base)
+    low, high = (
+        np.array(kind.get(name, end), row.base)
+        for name, end in (("low", most.min), ("high", most.max))
+    )
+    if not (low <= high).all():
+        raise ValueError(f"no bounds: {low.tolist()} to {high.tolist()}")
+    return np.broadcast_to(low, row.shape), np.broadcast_to(high, row.shape)
 
 
 def _array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:

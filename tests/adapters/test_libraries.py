@@ -1,6 +1,7 @@
 """Other libraries, each as it is installed; needs them, see `make adapters`."""
 
 import importlib
+import json
 import re
 import shlex
 import sys
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.wrappers import FilterObservation
 
 from gv_engine import GridEnv, GridVectorEnv
 from gv_engine.commands import main
@@ -138,7 +140,7 @@ def test_pufferlib_sees_the_episodes_of_a_vector_environment(backend):
         LEVEL, 4, autoreset_mode="SameStep", observation_representation="flat", **options
     )
     seen, _ = envs.reset(seed=3)
-    assert same(np.array(seen), same_worlds.reset(seed=3)[0])
+    assert same(np.array(seen), same_worlds.reset(seed=3 * 4)[0])
     told = []
     for chosen in actions(4, 300):
         results = envs.step(chosen)
@@ -153,6 +155,26 @@ def test_pufferlib_sees_the_episodes_of_a_vector_environment(backend):
     assert told[0].keys() == {"episode_return", "episode_length", "success"}
     with pytest.raises(ValueError, match="allowed are 0 to 7"):
         module.GridPufferEnv(LEVEL, 2, **options).step(np.array([0, -1]))
+
+
+@pytest.mark.parametrize("levels", [None, "0:7"])
+@pytest.mark.parametrize("seed", [0, 3, 2**62])
+def test_environments_of_pufferlib_have_no_world_in_common(seed, levels):
+    pytest.importorskip("pufferlib")
+    module = importlib.import_module("gv_engine.adapters.pufferlib")
+    vector = importlib.import_module("pufferlib.vector")
+    options: Any = {"max_steps": 9, "levels": levels, "world": "compiled"}
+    given: Any = {"env_args": [LEVEL, 4], "env_kwargs": options, "backend": vector.Serial}
+    envs = vector.make(module.GridPufferEnv, num_envs=3, seed=seed, **given)
+    worlds = GridVectorEnv(
+        LEVEL, 12, autoreset_mode="SameStep", observation_representation="flat", **options
+    )
+    seen = [np.array(envs.reset(seed=seed)[0])]
+    expected = [worlds.reset(seed=[4 * seed + i for i in range(12)])[0].copy()]
+    for chosen in actions(12):
+        seen.append(np.array(envs.step(chosen)[0]))
+        expected.append(worlds.step(chosen)[0].copy())
+    assert np.array_equal(seen, expected)
 
 
 def test_torchrl_finds_its_specs_kept_and_begins_worlds_one_by_one():
@@ -264,6 +286,35 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     assert "datasets are of grids with one agent" in capsys.readouterr().err
     assert main(["minari", "badname", "--from", "demos"]) == 2
     assert "badname: expected a version behind the name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("representation", ["default", "compact", "cells", "minigrid"])
+@pytest.mark.filterwarnings("default")
+def test_minari_has_the_spaces_of_the_environment(representation, tmp_path: Path, monkeypatch):
+    minari = pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    words = ["--episodes", "2", "--max-steps", "9", "--representation", representation]
+    assert main(["rollout", LEVEL, *words, "--out", "demos"]) == 0
+    assert main(["minari", "doors/some-v0", "--from", "demos", "--author", "a"]) == 0
+    dataset = minari.load_dataset("doors/some-v0")
+    env = dataset.recover_environment()
+    assert FilterObservation(env, [*dataset.observation_space]).observation_space == (
+        dataset.observation_space
+    )
+    assert env.action_space == dataset.action_space
+    assert env.observation_space.keys() - dataset.observation_space.keys() == (
+        {"mission"} if representation == "minigrid" else {"agent_id_grid"}
+    )
+    about = json.loads(Path("demos/rollout.json").read_text())
+    for kind in about["arrays"].values():  # as older rollouts are
+        kind.pop("low", None), kind.pop("high", None)
+    Path("demos/rollout.json").write_text(json.dumps(about))
+    assert main(["minari", "doors/older-v0", "--from", "demos", "--author", "a"]) == 0
+    older = minari.load_dataset("doors/older-v0").observation_space
+    assert {name: box.shape for name, box in older.items()} == (
+        {name: space.shape for name, space in dataset.observation_space.items()}
+    )
 
 
 @pytest.mark.filterwarnings("default")

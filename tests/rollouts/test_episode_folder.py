@@ -40,8 +40,24 @@ def damage(folder: Path, **changes: Any) -> None:
 def test_what_it_holds_is_declared(folder: Path):
     arrays, about = episode_folder.read(folder)
     grid = {"dtype": "|u1", "shape": [7, 7, 3], "crc32": zlib.crc32(arrays["grid"].data)}
-    assert about["arrays"]["grid"] == grid
+    shown: Any = GridVectorEnv("empty-4x4", 1, world="object").single_observation_space
+    space = shown["grid"]
+    bounds = {"low": space.low[0, 0].tolist(), "high": space.high[0, 0].tolist()}
+    assert about["arrays"]["grid"] == grid | bounds
+    assert np.array_equal(episode_folder.bounds_of(about["arrays"]["grid"])[1], space.high)
     assert set(arrays) == set(about["arrays"]) == {file.stem for file in folder.glob("*.npy")}
+
+
+def test_an_older_one_without_bounds_goes_on(folder: Path):
+    whole = (folder / "rollout.json").read_bytes()
+    about = json.loads(whole)
+    for kind in about["arrays"].values():
+        kind.pop("low", None), kind.pop("high", None)
+    damage(folder, **about)
+    assert b"low" not in (folder / "rollout.json").read_bytes()
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    EpisodeFolder(folder, env, {}, go_on=True).close(complete=True)
+    assert (folder / "rollout.json").read_bytes() == whole
 
 
 def test_a_flipped_bit_is_told(folder: Path):
@@ -149,6 +165,10 @@ def test_a_cut_array_is_named(folder: Path):
         *({"scenario": known} for known in (None, 5, "x")),
         {"arrays": {"a": {"dtype": "u1", "shape": [-1]}}},
         {"arrays": {"a": {"dtype": "u1", "shape": [10**30]}}},
+        *(
+            {"arrays": {"a": {"dtype": "u1", "shape": [2], "low": low, "high": high}}}
+            for low, high in ((5, 4), (0, 300), ("a", 4), ([0, 0, 0], 4), (None, 4), ({}, 4))
+        ),
     ],
 )
 def test_a_description_that_is_none_is_told(folder: Path, changes: dict[str, Any]):
