@@ -141,7 +141,7 @@ class _Policy:
 
     def __init__(self, scenario: Scenario, named: str) -> None:
         self._several = scenario.layout.agents > 1
-        self._policy = load_policies(named, scenario.sharing, 1, len(scenario.actions))
+        self._policy = load_policies(named, scenario, 1, len(scenario.actions))
 
     def begin(self, seed: int, number: int) -> None:
         """Act in an episode."""

@@ -250,7 +250,7 @@ def _partnered(scenario: Playable, named: str, seed: int | None) -> Game:
     """A game in which policies act for some agents, and players for the others."""
     game = Game(scenario, seed)
     for name, policy in by_agent(named, scenario.sharing).items():
-        game.give(name, load_policy(policy, 1, len(game.actions)))
+        game.give(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
     return game
 
 

@@ -1,7 +1,7 @@
 """What a run has learned, in a file that NumPy reads: `policy.npz` in its folder.
 
-- `about`: JSON of the name of its `scenario`, the `shape` of the net, the `view` that it was
-  trained with, and whether it keeps to `masks`;
+- `about`: JSON of the name of its `scenario`, the `shape` of the net, what it has to `fit`, and
+  whether it keeps to `masks`;
 - `listed` (codes, 3) uint8: type, state and colour that each code of a cell stands for;
 - `net.…`: the weights of `Net` by their names there, float32.
 """
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.errors import GVEngineError, reason, shortened
+from gv_engine.learning.fit import Fit
 from gv_engine.learning.shape import Shape
 from gv_engine.reading.array_files import Archive, ArrayError
 from gv_engine.reading.files import replacing
@@ -29,7 +30,7 @@ _NET = "net."
 
 
 class RunError(GVEngineError):
-    """A folder holds no run, or a damaged one."""
+    """A folder holds no run, or a damaged one, or one that does not fit."""
 
 
 class Learned(NamedTuple):
@@ -38,7 +39,7 @@ class Learned(NamedTuple):
     Attributes:
         scenario: the name of what it was trained on.
         shape: of the net.
-        view: (height, width) of what it saw.
+        fit: what it has to have in common with what it acts in.
         masks: whether it keeps to the actions that would do something.
         listed: (codes, 3) uint8 type, state and colour that each code of a cell stands for.
         weights: of the net, by their names in `Net`.
@@ -46,7 +47,7 @@ class Learned(NamedTuple):
 
     scenario: str
     shape: Shape
-    view: tuple[int, int]
+    fit: Fit
     masks: bool
     listed: NDArray[np.uint8]
     weights: Mapping[str, NDArray[np.float32]]
@@ -60,7 +61,7 @@ class Learned(NamedTuple):
         about = {
             "scenario": self.scenario,
             "shape": self.shape,
-            "view": self.view,
+            "fit": self.fit._asdict(),
             "masks": self.masks,
         }
         weights: dict[str, Any] = {f"{_NET}{name}": each for name, each in self.weights.items()}
@@ -82,6 +83,8 @@ class Learned(NamedTuple):
         """
         path = run / POLICY_FILE
         if not path.exists():
+            if several := sorted(run.glob(f"*/{POLICY_FILE}")):
+                raise RunError(f"{run} holds several runs: name one, as {several[0].parent}")
             raise RunError(
                 f"{run} holds no run that is a policy: there is no {POLICY_FILE}, which gv-engine "
                 f"train writes, and gv-engine train --resume where it is gone"
@@ -91,10 +94,14 @@ class Learned(NamedTuple):
                 about = json.loads(file.text("about", _LONGEST_ABOUT))
                 named = [name for name in file.names if name.startswith(_NET)]
                 weights = [_array(file.read(name), np.float32) for name in named]
+                shape, fit = _shape(about["shape"]), Fit.read(about["fit"])
+                known = len(fit.actions), len(fit.asked), fit.agents
+                if known != (shape.actions, len(shape.mission), shape.agents):
+                    raise ArrayError("what it has to fit is of another shape")
                 return cls(
                     str(about["scenario"]),
-                    _shape(about["shape"]),
-                    tuple(about["view"]),
+                    shape,
+                    fit,
                     bool(about["masks"]),
                     _array(file.read("listed"), np.uint8).reshape(-1, 3),
                     dict(zip((name.removeprefix(_NET) for name in named), weights)),

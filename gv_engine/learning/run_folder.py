@@ -29,6 +29,7 @@ import torch
 
 from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
 from gv_engine.language.errors import shortened
+from gv_engine.learning.fit import Fit
 from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
 from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
 from gv_engine.learning.training import Aim
@@ -274,7 +275,7 @@ class Run:
         Learned(
             self.scenario["name"],
             learner.shape,
-            learner.env.scenario.area.shape,
+            Fit.of(learner.env.scenario),
             self.settings.masks,
             learner.listed,
             {name: weights.numpy() for name, weights in best["net"].items()},

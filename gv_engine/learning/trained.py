@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.form import MISSION
 from gv_engine.envs.representations import Arrays
 from gv_engine.learning.array_net import ArrayNet
+from gv_engine.learning.fit import Fit
 from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
+from gv_engine.reading.families import AnyScenario
+from gv_engine.reading.scenario import Scenario
 
 _NOWHERE = -1
 
@@ -23,17 +25,19 @@ class Trained:
     Args:
         path: of the run.
         num_envs: N.
-        num_actions: of what it acts in.
+        scenario: that it acts in.
         greedy: always the likeliest action, in place of one drawn.
 
     Attributes:
         chances: (N, actions) of the last choice, also where the likeliest action was taken.
 
     Raises:
-        RunError: there is no run, it is damaged, or it has other actions.
+        RunError: there is no run, it is damaged, or the scenario is another kind of world.
     """
 
-    def __init__(self, path: Path, num_envs: int, num_actions: int, greedy: bool = False) -> None:
+    def __init__(
+        self, path: Path, num_envs: int, scenario: AnyScenario | None, greedy: bool = False
+    ) -> None:
         learned = Learned.read(path)
         shape = learned.shape
         try:
@@ -44,11 +48,7 @@ class Trained:
             self._codes = _codes(learned.listed)
         except Exception as error:  # whatever comes of values that may be anything
             raise damaged(path / POLICY_FILE, error) from None
-        if shape.actions != num_actions:
-            raise RunError(
-                f"{path} has learned to choose among {shape.actions} actions, and here are "
-                f"{num_actions}: it was trained on {learned.scenario}"
-            )
+        _check(path, learned, scenario)
         self.chances: NDArray[np.float64] | None = None
         self._path, self._learned, self._shape, self._net = path, learned, shape, net
         self._greedy = greedy
@@ -69,7 +69,7 @@ class Trained:
         """(N,) actions, for observations in the representation `default`.
 
         Raises:
-            RunError: the agents see other things than the run has, or in another view.
+            RunError: the agents see other things than the run has.
         """
         rows = np.zeros((len(self._rngs), len(self._shape.sizes)), np.int32)
         self._shape.places(self._cells(observation), self._agents, rows)
@@ -90,10 +90,6 @@ class Trained:
     def _cells(self, observation: Arrays) -> Arrays:
         """The same under `cells`."""
         grid, item = observation["grid"], observation["item"]
-        if grid.shape[1:] != (*self._learned.view, 3):
-            raise self._other(f"a view of {grid.shape[1]}×{grid.shape[2]} cells")
-        if (MISSION in observation) != bool(self._shape.mission):
-            raise self._other("such a mission" if MISSION in observation else "no mission")
         found = {}
         for name, cells in (("grid", grid), ("item", item)):
             kind, state, color = (
@@ -101,14 +97,27 @@ class Trained:
             )
             found[name] = self._codes[kind, state, color]
             if (found[name] == _NOWHERE).any():
-                raise self._other(f"the thing {cells[found[name] == _NOWHERE][0].tolist()}")
+                thing, known = cells[found[name] == _NOWHERE][0].tolist(), self._learned.scenario
+                raise RunError(
+                    f"{self._path} was trained on {known} and has never seen the thing {thing} "
+                    f"that is shown here: let it act in {known}, or in one that shows the same"
+                )
         return {**observation, **found}
 
-    def _other(self, what: str) -> RunError:
-        name = self._learned.scenario
-        return RunError(
-            f"{self._path} was trained on {name} and has never seen {what} that is shown "
-            f"here: let it act in {name}, or in one that shows the same"
+
+def _check(path: Path, learned: Learned, scenario: AnyScenario | None) -> None:
+    """Make sure that a run can act in a scenario.
+
+    Raises:
+        RunError: it does not fit.
+    """
+    if not isinstance(scenario, Scenario):
+        raise RunError(f"{path} was trained on {learned.scenario}, and acts in grids alone")
+    if lacking := learned.fit.lacking(Fit.of(scenario)):
+        theirs, ours = lacking
+        raise RunError(
+            f"{path} was trained on {learned.scenario} with {theirs}, and {scenario.name} has "
+            f"{ours}: let it act where that is the same, or train a run on {scenario.name}"
         )
 
 

@@ -70,7 +70,7 @@ class PolicyActor:
     def __init__(self, game: Game, named: str) -> None:
         self.name = named
         self._num_actions = game.seen()[1]["action_mask"].shape[-1]
-        self._policy = load_policies(named, game.scenario.sharing, 1, self._num_actions)
+        self._policy = load_policies(named, game.scenario, 1, self._num_actions)
         self._way: list[str] = []
         self._seen: list[Seen] = []
         self._choices: list[Choice] = []

@@ -149,7 +149,7 @@ class WallWorlds:
             action_masks=policy != "random",
         )
         self._batch = cast(CompiledBatch, self._env.batch)
-        self._policy = load_policy(policy, num_envs, self._env.num_actions, compiled=True)
+        self._policy = load_policy(policy, num_envs, self._env.num_actions, True, scenario)
         self._seed, self._episodes = seed, np.zeros(num_envs, np.int64)
         self._policy.begin(range(num_envs), seed, range(num_envs))
         self._seen = self._env.reset(seed=seed)

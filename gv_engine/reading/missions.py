@@ -49,6 +49,7 @@ class Missions:
         names: of the numbers: `wording` is one more than the number of the text among those of all
             members, which have equal ones in common, 0 if nothing is asked; the others are fields
             as they are.
+        texts: the templates of all members; `wording` k + 1 is text k.
         firsts: for each member what `wording` is with its first text, 0 if it asks nothing.
         low, high: (k,) int32 the least and the greatest that they can be.
     """
@@ -58,19 +59,19 @@ class Missions:
         fields = shown_fields(layout.mission)
         self.names = tuple(field.name for field in fields)
         self.firsts: tuple[int, ...] = ()
-        self._texts: list[str] = []
+        self.texts: list[str] = []
         for own in texts:
-            starts = (k for k in range(len(self._texts)) if self._texts[k : k + len(own)] == [*own])
-            start = next(starts, len(self._texts))  # what is asked alike has one number
+            starts = (k for k in range(len(self.texts)) if self.texts[k : k + len(own)] == [*own])
+            start = next(starts, len(self.texts))  # what is asked alike has one number
             self.firsts += (start + 1 if own else 0,)
-            self._texts[start : start + len(own)] = own
+            self.texts[start : start + len(own)] = own
         self._types = {kind.index: snake_case(kind.name).replace("_", " ") for kind in layout.types}
         limits = [self._limits(field, layout) for field in fields]
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
 
     def _limits(self, field: Field, layout: Layout) -> tuple[int, int]:
         if field.name == "wording":
-            return 0, len(self._texts)
+            return 0, len(self.texts)
         if is_about(field.name, "kind"):
             return 0, layout.kinds - 1
         if is_about(field.name, "color"):
@@ -87,14 +88,14 @@ class Missions:
     def text(self, numbers: NDArray[np.int32]) -> str:
         """What these numbers ask, in words; empty if it is nothing."""
         wording, *values = numbers.tolist()
-        if not 0 < wording <= len(self._texts):
+        if not 0 < wording <= len(self.texts):
             return ""
         words = {
             name_in_text(name): self._word(name, value)
             for name, value in zip(self.names[1:], values, strict=True)
         }
         # a colour that is NONE leaves two blanks
-        return " ".join(self._texts[wording - 1].format_map(words).split())
+        return " ".join(self.texts[wording - 1].format_map(words).split())
 
     def _word(self, field: str, value: int) -> str:
         if is_about(field, "kind"):
@@ -106,12 +107,12 @@ class Missions:
     @property
     def characters(self) -> frozenset[str]:
         """All that texts may be made of."""
-        return frozenset("".join((*self._texts, *self._types.values(), *COLORS)).lower()).union(
-            "".join(self._texts), digits, "-"
+        return frozenset("".join((*self.texts, *self._types.values(), *COLORS)).lower()).union(
+            "".join(self.texts), digits, "-"
         )
 
     @property
     def longest(self) -> int:
         """At least as many characters as the longest text has."""
         word = max(map(len, (*self._types.values(), *COLORS, str(np.iinfo(np.int32).min))))
-        return max(len(text) + text.count("{") * word for text in self._texts)
+        return max(len(text) + text.count("{") * word for text in self.texts)

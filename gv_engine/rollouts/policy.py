@@ -19,6 +19,7 @@ from gv_engine.language.turns import Sharing
 from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.learning.trained import Trained
 from gv_engine.reading import rule_files
+from gv_engine.reading.families import AnyScenario
 from gv_engine.reading.layout import RNG
 
 _BLOCK = 128  # draws are cheaper many at a time
@@ -253,7 +254,13 @@ BUILT_IN = {"random": False, "valid": True}
 """Names of the policies that come with the engine, and whether they keep to the action mask."""
 
 
-def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = False) -> Policy:
+def load_policy(
+    name: str,
+    num_envs: int,
+    num_actions: int,
+    compiled: bool = False,
+    scenario: AnyScenario | None = None,
+) -> Policy:
     """A policy by name.
 
     Args:
@@ -261,6 +268,7 @@ def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = Fal
             action in place of one drawn, or `./file.py:function` of one's own, see `Own`.
         num_envs, num_actions: what it acts in.
         compiled: whether what comes with the engine may draw in compiled code.
+        scenario: that it acts in; runs, which do not fit everywhere, act in nothing without it.
 
     Raises:
         PolicyError: there is none of that name.
@@ -269,7 +277,7 @@ def load_policy(name: str, num_envs: int, num_actions: int, compiled: bool = Fal
     if name in BUILT_IN:
         return Uniform(num_envs, num_actions, BUILT_IN[name], compiled)
     if run := run_of(name):
-        return Trained(run, num_envs, num_actions, greedy=name.endswith(f":{GREEDY}"))
+        return Trained(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")
     if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
         raise PolicyError(f"{name} is of a run; name its folder, {Path(name).parent}")
@@ -398,18 +406,19 @@ def _of_agent(told: Any, k: int) -> Any:
 
 
 def load_policies(
-    text: str, sharing: Sharing, num_envs: int, num_actions: int, compiled: bool = False
+    text: str, scenario: AnyScenario, num_envs: int, num_actions: int, compiled: bool = False
 ) -> Policy:
     """The policy of all agents: that of one alone, or `Together`, where those that are not named
     act by chance.
 
     Args:
         text: as for `by_agent`.
-        sharing: of a scenario.
+        scenario: that they act in.
         num_envs, num_actions, compiled: as for `load_policy`.
     """
+    sharing, acting = scenario.sharing, (num_envs, num_actions, compiled, scenario)
     if len(sharing.names) == 1:
-        return load_policy(text, num_envs, num_actions, compiled)
+        return load_policy(text, *acting)
     named = by_agent(text, sharing)
     each = (named.get(name, "random") for name in sharing.names)
-    return Together([load_policy(name, num_envs, num_actions, compiled) for name in each])
+    return Together([load_policy(name, *acting) for name in each])

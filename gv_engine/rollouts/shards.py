@@ -69,8 +69,7 @@ class Job:
                 "keep default, and turn what was kept into another one"
             )
         compiled = env.world == "compiled"
-        sharing = self.scenario.sharing
-        return load_policies(self.policy, sharing, env.num_envs, env.num_actions, compiled=compiled)
+        return load_policies(self.policy, self.scenario, env.num_envs, env.num_actions, compiled)
 
     def episodes(
         self, env: Any, actor: Policy, first: int, episodes: int

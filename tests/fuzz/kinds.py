@@ -50,6 +50,7 @@ _MOST_STEPS = 300
 """Of a replay that is played."""
 _STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
 _YAML_BLOCK = re.compile(r"^```yaml.*?\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_KEYDOOR = load_scenario("keydoor-5x5")
 _SMALL = "keydoor-5x5", "empty-4x4", "dynamic-obstacles-5x5", "teleport-5x5"
 
 
@@ -280,7 +281,7 @@ class Policies:
 
     @staticmethod
     def run(folder: Path) -> None:
-        load_policy(str(folder), 1, 8)
+        load_policy(str(folder), 1, 8, scenario=_KEYDOOR)
 
 
 # ---- settings and keys ---------------------------------------------------------------------------

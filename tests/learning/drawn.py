@@ -1,17 +1,19 @@
 """Policies as runs keep them, whose weights are drawn: so that acting is tried without torch."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
+from gv_engine.learning.fit import Fit
 from gv_engine.learning.policy_file import Learned
 from gv_engine.learning.shape import Shape
 
 
-def drawn(out: Path, level: str = "keydoor-5x5", memory: bool = False) -> None:
-    """Make a run of a level, which has learned nothing."""
+def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
+    """Make a run of a level, or of what its file holds, which has learned nothing."""
     env = EachAgentVectorEnv(level, 1, world="object", observation_representation="cells")
     shape, rng, width, hidden = Shape.of(env), np.random.default_rng(5), 4, 24
     sizes: dict[str, tuple[int, ...]] = {
@@ -30,9 +32,9 @@ def drawn(out: Path, level: str = "keydoor-5x5", memory: bool = False) -> None:
             sizes[f"memory.weight_{which}"] = 3 * hidden, hidden
             sizes[f"memory.bias_{which}"] = (3 * hidden,)
     learned = Learned(
-        level,
+        env.scenario.name,
         shape,
-        env.scenario.area.shape,
+        Fit.of(env.scenario),
         True,
         Representation.of_observation(env.scenario, "cells").listed,
         {name: rng.normal(0, 0.4, size).astype(np.float32) for name, size in sizes.items()},

@@ -1,7 +1,9 @@
 """What runs have learned, as policies: no torch is needed. Here their weights are drawn."""
 
 import io
+import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,11 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridVectorEnv
+from gv_engine import GridVectorEnv, load_scenario
 from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.commands import main, parser
 from gv_engine.commands.play import begin
+from gv_engine.learning.fit import Fit
 from gv_engine.learning.policy_file import RunError
+from gv_engine.reading.families import hooks_of
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.policy import PolicyError, load_policy
@@ -65,7 +69,7 @@ def test_a_policy_remembers_nothing_of_the_episode_before():
     drawn(Path("run"), memory=True)
     env = GridVectorEnv("keydoor-5x5", 2, world="object", autoreset_mode="Disabled")
     seen, info = env.reset(seed=0)
-    policy = load_policy("run", 2, env.num_actions)
+    policy = load_policy("run", 2, env.num_actions, scenario=env.scenario)
     told = []
     for forgets in ([0, 1], [], [], [1]):
         policy.begin(forgets, 0, forgets)
@@ -82,7 +86,7 @@ def test_what_is_shut_is_never_done_unless_all_is():
     seen, _ = env.reset(seed=0)
     masks = (np.random.default_rng(0).random((64, env.num_actions)) < 0.3).astype(np.int8)
     masks[0] = 0
-    policy = load_policy("run", 64, env.num_actions)
+    policy = load_policy("run", 64, env.num_actions, scenario=env.scenario)
     for _ in range(20):
         chosen = policy.act(seen, {"action_mask": masks})
         assert masks[np.arange(64), chosen][1:][masks[1:].any(1)].all()
@@ -102,16 +106,123 @@ def test_an_agent_in_the_window_needs_neither_torch_nor_a_compiler(here):
     assert not {*done.stdout.split()} & {"torch", "numba", "llvmlite"}
 
 
-def test_other_worlds_are_told():
+@pytest.fixture
+def keydoor() -> Scenario:
+    return Scenario.load("keydoor-5x5")
+
+
+BACKWARDS = {
+    "extends": "keydoor-5x5",
+    "action_space": [*reversed(Scenario.load("keydoor-5x5").action_names)],
+}
+DOORS = {"mixture": ["keydoor-5x5", "doors"]}
+"""Its first member asks nothing."""
+MINI = "MiniGrid-{}-v0".format
+
+
+def of_agents(number: int) -> dict[str, Any]:
+    return {"extends": "keydoor-7x7", "agents": number}
+
+
+OTHERS: dict[str, tuple[Any, Any, str]] = {
+    "actions": (
+        "keydoor-5x5",
+        BACKWARDS,
+        r"the actions MOVE_FORWARD, .* has the actions PICK_N_DROP, ",
+    ),
+    "fewer actions": ("keydoor-5x5", "kick", "has the actions MOVE_FORWARD, TURN_LEFT"),
+    "view": (
+        "keydoor-5x5",
+        "fog",
+        "a view of 7×7 cells, and fog has a view of 3×3 cells: let it act",
+    ),
+    "lava": ("coins", "lava", "Coin as object type 15, and lava has Lava as object type 15"),
+    "slime": ("coins", "slime", "Coin as object type 15, and slime has Slime as object type 15"),
+    "a mission": ("keydoor-5x5", "doors", "no mission, and doors has the missions 'go to the"),
+    "no mission": (
+        DOORS,
+        "keydoor-5x5",
+        "'go to the {color} door', and keydoor-5x5 has no mission",
+    ),
+    "fewer numbers": (
+        MINI("GoToDoor-5x5"),
+        MINI("Fetch-5x5-N2"),
+        "has the missions 'get a {color}",
+    ),
+    "missions": (MINI("GoToDoor-5x5"), MINI("GoToObject-6x6-N2"), "'go to the {color} key', 'go"),
+    "more missions": (MINI("GoToDoor-5x5"), MINI("PutNear-6x6-N2"), "has the missions 'put the"),
+    "alone": (of_agents(3), of_agents(1), "with 3 agents, and scenario has one agent"),
+    "fewer agents": (of_agents(3), of_agents(2), "with 3 agents, and scenario has 2 agents"),
+    "more agents": (of_agents(3), of_agents(4), "with 3 agents, and scenario has 4 agents"),
+}
+
+
+@pytest.mark.parametrize(("learned", "other", "says"), OTHERS.values(), ids=OTHERS)
+def test_other_worlds_are_told_before_anything_is_played(learned, other, says):
+    drawn(Path("run"), learned)
+    job = Job(Scenario.load(other), "run", 0, 1, options={"world": "object"})
+    with closing(job.environment(1)) as env, pytest.raises(RunError) as told:
+        job.actor(env)
+    assert "run was trained on" in str(told.value)
+    assert re.search(says.replace("{", r"\{"), str(told.value))
+
+
+FITTING = {
+    "larger": ("keydoor-5x5", "keydoor-9x9"),
+    "a mixture": ("keydoor-5x5", {"mixture": ["keydoor-5x5", "keydoor-9x9"]}),
+    "of a mixture": (DOORS, "doors"),
+    "fewer types": ("coins", "keydoor-5x5"),
+    "MiniGrid": (MINI("DoorKey-5x5"), MINI("DoorKey-8x8")),
+    "agents": (of_agents(3), {**of_agents(3), "max_steps": 3}),
+}
+
+
+@pytest.mark.parametrize(("learned", "other"), FITTING.values(), ids=FITTING)
+def test_it_acts_where_all_is_as_it_knows_it(learned, other):
+    drawn(Path("run"), learned)
+    scenario = Scenario.load(other).with_(max_steps=5)
+    job = Job(scenario, "run", 0, 2, options={"world": "object"})
+    with closing(job.environment(2)) as env:
+        assert len([*job.episodes(env, job.actor(env), 0, 2)]) == 2
+
+
+def test_whoever_lets_it_act_is_told():
     drawn(Path("run"))
-    with pytest.raises(RunError, match="among 8 actions, and here are 6"):
-        load_policy("run", 1, 6)
-    policy = load_policy("run", 1, 8)
-    others = {"doors": "such a mission", "fog": "a view of 3×3 cells", "kick": "the thing"}
-    for name, what in others.items():
-        env = GridVectorEnv(name, 1, world="object", autoreset_mode="Disabled")
-        with pytest.raises(RunError, match=f"trained on keydoor-5x5 and has never seen {what}"):
-            policy.act(*env.reset(seed=0))
+    Path("other.yaml").write_text(json.dumps(BACKWARDS), "utf-8")
+    other, algebra = Scenario.load(BACKWARDS), load_scenario("mathy-poly-simplify")
+    ways: list[Callable[[], Any]] = [
+        lambda: begin(parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])),
+        lambda: play_in_lockstep(other, 1, 5, compiled=False, policy="run"),
+        lambda: [*hooks_of(other).frames(other, "run", 0, 1)],
+        lambda: [*hooks_of(algebra).frames(algebra, "run", 0, 1)],
+        lambda: load_policy("run", 1, 8),
+    ]
+    for way in ways:
+        with pytest.raises(RunError, match="run was trained on keydoor-5x5"):
+            way()
+
+
+def test_things_that_it_has_never_seen_are_told():
+    drawn(Path("run"))
+    env = GridVectorEnv("coins", 64, world="object", autoreset_mode="Disabled")
+    policy = load_policy("run", 64, env.num_actions, scenario=env.scenario)
+    seen = env.reset(seed=0)
+    with pytest.raises(RunError, match=r"keydoor-5x5 and has never seen the thing \[15, "):
+        policy.act(*seen)
+
+
+def test_numbers_of_missions_and_states_are_compared():
+    fit = Fit.of(Scenario.load("doors"))
+    (wording, kind, color), (number, door) = (
+        fit.asked,
+        next((number, said) for number, said in fit.types.items() if "OPEN" in said),
+    )
+    fewer, more = (fit._replace(asked=(wording, kind, (color[0], color[1] + k))) for k in (-1, 1))
+    assert fit.lacking(fewer) is None
+    assert "other numbers, wording of 2, kind of 16, color of 10" in str(fit.lacking(more))
+    assert fit.lacking(fit._replace(asked=(wording, kind))) is not None
+    ajar = fit._replace(types={**fit.types, number: (*door, "AJAR")})
+    assert "AJAR) as object type" in str(fit.lacking(ajar))
 
 
 def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], bytes]:
@@ -133,6 +244,17 @@ def with_pickle(data: bytes) -> bytes:
     return packed.getvalue()
 
 
+def fit_changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], bytes]:
+    """A change of what a file says that a run has to fit."""
+
+    def apply(arrays: dict[str, Any]) -> None:
+        about = json.loads(str(arrays["about"]))
+        change(about["fit"])
+        arrays["about"] = np.array(json.dumps(about))
+
+    return changed(apply)
+
+
 DAMAGES = {
     "empty": (lambda data: b"", "no archive"),
     "cut": (lambda data: data[: len(data) // 2], "no archive"),
@@ -140,6 +262,8 @@ DAMAGES = {
     "objects": (with_pickle, "objects"),
     "without a bias": (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),
     "without codes": (changed(lambda arrays: arrays.pop("listed")), "listed is missing"),
+    "without names": (fit_changed(lambda fit: fit.pop("actions")), "KeyError: 'actions'"),
+    "few names": (fit_changed(lambda fit: fit["actions"].pop()), "of another shape"),
     "of nothing": (changed(lambda arrays: arrays.update(about=np.array("[]"))), "TypeError"),
     "wide": (changed(lambda arrays: arrays.update({"net.actor.bias": np.ones(2)})), "float64"),
     "few": (
@@ -150,12 +274,12 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize(("damage", "says"), DAMAGES.values(), ids=DAMAGES)
-def test_damaged_files_are_told(damage, says):
+def test_damaged_files_are_told(damage, says, keydoor):
     drawn(Path("run"))
     file = Path("run", "policy.npz")
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(RunError, match=rf"policy\.npz is damaged, or of another version: .*{says}"):
-        load_policy("run", 1, 8)
+        load_policy("run", 1, 8, scenario=keydoor)
 
 
 @pytest.mark.compiled
@@ -165,7 +289,7 @@ def test_a_folder_without_a_policy_is_told(capsys):
     assert "there is no policy.npz, which gv-engine train writes" in capsys.readouterr().err
 
 
-def test_numbers_of_a_shape_are_believed_as_far_as_there_are_weights():
+def test_numbers_of_a_shape_are_believed_as_far_as_there_are_weights(keydoor):
     drawn(Path("run"))
     file = Path("run", "policy.npz")
     with zipfile.ZipFile(file) as packed:
@@ -177,7 +301,7 @@ def test_numbers_of_a_shape_are_believed_as_far_as_there_are_weights():
     arrays["about"] = np.load(io.BytesIO(more))
     np.savez(file, **arrays)
     with pytest.raises(RunError, match="its places and codes are"):
-        load_policy("run", 1, 8)
+        load_policy("run", 1, 8, scenario=keydoor)
 
 
 @pytest.mark.parametrize("level", ["keydoor-5x5", "hold-plates"])

@@ -137,7 +137,7 @@ def test_a_policy_acts_for_a_partner(plates: Scenario):
 def test_policies_by_agent_and_team(tmp_path: Path):
     scenario = Scenario.load("hunt").with_(max_steps=12)
     env = AgentsVectorEnv(scenario, 4, world="object", autoreset_mode="Disabled")
-    policy = load_policies("hunters=valid", scenario.sharing, 4, env.num_actions)
+    policy = load_policies("hunters=valid", scenario, 4, env.num_actions)
     folder = EpisodeFolder(tmp_path / "kept", env, {})
     episodes = list(rollout(env, policy, 6, 5, keep=True))
     for episode in episodes:
@@ -151,14 +151,14 @@ def test_policies_by_agent_and_team(tmp_path: Path):
     assert arrays["grid"].shape == (steps, 3, 7, 7, 3)
     assert arrays["last_grid"].shape == (6, 3, 7, 7, 3)
     one = AgentsVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    alone = load_policies("hunters=valid", scenario.sharing, 1, env.num_actions)
+    alone = load_policies("hunters=valid", scenario, 1, env.num_actions)
     for expected, found in zip(episodes, rollout(one, alone, 6, 5, keep=True), strict=True):
         assert found.total == expected.total
         assert found.steps is not None
         assert expected.steps is not None
         np.testing.assert_array_equal(found.steps["action"], expected.steps["action"])
     with pytest.raises(PolicyError, match="no agent or team 'dan'"):
-        load_policies("dan=valid", scenario.sharing, 1, env.num_actions)
+        load_policies("dan=valid", scenario, 1, env.num_actions)
 
 
 def test_an_episode_is_drawn(tmp_path: Path):
@@ -185,7 +185,7 @@ def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
     game = Game(plates, 5)
     actor = actor_of(game, "valid")
     env = AgentsVectorEnv(plates, 1, world="object", autoreset_mode="Disabled")
-    policy = load_policies("valid", plates.sharing, 1, env.num_actions)
+    policy = load_policies("valid", plates, 1, env.num_actions)
     (episode,) = rollout(env, policy, 1, 5, keep=True)
     assert episode.steps is not None
     for numbers in episode.steps["action"][:20]:

@@ -48,7 +48,7 @@ def frames(
 ) -> Iterator[ExpressionFrame]:
     """The frames of an episode."""
     env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
-    return _frames(env, load_policy(policy, 1, env.num_actions), seed, steps)
+    return _frames(env, load_policy(policy, 1, env.num_actions, scenario=scenario), seed, steps)
 
 
 def _frames(

@@ -79,7 +79,9 @@ def frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[F
     if scenario.layout.agents > 1:
         return _frames_together(scenario, policy, seed, steps)
     env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    return _frames(env, load_policy(policy, 1, len(scenario.actions)), seed, steps)
+    return _frames(
+        env, load_policy(policy, 1, len(scenario.actions), scenario=scenario), seed, steps
+    )
 
 
 def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
@@ -105,7 +107,7 @@ def _frames(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterat
 def _frames_together(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
     episode, sharing = GridEpisode(scenario), scenario.sharing
     for name, own in by_agent(policy, sharing).items():
-        episode.partners[name] = load_policy(own, 1, len(scenario.actions))
+        episode.partners[name] = load_policy(own, 1, len(scenario.actions), scenario=scenario)
     episode.reset(seed)
     yield episode.frame("")
     for _ in range(steps):
