@@ -484,6 +484,8 @@ def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):
     assert [line[:2] for line in lines[-2:]] == [
         [f"many/{seed}", f"{UPDATE * 4:,}"] for seed in (1, 2)
     ]
+    assert main(["rollout", "keydoor-5x5", "--policy", "many"]) == 1
+    assert "many holds several runs: name one, as many/1" in capsys.readouterr().err
     assert_same(Path("many/2"), trained("alone", "--seed", "2"))
     assert main([*WORDS, "--seeds", "1:3", "--steps", str(UPDATE * 2), "--out", "part"]) == 0
     for name in ("checkpoint.pt", "policy.npz"):  # killed before anything was kept
