@@ -81,14 +81,15 @@ def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
             break
     if not (steps or code):
         made = min(outcome.figures.steps for outcome in outcomes)
-        aim = f"--steps {lesson.aim.steps:,}" + (" or --until" if lesson.aim.until else "")
+        until = f" or --until {lesson.aim.until:g}" if lesson.aim.until else ""
+        aim = f"--steps {lesson.aim.steps:,}{until}"
         complain(f"nothing to learn: {made:,} steps are made, and {aim} is reached; ask for more")
     if runs[1:]:
         _print(lesson, outcomes)
     else:
         tables.print_table(("", ">"), rows, lesson.scenario.name)
         say(f"{runs[0].path}: {lesson.acting}")
-    _tell_unknown(outcomes)
+    _tell_unknown(lesson, runs, outcomes)
     return code
 
 
@@ -158,7 +159,7 @@ def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
         complain(f"interrupted; go on by: {lesson.resuming}")
     known = [outcomes[run.path] for run in runs if run.path in outcomes]
     _print(lesson, known)
-    _tell_unknown(known)
+    _tell_unknown(lesson, runs, known)
     return code
 
 
@@ -193,12 +194,15 @@ def _texts(figures: Figures) -> list[str]:
     return [_UNKNOWN if text.startswith("nan") else text for text in told]
 
 
-def _tell_unknown(outcomes: Sequence[_Outcome]) -> None:
-    """Say why there are no means, where there are none."""
-    if any(math.isnan(outcome.figures.total) for outcome in outcomes):
+def _tell_unknown(lesson: Lesson, runs: Sequence[Run], outcomes: Sequence[_Outcome]) -> None:
+    """Say of runs that have no means why that is so."""
+    unknown = [outcome for outcome in outcomes if math.isnan(outcome.figures.total)]
+    if unknown:
+        longest = max(member.max_steps or 0 for member in lesson.scenario.members)
+        enough = longest * runs[0].settings.num_envs * lesson.scenario.layout.agents
         complain(
-            "success and return are not known before each world has made as many steps as an "
-            "episode may have: take more --steps, or fewer --num-envs"
+            f"{unknown[0].path} acts with its last weights, not its best: success and return are "
+            f"not known before most episodes can have ended, after {enough:,} steps at the latest"
         )
 
 

@@ -90,7 +90,8 @@ def add(commands: Commands) -> None:
         "--until",
         metavar="SHARE",
         type=share,
-        help="stop before that if so many of the last 500 episodes were a success, as 0.98",
+        help="stop before that once success is so likely, as 0.98 (default: of a run that goes on "
+        "what it was begun with)",
     )
     parser.add_argument(
         "--memory", action="store_true", help="remember what is seen within an episode (a GRU)"
@@ -217,10 +218,8 @@ def _begun(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
 
 
 def _aim(options: argparse.Namespace, known: Aim) -> Aim:
-    """What was asked for, or else what was known."""
-    if options.steps or options.until:
-        return Aim(options.steps or known.steps, options.until)
-    return known
+    """What was asked for, and else what was known."""
+    return Aim(options.steps or known.steps, options.until or known.until)
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
@@ -267,6 +266,11 @@ def _resumed(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
             raise UsageError(
                 f"{each.path} and {runs[0].path} learn other levels: --resume goes on with one of "
                 f"them"
+            )
+        if _aim(options, each.aim) != _aim(options, runs[0].aim):
+            raise UsageError(
+                f"{each.path} and {runs[0].path} were begun with other --steps or --until: give "
+                f"both, or --resume goes on with one of them"
             )
     scenario = found_again(runs[0].scenario, runs[0].path, **consent(options))
     assert isinstance(scenario, Scenario)  # of a run that began

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gv_engine.language.errors import shortened
+from gv_engine.language.objects import COLORS
 from gv_engine.reading.scenario import Scenario
 
 _MOST = 200
@@ -70,23 +71,28 @@ class Fit(NamedTuple):
             tuple(map(str, given["texts"])),
         )
 
+    def thing(self, kind: int, state: int, color: int) -> str:
+        """What people call these numbers of a cell."""
+        name, *states = self.types[kind]
+        of_state = f" {states[state]}" if states else ""
+        return f"{name}{of_state} in {COLORS[color]}" if color else f"{name}{of_state}"
+
     def lacking(self, here: Fit) -> tuple[str, str] | None:
         """What a scenario lacks that this is known of, and what it has instead; None if it fits.
 
-        It may have fewer types, and fewer texts. A run of one agent is not told which one it is,
-        and may be any of several.
+        It may have fewer types, and only the first of the texts.
         """
         if self.actions != here.actions:
             return _actions(self.actions), _actions(here.actions)
         if self.view != here.view:
             return _view(self.view), _view(here.view)
-        if self.agents not in (1, here.agents):
+        if self.agents != here.agents:
             return _agents(self.agents), _agents(here.agents)
         for number, said in self.types.items():
             if number in here.types and here.types[number] != said:
                 return _type(number, said), _type(number, here.types[number])
-        few = self.texts[: len(here.texts)] if here.texts else ()
-        if bool(self.texts) != bool(here.texts) or few != here.texts:
+        first = self.texts[: len(here.texts)]
+        if bool(self.texts) != bool(here.texts) or first != here.texts:
             return _missions(self.texts), _missions(here.texts)
         known = dict(self.asked)
         if [*known] != [*dict(here.asked)] or any(most > known[name] for name, most in here.asked):

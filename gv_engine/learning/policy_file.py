@@ -1,7 +1,7 @@
 """What a run has learned, in a file that NumPy reads: `policy.npz` in its folder.
 
-- `about`: JSON of the name of its `scenario`, the `shape` of the net, what it has to `fit`, and
-  whether it keeps to `masks`;
+- `about`: JSON of the name of its `scenario`, what it has to `fit`, and whether it keeps to
+  `masks`;
 - `listed` (codes, 3) uint8: type, state and colour that each code of a cell stands for;
 - `net.…`: the weights of `Net` by their names there, float32.
 """
@@ -26,6 +26,8 @@ POLICY_FILE = "policy.npz"
 _LARGEST = 2**28
 """Bytes of the file, and of each array."""
 _LONGEST_ABOUT = 2**20
+_MOST = 2**24
+"""Of whatever a shape counts."""
 _NET = "net."
 
 
@@ -38,7 +40,6 @@ class Learned(NamedTuple):
 
     Attributes:
         scenario: the name of what it was trained on.
-        shape: of the net.
         fit: what it has to have in common with what it acts in.
         masks: whether it keeps to the actions that would do something.
         listed: (codes, 3) uint8 type, state and colour that each code of a cell stands for.
@@ -46,11 +47,15 @@ class Learned(NamedTuple):
     """
 
     scenario: str
-    shape: Shape
     fit: Fit
     masks: bool
     listed: NDArray[np.uint8]
     weights: Mapping[str, NDArray[np.float32]]
+
+    @property
+    def shape(self) -> Shape:
+        """Of the net."""
+        return Shape.of(self.fit, len(self.listed))
 
     def write(self, run: Path) -> None:
         """Write it into the folder of a run.
@@ -60,7 +65,6 @@ class Learned(NamedTuple):
         """
         about = {
             "scenario": self.scenario,
-            "shape": self.shape,
             "fit": self.fit._asdict(),
             "masks": self.masks,
         }
@@ -94,30 +98,21 @@ class Learned(NamedTuple):
                 about = json.loads(file.text("about", _LONGEST_ABOUT))
                 named = [name for name in file.names if name.startswith(_NET)]
                 weights = [_array(file.read(name), np.float32) for name in named]
-                shape, fit = _shape(about["shape"]), Fit.read(about["fit"])
-                known = len(fit.actions), len(fit.asked), fit.agents
-                if known != (shape.actions, len(shape.mission), shape.agents):
-                    raise ArrayError("what it has to fit is of another shape")
-                return cls(
+                learned = cls(
                     str(about["scenario"]),
-                    shape,
-                    fit,
+                    Fit.read(about["fit"]),
                     bool(about["masks"]),
                     _array(file.read("listed"), np.uint8).reshape(-1, 3),
                     dict(zip((name.removeprefix(_NET) for name in named), weights)),
                 )
+            cells, codes, mission, actions, agents = shape = learned.shape
+            if not all(0 < number < _MOST for number in (cells, codes, *mission, actions, agents)):
+                raise ArrayError(f"its shape is {tuple(shape)}")
+            return learned
         except OSError as error:
             raise RunError(reason(error)) from None
         except Exception as error:  # whatever comes of values that may be anything
             raise damaged(path, error) from None
-
-
-def _shape(given: Any) -> Shape:
-    cells, codes, mission, actions, agents = given
-    numbers = cells, codes, actions, agents, *mission
-    if not all(type(number) is int and 0 < number < 2**24 for number in numbers):
-        raise ArrayError(f"its shape is {given}")
-    return Shape(cells, codes, tuple(mission), actions, agents)
 
 
 def _array(array: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:

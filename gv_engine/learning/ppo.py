@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,12 +29,11 @@ from gv_engine.envs.representations import Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.turns import ANY
 from gv_engine.learning.adam import Adam
+from gv_engine.learning.fit import Fit
+from gv_engine.learning.life_table import LifeTable
 from gv_engine.learning.recoloring import Recoloring, colors_alike
 from gv_engine.learning.shape import Shape
 from gv_engine.learning.sums import Sums
-
-_LAST = 500
-"""Episodes that figures are means of; of more worlds than that, as many as there are worlds."""
 
 
 @dataclass(frozen=True)
@@ -243,23 +241,14 @@ class Deviation:
         self._count, self._mean, self._squares = state["sums"]
 
 
-class Ended(NamedTuple):
-    """An episode that has ended: of several agents the sum, and whether all of them were a success,
-    or any where it is over as soon as one is done."""
-
-    total: float
-    length: int
-    success: bool
-
-
 class Figures(NamedTuple):
     """What came of the steps so far.
 
     Attributes:
         steps, episodes: so many there were.
-        total, length, success: means of the last episodes; NaN until each world has made as many
-            steps as an episode may have, as those that end before are the short ones; and `success`
-            where the scenario does not say what one is.
+        total, length, success: see `EpisodeMeans`; of several agents the sum of returns, and that
+            all of them are a success, or any where it is over as soon as one is done; NaN where the
+            scenario does not say what success is.
         entropy, divergence, error: of the last update: of the choice; from what it was before; of
             what was expected.
     """
@@ -314,7 +303,9 @@ class Learner:
         if settings.threads > 1:
             pool = ThreadPoolExecutor(settings.threads, "learner", _begin_thread)
             self._each = pool.map
-        self.env, self.settings, self.shape = env, settings, Shape.of(env)
+        self.env, self.settings = env, settings
+        self.listed = Representation.of_observation(env.scenario, "cells").listed
+        self.shape = Shape.of(Fit.of(env.scenario), len(self.listed))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             self.net = Net(self.shape, settings)
@@ -325,17 +316,14 @@ class Learner:
         self._memory = torch.zeros(env.num_envs, settings.hidden)
         self._begins = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.shape.agents
-        self._last: deque[Ended] = deque(maxlen=max(_LAST, env.num_envs))
+        self._table = LifeTable(env.num_envs // self.shape.agents)
         self._number = self._episodes = 0
         self._measured = (math.nan,) * 3
         self.spent = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
-        self.listed = Representation.of_observation(env.scenario, "cells").listed
         alike = colors_alike(env.scenario) if settings.recolored else ()
         self._colors = Recoloring(alike, self.listed, env.num_envs, self._chance)
-        members = env.scenario.members
-        self._limit = min(member.max_steps or math.inf for member in members)
-        self._longest = max(member.max_steps or 0 for member in members)
-        self._suffices = np.any if env.scenario.sharing.ends == ANY else np.all
+        self._limit = min(member.max_steps or math.inf for member in env.scenario.members)
+        self._any_suffices = env.scenario.sharing.ends == ANY
         _, info = env.reset(seed=settings.seed, out=self._steps.first)
         self._live = self._those_live(info)
 
@@ -358,11 +346,10 @@ class Learner:
     @property
     def figures(self) -> Figures:
         """What came of the steps so far."""
-        ended = self._last if self._number >= self.env.num_envs * self._longest else ()
-        last: Any = np.array(ended or [(math.nan,) * 3], float).mean(0).tolist()
+        means = self._table.means
         if not self.env.scenario.tells_success:
-            last[2] = math.nan
-        return Figures._make((self._number, self._episodes, *last, *self._measured))
+            means = means._replace(success=math.nan)
+        return Figures._make((self._number, self._episodes, *means, *self._measured))
 
     # ---- acting ----------------------------------------------------------------------------
 
@@ -441,18 +428,11 @@ class Learner:
         _, _, terminated, truncated, info = told
         over = terminated | truncated
         self._begins, self._live = torch.from_numpy(over), self._those_live(info)
+        self._count(info)
         if "episode" not in info:
             return
-        episode, there = info["episode"], info["_episode"].reshape(-1, self.shape.agents)
-        total, length, success = (
-            episode.get(name, over).reshape(there.shape) for name in ("r", "l", "s")
-        )
-        for i in np.flatnonzero(there[:, 0]).tolist():
-            well = bool(self._suffices(success[i][there[i]]))
-            self._last.append(Ended(float(total[i].sum()), int(length[i, 0]), well))
-        self._episodes += int(there[:, 0].sum())
         # what ends before its limit has ended because of others, and for all
-        cut = np.flatnonzero(truncated & ~terminated & (episode["l"] >= self._limit))
+        cut = np.flatnonzero(truncated & ~terminated & (info["episode"]["l"] >= self._limit))
         if len(cut):
             final = info["final_obs"][cut]
             seen = {name: np.stack([each[name] for each in final]) for name in final[0]}
@@ -462,6 +442,17 @@ class Learner:
             features, _ = self.net.remember(features, self._memory[cut])
             missed[cut] = self.net.critic(features)[:, 0]
         self._colors.draw(self._begins)
+
+    def _count(self, info: dict[str, Any]) -> None:
+        """Count what has ended with a step of all worlds."""
+        none = np.zeros(self.env.num_envs, np.bool_)
+        episode = info.get("episode", {})
+        told = info.get("_episode", none), episode.get("r", none), episode.get("s", none)
+        there, totals, won = (each.reshape(-1, self.shape.agents) for each in told)
+        over = there[:, 0]
+        well = won.any(1) if self._any_suffices else (won | ~there).all(1)
+        self._table.step(over, totals.sum(1), well)
+        self._episodes += int(over.sum())
 
     def _gains(self, expected: Tensor, after: Tensor, missed: Tensor, live: Tensor) -> Tensor:
         """(T, N) advantages."""
@@ -556,7 +547,7 @@ class Learner:
             "begins": self._begins.clone(),
             "live": self._live.clone(),
             "worlds": torch.from_numpy(worlds.view(np.uint8).reshape(len(worlds), -1).copy()),
-            "last": [tuple(each) for each in self._last],
+            "table": [torch.from_numpy(each) for each in self._table.state()],
             "counts": [self._number, self._episodes],
             "measured": self._measured,
         }
@@ -577,7 +568,7 @@ class Learner:
         seen, info = self.env.restore(rows)
         for name, place in self._steps.first.items():
             np.copyto(place, info[name] if name in info else seen[name])
-        self._last = deque((Ended(*each) for each in state["last"]), self._last.maxlen)
+        self._table.restore(*(each.numpy() for each in state["table"]))
         self._number, self._episodes = state["counts"]
         self._measured = tuple(state["measured"])
 

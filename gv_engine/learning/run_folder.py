@@ -42,7 +42,7 @@ from gv_engine.reading.scenario import Scenario
 ABOUT = "run.json"
 _CHECKPOINT = "checkpoint.pt"
 _PROGRESS = "progress.csv"
-_FORMAT = 2
+_FORMAT = 3
 _MOST = 2**22
 """Bytes of `run.json`."""
 _LARGEST = 2**30
@@ -101,11 +101,13 @@ class Run:
             FileExistsError: there is something already.
             LevelsError: there is no such set.
             OSError: it cannot be written.
-            RunError: a setting is none that could be read back.
+            RunError: a setting, or the aim, is none that could be read back.
         """
         check_new(path)
+        aim = aim or Aim()
         try:
             _settings(asdict(settings))
+            _checked_aim(aim)
         except ValueError as error:
             raise RunError(f"{path} cannot begin: {error}") from None
         if levels is not None and found is None:
@@ -117,7 +119,7 @@ class Run:
             "settings": asdict(settings),
             "levels": levels,
             "level_seeds": found and found.seeds,
-            **(aim or Aim())._asdict(),
+            **aim._asdict(),
         }
         with replacing(path / ABOUT) as draft:
             draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
@@ -274,7 +276,6 @@ class Run:
             draft.write_bytes(data.getbuffer())
         Learned(
             self.scenario["name"],
-            learner.shape,
             Fit.of(learner.env.scenario),
             self.settings.masks,
             learner.listed,
@@ -344,16 +345,23 @@ def _about(path: Path) -> dict[str, Any]:
     levels, seeds = about["levels"], about["level_seeds"]
     if not isinstance(levels, str | None):
         raise ValueError(f"its levels are {shortened(repr(levels), 40)}")
-    aim = Aim(about["steps"], about["until"])
-    if type(aim.steps) is not int or not isinstance(aim.until, float | None):
-        raise ValueError(f"its aim is {shortened(str(aim), 60)}")
     return {
         "scenario": checked(about["scenario"]),
         "settings": _settings(about["settings"]),
-        "aim": aim,
+        "aim": _checked_aim(Aim(about["steps"], about["until"])),
         "levels": levels,
         "level_seeds": None if levels is None else checked_seeds(seeds),
     }
+
+
+def _checked_aim(aim: Aim) -> Aim:
+    steps, until = aim
+    if type(steps) is not int or steps < 1:
+        raise ValueError(f"steps is {shortened(repr(steps), 40)}; expected an integer above 0")
+    if until is not None and not (type(until) is float and 0 < until <= 1):
+        told = shortened(repr(until), 40)
+        raise ValueError(f"until is {told}; expected None, or a float above 0 and at most 1")
+    return aim
 
 
 def _settings(given: dict[str, Any]) -> Hyperparameters:

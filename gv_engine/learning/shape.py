@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.form import MISSION
 from gv_engine.envs.representations import Arrays
-
-if TYPE_CHECKING:
-    from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.learning.fit import Fit
 
 _FEW = 256
 """Numbers of a mission that have embeddings of their own; greater ones share them."""
@@ -35,16 +33,15 @@ class Shape(NamedTuple):
     agents: int = 1
 
     @classmethod
-    def of(cls, env: GridVectorEnv) -> Shape:
-        """The shape of an environment whose observations are `cells`."""
-        space: Any = env.single_observation_space
-        asked = (space[MISSION].high.astype(int) - space[MISSION].low + 1) if _asks(env) else []
+    def of(cls, fit: Fit, codes: int) -> Shape:
+        """The shape for what fits, seen under `cells` in so many codes."""
+        height, width = fit.view
         return cls(
-            cells=int(np.prod(space["grid"].shape)),
-            codes=int(max(space["grid"].high.max(), space["item"].high.max())) + 1,
-            mission=tuple(min(int(values), _FEW) for values in asked),
-            actions=env.num_actions,
-            agents=env.scenario.layout.agents,
+            cells=height * width,
+            codes=codes,
+            mission=tuple(min(values, _FEW) for _, values in fit.asked),
+            actions=len(fit.actions),
+            agents=fit.agents,
         )
 
     def places(self, seen: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]) -> None:
@@ -74,7 +71,3 @@ class Shape(NamedTuple):
     def firsts(self) -> NDArray[np.int32]:
         """(places,) the row of each place's first code."""
         return np.cumsum((0, *self.sizes[:-1])).astype(np.int32)
-
-
-def _asks(env: GridVectorEnv) -> bool:
-    return env.scenario.missions is not None

@@ -32,7 +32,7 @@ class Trained:
         chances: (N, actions) of the last choice, also where the likeliest action was taken.
 
     Raises:
-        RunError: there is no run, it is damaged, or the scenario is another kind of world.
+        RunError: there is no run, it is damaged, or does not fit the scenario.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Trained:
             self._codes = _codes(learned.listed)
         except Exception as error:  # whatever comes of values that may be anything
             raise damaged(path / POLICY_FILE, error) from None
-        _check(path, learned, scenario)
+        self._here = _checked(path, learned, scenario)
         self.chances: NDArray[np.float64] | None = None
         self._path, self._learned, self._shape, self._net = path, learned, shape, net
         self._greedy = greedy
@@ -97,28 +97,31 @@ class Trained:
             )
             found[name] = self._codes[kind, state, color]
             if (found[name] == _NOWHERE).any():
-                thing, known = cells[found[name] == _NOWHERE][0].tolist(), self._learned.scenario
+                thing = self._here.thing(*cells[found[name] == _NOWHERE][0].tolist())
+                known = self._learned.scenario
                 raise RunError(
-                    f"{self._path} was trained on {known} and has never seen the thing {thing} "
-                    f"that is shown here: let it act in {known}, or in one that shows the same"
+                    f"{self._path} was trained on {known} and has never seen {thing}, which is "
+                    f"shown here: let it act in {known}, or in one that shows the same"
                 )
         return {**observation, **found}
 
 
-def _check(path: Path, learned: Learned, scenario: AnyScenario | None) -> None:
-    """Make sure that a run can act in a scenario.
+def _checked(path: Path, learned: Learned, scenario: AnyScenario | None) -> Fit:
+    """What numbers stand for in a scenario, in which a run can act.
 
     Raises:
         RunError: it does not fit.
     """
     if not isinstance(scenario, Scenario):
         raise RunError(f"{path} was trained on {learned.scenario}, and acts in grids alone")
-    if lacking := learned.fit.lacking(Fit.of(scenario)):
+    here = Fit.of(scenario)
+    if lacking := learned.fit.lacking(here):
         theirs, ours = lacking
         raise RunError(
             f"{path} was trained on {learned.scenario} with {theirs}, and {scenario.name} has "
             f"{ours}: let it act where that is the same, or train a run on {scenario.name}"
         )
+    return here
 
 
 def _codes(listed: NDArray[np.uint8]) -> NDArray[np.int32]:

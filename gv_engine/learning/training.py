@@ -27,7 +27,7 @@ class Aim(NamedTuple):
 
     Attributes:
         steps: of all worlds together.
-        until: the success of the last 500 episodes that suffices before; None if none does.
+        until: the success that suffices before, see `Figures`; None if none does.
     """
 
     steps: int = 1_000_000

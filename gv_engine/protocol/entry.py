@@ -53,7 +53,7 @@ class EntryPart:
             not tried.
         steps: of training, of all worlds together.
         seconds: of computing that these took, in all threads together.
-        curve: (steps, success) while it was trained, the mean of its last 500 episodes.
+        curve: (steps, success) while it was trained, see `Figures`.
     """
 
     scenario: str

@@ -26,8 +26,8 @@ RUN_NO_CODE = (*BUILT_IN, SOLVER, PPO)
 _SETTINGS = {"memory": bool, "steps": int, "until": float}
 _SEARCHED = 20.0
 """Seconds of computing that the solver has for the levels of a scenario."""
-_FEW, _SURE = 100, 500
-"""Episodes that have to have ended before success is noted, and before it is believed."""
+_SURE = 500
+"""Episodes that have to have ended before success is believed."""
 _SETTLED = 100_000
 """Steps of training in which ways get no shorter, by `_SHORTER`, until it ends."""
 _SHORTER = 0.98
@@ -43,8 +43,8 @@ class Making:
 
     Attributes:
         policy: one of `RUN_NO_CODE`, or `./file.py:function`.
-        settings: of the learner: `memory`; the `steps` after which it stops; and the success of its
-            last episodes, `until` which it goes on, and then until its ways get shorter no more.
+        settings: of the learner: `memory`; the `steps` after which it stops; and the success
+            `until` which it goes on, and then until its ways get shorter no more.
 
     Raises:
         ProtocolError: it has other settings.
@@ -156,7 +156,7 @@ def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
         while True:
             figures = learner.update()
             run.note(learner, time.process_time() - began)
-            if figures.episodes >= _FEW and not math.isnan(figures.success):
+            if not math.isnan(figures.success):
                 curve.append((figures.steps, round(figures.success, 3)))
                 if figures.episodes >= _SURE:
                     lengths.append((figures.steps, figures.length))

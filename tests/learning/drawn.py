@@ -15,7 +15,8 @@ from gv_engine.learning.shape import Shape
 def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
     """Make a run of a level, or of what its file holds, which has learned nothing."""
     env = EachAgentVectorEnv(level, 1, world="object", observation_representation="cells")
-    shape, rng, width, hidden = Shape.of(env), np.random.default_rng(5), 4, 24
+    fit, listed = Fit.of(env.scenario), Representation.of_observation(env.scenario, "cells").listed
+    shape, rng, width, hidden = Shape.of(fit, len(listed)), np.random.default_rng(5), 4, 24
     sizes: dict[str, tuple[int, ...]] = {
         "embedding": (shape.codes + sum(shape.rest), width),
         "first": (len(shape.sizes), width, hidden),
@@ -33,10 +34,9 @@ def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
             sizes[f"memory.bias_{which}"] = (3 * hidden,)
     learned = Learned(
         env.scenario.name,
-        shape,
-        Fit.of(env.scenario),
+        fit,
         True,
-        Representation.of_observation(env.scenario, "cells").listed,
+        listed,
         {name: rng.normal(0, 0.4, size).astype(np.float32) for name, size in sizes.items()},
     )
     out.mkdir()

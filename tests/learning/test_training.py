@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import shutil
 import signal
 import sys
@@ -124,18 +125,46 @@ def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys
     capsys.readouterr()
     unknown = trained("b", "--max-steps", limit, updates=2)
     said = capsys.readouterr()
-    assert "not known before each world has made as many steps" in said.err
+    assert "b acts with its last weights, not its best" in said.err
+    assert f"after {3 * UPDATE:,} steps at the latest" in said.err
     assert "success" not in said.out
     assert not Run(unknown).checkpoint()["best"]
 
 
-def test_a_run_goes_on_to_its_own_aim():
-    whole, part = trained("whole"), trained("part")
+def test_a_run_goes_on_to_its_own_aim(capsys):
+    whole, part = trained("whole"), trained("part", "--until", "1")
     for file in whole.iterdir():  # as it was begun and killed
         if file.name != "run.json":
             (part / file.name).unlink(missing_ok=True)
     assert main(["train", "--resume", "part"]) == 0
     assert_same(whole, part)
+    capsys.readouterr()
+    assert main(["train", "--resume", "part", "--until", "0.5"]) == 0
+    aim = f"--steps {UPDATE * 4:,} or --until 0.5 is reached"
+    assert f"{UPDATE * 4:,} steps are made, and {aim}" in capsys.readouterr().err
+
+
+def test_runs_with_other_aims_do_not_go_on_together(capsys):
+    trained("both/0"), trained("both/1", "--until", "0.5")
+    assert main(["train", "--resume", "both"]) == 2
+    assert "were begun with other --steps or --until" in capsys.readouterr().err
+    words = "--steps", str(UPDATE * 4), "--until", "0.5"
+    assert main(["train", "--resume", "both", *words]) == 0
+
+
+@pytest.mark.parametrize(
+    ("aim", "says"),
+    [
+        (Aim(5000, 1), "until is 1; expected None, or a float above 0 and at most 1"),
+        (Aim(5000, math.nan), "until is nan"),
+        (Aim(5000.0), "steps is 5000.0; expected an integer above 0"),  # type: ignore[arg-type]
+        (Aim(-3), "steps is -3"),
+    ],
+)
+def test_an_aim_that_could_not_be_read_back_is_refused(aim, says):
+    with pytest.raises(RunError, match=f"run cannot begin: {says}"):
+        Run.begin(Path("run"), Scenario.load("keydoor-5x5"), ppo.Hyperparameters(), aim=aim)
+    assert not Path("run").exists()
 
 
 @pytest.mark.parametrize("memory", [False, True])
@@ -218,7 +247,7 @@ def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
         learner._note((None, None, terminated, ~terminated, info), learner.net.table(), missed)
     assert (missed[:3] != 0).all()
     assert (missed[3:] == 0).all()
-    assert [each.success for each in learner._last] == [False, True]
+    assert learner.figures.success == 0.5
 
 
 def test_agents_learn_together_and_what_they_learned_is_a_policy_of_all(capsys):
