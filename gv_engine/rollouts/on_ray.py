@@ -64,7 +64,8 @@ def shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]
     size = _SHARD if job.keep else max(_SHARD, min(_LARGE_SHARD, episodes // _SHARES))
     starts = takewhile(behind.__gt__, count(first, size))
     parts = ((start, min(size, behind - start)) for start in starts)
-    there = replace(job, policy=absolute(job.policy), num_envs=min(job.num_envs, _SHARD))
+    policy = absolute(job.policy, job.scenario.sharing)
+    there = replace(job, policy=policy, num_envs=min(job.num_envs, _SHARD))
     return results(ShardPlayer(there).play, parts, address, job.workers)
 
 

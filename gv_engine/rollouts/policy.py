@@ -15,7 +15,7 @@ from gv_engine.batches.compiled.rng_kernels import random
 from gv_engine.batches.seeding import seeded_pairs
 from gv_engine.envs.representations import Arrays
 from gv_engine.language.errors import GVEngineError, nearest, shortened
-from gv_engine.language.turns import Sharing
+from gv_engine.language.turns import ALONE, Sharing
 from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.learning.trained import Trained
 from gv_engine.reading import rule_files
@@ -345,12 +345,15 @@ def _names(text: str) -> list[str]:
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 
-def absolute(name: str) -> str:
-    """The same policy for a process that works in another folder."""
-    where, _, attribute = name.rpartition(":")
-    if name in BUILT_IN:
-        return name
-    return f"{Path(where).absolute()}:{attribute}" if where else str(Path(name).absolute())
+def absolute(text: str, sharing: Sharing = ALONE) -> str:
+    """The same policies, as for `by_agent`, for a process that works in another folder."""
+    if len(sharing.names) > 1 and "=" in text:
+        parts = (part.partition("=") for part in text.split(","))
+        return ",".join(f"{called}={absolute(name)}" for called, _, name in parts)
+    where, _, attribute = text.rpartition(":")
+    if text in BUILT_IN:
+        return text
+    return f"{Path(where).absolute()}:{attribute}" if where else str(Path(text).absolute())
 
 
 def by_agent(text: str, sharing: Sharing) -> dict[str, str]:

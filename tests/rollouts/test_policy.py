@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gv_engine.rollouts.policy import load_policy
+from gv_engine.language.turns import Sharing
+from gv_engine.rollouts.policy import absolute, load_policy
 
 WORLDS = 40
 
@@ -31,3 +32,11 @@ def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
             assert np.array_equal(found, (draws * 8).astype(int))
         fresh = np.flatnonzero(pilot.random(WORLDS) < 0.01).tolist()
     assert number > 2 * WORLDS
+
+
+def test_policies_of_agents_are_found_from_another_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    several = Sharing(names=("ann", "bob"))
+    found = absolute("ann=./own.py:act,bob=valid", several)
+    assert found == f"ann={tmp_path / 'own.py'}:act,bob=valid"
+    assert absolute("runs=1", Sharing()) == str(tmp_path / "runs=1")
