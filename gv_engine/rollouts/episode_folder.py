@@ -51,6 +51,7 @@ from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.reading.array_files import ArrayError, read_head
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
+from gv_engine.rollouts.policy import without_files
 from gv_engine.rollouts.rollout import FinishedEpisode, rows_of_steps
 
 LISTING = "rollout.json"
@@ -369,12 +370,23 @@ def _be_same(path: Path, about: dict[str, Any], known: dict[str, Any]) -> None:
         for found in (known, json.loads(json.dumps(about)))
     )
     for name in dict.fromkeys((*asked, *there)):
-        if name not in ("arrays", *_COUNTS) and there.get(name) != asked.get(name):
-            told = (shortened(json.dumps(of.get(name)), 60) for of in (there, asked))
+        if name not in ("arrays", *_COUNTS) and _compared(name, there) != _compared(name, asked):
+            values = (json.dumps(of.get(name), ensure_ascii=False) for of in (there, asked))
+            told = (shortened(value, 60) for value in values)
             raise RolloutError(
                 f"{path} is of another rollout: its {name} is {', not '.join(told)}; go on with "
                 "the options that it was made with"
             )
+
+
+def _compared(name: str, about: dict[str, Any]) -> Any:
+    """What is the same in all of a rollout: of files what is in them, not where they are."""
+    value: Any = about.get(name)
+    if name == "scenario":
+        return value["digest"]
+    if name == "levels":
+        return about.get("level_seeds")
+    return without_files(str(value)) if name == "policy" and "policy_digest" in about else value
 
 
 def _lines(about: dict[str, Any]) -> str:

@@ -330,6 +330,20 @@ def policy_digest(text: str) -> str:
     return sha256(digests).hexdigest() if digests else ""
 
 
+def without_files(text: str) -> str:
+    """Policies, as for `by_agent`, without the files that `policy_digest` stands for."""
+    parts = text.split(",") if "=" in text else [text]
+    return ",".join(map(_without_file, parts))
+
+
+def _without_file(part: str) -> str:
+    called, equals, name = part.rpartition("=")
+    where, _, attribute = name.rpartition(":")
+    if name not in BUILT_IN:
+        name = f":{attribute}" if where.endswith(".py") or attribute == GREEDY else ""
+    return called + equals + name
+
+
 def runs_of(text: str) -> list[Path]:
     """The folders of runs among policies, as for `by_agent`."""
     return [run for run in map(run_of, _names(text)) if run]
