@@ -51,12 +51,19 @@ def terminable() -> Iterator[None]:
         yield  # signals go to the main thread
         return
 
+    came: list[int] = []
+
     def end(number: int, frame: FrameType | None) -> None:
+        came.append(number)
         raise Terminated
 
     before = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except KeyboardInterrupt:
+        if came:  # of which Ray makes a KeyboardInterrupt
+            raise Terminated from None
+        raise
     finally:
         signal.signal(signal.SIGTERM, before)
 

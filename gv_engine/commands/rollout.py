@@ -10,7 +10,6 @@ from typing import Any
 
 from gv_engine.commands import tables
 from gv_engine.commands.arguments import (
-    INTERRUPTED,
     Commands,
     UsageError,
     add_command,
@@ -18,6 +17,7 @@ from gv_engine.commands.arguments import (
     add_policy,
     add_ray,
     add_scenario,
+    at_most,
     complain,
     natural,
     positive,
@@ -25,7 +25,7 @@ from gv_engine.commands.arguments import (
     seed_of_many,
 )
 from gv_engine.commands.levels import grid
-from gv_engine.commands.progress import progress, undisturbed
+from gv_engine.commands.progress import code_after, progress, terminable, undisturbed
 from gv_engine.commands.ways import known_ways
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.playing.acting import SOLVER
@@ -133,7 +133,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--first",
         metavar="K",
-        type=natural,
+        type=_number,
         default=0,
         help="the number of the first: episodes K, K + 1 … of the same rollout (default: 0)",
     )
@@ -142,6 +142,11 @@ def add(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Play the episodes, write them down, and print what came of them."""
+    with terminable():
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     loaded = load_scenario(options.scenario, **scenario_options(options))
     hooks = hooks_of(loaded)
     if options.resume and not options.out:
@@ -186,11 +191,12 @@ def run(options: argparse.Namespace) -> int:
             else None
         )
     before = folder.episodes if folder else 0
-    first, left = options.first + before, episodes - before
+    first, left = before if ways else options.first + before, episodes - before
     tally = Tally()
-    began = time.perf_counter()
+    began, code = time.perf_counter(), 0
     try:
         with (
+            terminable(),  # Ray has a word of its own for SIGTERM
             heeded(_HEEDS, "interrupted in a compiled step that does not come to an end"),
             progress("episodes", episodes) as advance,
         ):
@@ -209,8 +215,13 @@ def run(options: argparse.Namespace) -> int:
                             folder.append(episode)
                         tally.add(episode)
                     advance()
-    except KeyboardInterrupt:
-        pass
+    except KeyboardInterrupt as interrupt:
+        code = code_after(interrupt)
+    except Exception:  # in the first step, maybe: then there is nothing to go on with
+        if folder and not before + tally.episodes:
+            folder.remove()
+            folder = None
+        raise
     finally:
         try:
             if folder:
@@ -222,7 +233,7 @@ def run(options: argparse.Namespace) -> int:
     if before + tally.episodes < episodes:
         written = f", {folder.episodes} of them in {out}" if folder else ""
         complain(f"interrupted after {before + tally.episodes} of {episodes} episodes{written}")
-        return INTERRUPTED
+        return code
     return 0
 
 
@@ -259,6 +270,11 @@ def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard
 def _listed(scenario: AnyScenario, levels: str | None) -> dict[str, LevelSet]:
     """The option `levels` of an environment, if a set was named."""
     return {} if levels is None else {"levels": level_set(grid(scenario), levels)}
+
+
+def _number(text: str) -> int:
+    """The number of an episode, which its seed of int64 is the sum of, and of `--seed`."""
+    return at_most(2**61, natural(text))
 
 
 def _limit(text: str) -> int:

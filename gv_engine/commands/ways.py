@@ -42,13 +42,16 @@ def known_ways(
             "--levels": options.levels,
             "--seed": options.seed,
             "--episodes": options.episodes,
+            "--first": options.first,
+            "--max-steps": options.max_steps,
         }
         if wrong := [name for name, value in given.items() if value]:
             raise UsageError(f"--from-replays says what is played: leave {wrong[0]} out")
         ways = tuple(_of_replays(scenario, options.replays))
     else:
+        first = options.seed + options.first
         with progress("levels", episodes) as advance:
-            ways = tuple(_of_solver(scenario, levels, options.seed, episodes, advance))
+            ways = tuple(_of_solver(scenario, levels, first, episodes, advance))
     if not ways:
         raise UsageError(f"no way of {scenario.name} is left")
     return ways
@@ -70,14 +73,14 @@ def _of_replays(scenario: Scenario, files: list[Path]) -> Iterator[KnownWay]:
 def _of_solver(
     scenario: Scenario,
     levels: LevelSet | None,
-    seed: int,
+    first: int,
     episodes: int,
     advance: Callable[..., None],
 ) -> Iterator[KnownWay]:
     from gv_engine.checking.solving import Solver  # compiles
 
     solver = Solver(scenario, seconds=_SEARCHED)
-    for number in range(seed, seed + episodes):
+    for number in range(first, first + episodes):
         own = levels.seeds[number % len(levels.seeds)] if levels else number
         found = solver.solve(own)
         advance()

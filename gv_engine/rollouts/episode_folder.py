@@ -290,9 +290,20 @@ class EpisodeFolder:
             with self._writing():
                 self._tell(complete)
         finally:
-            self._beside.shutdown()
-            for array in (*self._of_steps.values(), *self._of_episodes.values()):
-                array.close()
+            self._let_go()
+
+    def remove(self) -> None:
+        """Let go of a folder in which nothing is to stay, so that its name is free again."""
+        self._let_go()
+        for name in (LISTING, *(f"{name}.npy" for name in (*self._of_steps, *self._of_episodes))):
+            (self._path / name).unlink(missing_ok=True)
+        with suppress(OSError):  # others have put something into it
+            self._path.rmdir()
+
+    def _let_go(self) -> None:
+        self._beside.shutdown()
+        for array in (*self._of_steps.values(), *self._of_episodes.values()):
+            array.close()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -39,8 +39,8 @@ class Following:
         self._number, self._step = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Go these ways from now on; worlds without one go the last one, unheard."""
-        self._number[list(worlds)] = np.minimum(numbers, len(self._ways) - 1)
+        """Go these ways from now on."""
+        self._number[list(worlds)] = numbers
         self._step[list(worlds)] = 0
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:

@@ -75,7 +75,7 @@ def rollout(
         env: with autoreset mode DISABLED, and a scenario whose episodes end; an `AgentsVectorEnv`,
             if it has several agents, whose arrays have an axis of agents behind that of steps.
         policy: what acts.
-        episodes: how many; worlds beyond these are idle.
+        episodes: how many, from 1 on; worlds beyond these are idle.
         seed: of the world of episode 0, and of what the policy draws.
         keep: whether episodes hold their steps.
         first: the number of the first one that is played; those before it are left to others.
@@ -89,9 +89,9 @@ def rollout(
     """
     kinds = rows_of_steps(env, masks)  # or an error, before anything is played
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.seats)
-    number = np.arange(first, first + n)  # of the episode in each world
     following, behind = first + n, first + episodes
-    idle = number >= behind  # no episode is left: plays its last one again, unheard
+    idle = np.arange(n) >= episodes  # no episode is left: plays its last one again, unheard
+    number = np.array([min(k, behind - 1) for k in range(first, following)])  # of each world's
     length, total = np.zeros(n, np.int64), np.zeros(n)
     terms = np.zeros((len(names), n))
     history = _History(kinds, n) if keep else None
@@ -99,7 +99,7 @@ def rollout(
     expected = first
 
     def seed_of(number: int) -> int:
-        return seeds[min(number, len(seeds) - 1)] if seeds else seed + number
+        return seeds[number] if seeds else seed + number
 
     def begin(which: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
         worlds = np.flatnonzero(which).tolist()

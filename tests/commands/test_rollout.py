@@ -126,6 +126,21 @@ def test_rollout_refuses(
     assert [file.name for file in here.iterdir() if file.is_file()] == ["policy.py"]
 
 
+def test_a_policy_that_fails_at_once_leaves_the_name_free(here: Path, capsys):
+    file = here / "own.py"
+    file.write_text("def act(observation, info, rngs):\n    return [9 for _ in rngs]\n")
+    words = ["rollout", "empty-4x4", "--max-steps", "9", "--episodes", "2", "--out", "x"]
+    words += ["--policy", "own.py:act"]
+    assert main(words) == 2
+    assert "returned" in capsys.readouterr().err
+    assert not (here / "x").exists()
+    file.write_text(
+        "import numpy as np\n"
+        "def act(observation, info, rngs):\n    return np.zeros(len(rngs), int)\n"
+    )
+    assert main(words) == 0
+
+
 def test_an_episode_must_end(here: Path, capsys: pytest.CaptureFixture[str]):
     write(here)
     assert main(["rollout", "."]) == 2
@@ -168,10 +183,15 @@ def test_ctrl_c_keeps_what_is_finished(here: Path):
     assert len(np.load(here / "a" / "grid.npy")) == about["steps"]
 
 
-@pytest.mark.parametrize("episodes", [3, 10])
-def test_ctrl_c_between_two_counts(
+@pytest.mark.parametrize(
+    ("number", "episodes", "code"),
+    [(signal.SIGINT, 3, 0), (signal.SIGINT, 10, 130), (signal.SIGTERM, 10, 143)],
+)
+def test_ctrl_c_and_sigterm_between_two_counts(
     here: Path,
+    number: signal.Signals,
     episodes: int,
+    code: int,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -180,18 +200,18 @@ def test_ctrl_c_between_two_counts(
     def interrupted(folder, episode):
         append(folder, episode)
         if episode.number == 2:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     monkeypatch.setattr(EpisodeFolder, "append", interrupted)
     words = ["empty-4x4", "--max-steps", "5", "--out", "a", "--episodes", str(episodes)]
-    code = main(["rollout", *words])
+    before = signal.getsignal(number)
+    assert main(["rollout", *words]) == code
     about = episode_folder.read("a")[1]
     assert about["episodes"] == 3
     assert about["complete"] == (episodes == 3)
-    assert code == (0 if episodes == 3 else 130)
     told = "gv-engine: interrupted after 3 of 10 episodes, 3 of them in a\n"
     assert (told in capsys.readouterr().err) == (episodes == 10)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(number) is before
 
 
 def test_ctrl_c_while_compiling(
@@ -344,6 +364,31 @@ def test_a_rollout_goes_on_with_the_policy_that_it_had(here: Path, capsys):
     file.write_text(file.read_text().replace("0", "1"))
     assert main([*words, "--episodes", "4", "--resume"]) == 1
     assert "x is of another rollout: its policy_digest is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "played", ["{here}level", "empty-4x4 --levels {here}some.json"], ids=["file", "levels"]
+)
+def test_a_rollout_goes_on_from_another_folder(here: Path, capsys, monkeypatch, played):
+    write(here / "level")
+    (here / "ü.py").write_text(
+        "def act(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
+        "def other(observation, info, rngs):\n    return act(observation, info, rngs)\n"
+    )
+    assert main(["levels", "empty-4x4", "--levels", "0:9", "--out", "some.json"]) == 0
+
+    def words(folder: str, name: str) -> list[str]:
+        own = ["--policy", f"{folder}ü.py:{name}", "--out", f"{folder}x"]
+        return ["rollout", *played.format(here=folder).split(), "--max-steps", "9", *own]
+
+    assert main([*words("", "act"), "--episodes", "2"]) == 0
+    (here / "beside").mkdir()
+    monkeypatch.chdir(here / "beside")
+    assert main([*words("../", "act"), "--episodes", "3", "--resume"]) == 0
+    capsys.readouterr()
+    assert main([*words("../", "other"), "--episodes", "4", "--resume"]) == 1
+    assert 'its policy is "../ü.py:act", not "../ü.py:other"' in capsys.readouterr().err
+    assert episode_folder.read("../x")[1]["episodes"] == 3
 
 
 def test_masks_and_another_representation_are_kept(here: Path):

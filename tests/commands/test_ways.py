@@ -75,12 +75,28 @@ def test_the_solver_plays_the_levels_of_a_set():
     assert about["steps"] < 5 * 12
 
 
+def test_parts_of_shortest_ways_are_parts_of_the_whole(capsys):
+    def seeds(*words: str, out: str) -> list[int]:
+        solved = ["--policy", "solver", "--max-steps", "8", "--out", out]
+        assert main(["rollout", LEVEL, *solved, *words]) == 0
+        found: list[int] = episode_folder.read(out)[0]["episode_seed"].tolist()
+        return found
+
+    whole = seeds("--episodes", "8", out="whole")
+    assert "seed 2 is left out: cannot be won" in capsys.readouterr().err
+    parts = seeds("--episodes", "4", out="a"), seeds("--episodes", "4", "--first", "4", out="b")
+    assert parts[0] + parts[1] == whole == [0, 1, 3, 4, 5, 6, 7]
+    assert seeds("--episodes", "3", "--seed", "3", "--first", "1", out="c") == [4, 5, 6]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--from-replays", "none.gvreplay"], "none.gvreplay"),
         (["--from-replays", "3.gvreplay", "--policy", "valid"], "leave --policy out"),
         (["--from-replays", "3.gvreplay", "--levels", "test"], "leave --levels out"),
+        (["--from-replays", "3.gvreplay", "--first", "1"], "leave --first out"),
+        (["--from-replays", "3.gvreplay", "--max-steps", "9"], "leave --max-steps out"),
         (["--from-replays", "left.gvreplay"], "no way of keydoor-5x5 is left"),
         (["--from-replays", "other.gvreplay"], "a replay of 'empty-4x4', not of 'keydoor-5x5'"),
     ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +82,37 @@ def test_the_bytes_are_those_of_one_process(cluster, here, words):
     one = whole(*words)
     assert main([*WORDS, *words, "--out", "many", "--ray", cluster.address]) == 0
     assert_same_bytes(one, Path("many"))
+
+
+def test_policies_of_agents_act_there_too(cluster, here):
+    (here / "own.py").write_text(
+        "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
+    )
+    words = ["rollout", "hunt", "--max-steps", "20", "--episodes", "20"]
+    words += ["--policy", "hunters=./own.py:first"]
+    assert main([*words, "--out", "one"]) == 0
+    assert main([*words, "--out", "many", "--ray", cluster.address]) == 0
+    assert_same_bytes(Path("one"), Path("many"))
+
+
+def test_sigterm_is_told_while_others_play(cluster, here, monkeypatch, capsys):
+    (here / "own.py").write_text(
+        "import time\n"
+        "def slow(observation, info, rngs):\n"
+        "    time.sleep(0.02)\n    return info['action_mask'].argmax(1)\n"
+    )
+    extend = episode_folder.EpisodeFolder.extend
+
+    def watched(folder: Any, rows: Any) -> None:
+        extend(folder, rows)
+        if folder.episodes == 9:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+    monkeypatch.setattr(episode_folder.EpisodeFolder, "extend", watched)
+    words = ["--policy", "./own.py:slow", "--out", "many", "--ray", cluster.address]
+    assert main([*WORDS, *words]) == 143
+    assert "of 200 episodes, " in capsys.readouterr().err
+    assert not episode_folder.read("many")[1]["complete"]
 
 
 def test_what_fails_there_says_where_in_its_file(cluster, here, capsys):
