@@ -94,7 +94,7 @@ def add(commands: Commands) -> None:
         nargs="+",
         type=Path,
         help="play games again that were saved from play, each an episode; those that were left "
-        "before their end are left out",
+        "before their end, or in which somebody waited, are left out",
     )
     add_levels(parser, "play these levels, one after the other")
     parser.add_argument(

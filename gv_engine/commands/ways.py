@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from gv_engine.commands.arguments import UsageError, complain
 from gv_engine.commands.progress import progress
@@ -13,6 +14,9 @@ from gv_engine.envs.level_sets import LevelSet
 from gv_engine.reading.families import AnyScenario
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts.following import KnownWay
+
+if TYPE_CHECKING:
+    from gv_engine.playing.episode import Playable
 
 _SEARCHED = 10.0
 """Seconds of computing for each level."""
@@ -33,9 +37,6 @@ def known_ways(
         UsageError: none is left, or options do not go together.
         ReplayError: a replay is damaged, or of another scenario.
     """
-    scenario = loaded
-    if not isinstance(scenario, Scenario) or scenario.layout.agents > 1:
-        raise UsageError(f"{scenario.name}: ways are known of grids of one agent alone")
     if options.replays:
         given = {
             "--policy": options.policy != "random",
@@ -47,27 +48,33 @@ def known_ways(
         }
         if wrong := [name for name, value in given.items() if value]:
             raise UsageError(f"--from-replays says what is played: leave {wrong[0]} out")
-        ways = tuple(_of_replays(scenario, options.replays))
+        ways = tuple(_of_replays(cast("Playable", loaded), options.replays))
     else:
+        if not isinstance(loaded, Scenario) or loaded.layout.agents > 1:
+            raise UsageError(f"{loaded.name}: the solver finds ways in grids of one agent alone")
         first = options.seed + options.first
         with progress("levels", episodes) as advance:
-            ways = tuple(_of_solver(scenario, levels, first, episodes, advance))
+            ways = tuple(_of_solver(loaded, levels, first, episodes, advance))
     if not ways:
-        raise UsageError(f"no way of {scenario.name} is left")
+        raise UsageError(f"no way of {loaded.name} is left")
     return ways
 
 
-def _of_replays(scenario: Scenario, files: list[Path]) -> Iterator[KnownWay]:
+def _of_replays(scenario: Playable, files: list[Path]) -> Iterator[KnownWay]:
     for file in files:
-        replay = verified(file, scenario).replay()
-        names = [taken.action for taken in replay.steps]
-        unknown = [name for name in names if name not in scenario.action_names]
-        if unknown:
-            complain(f"{file} is left out: it has the action {unknown[0]}, which agents have not")
-        elif not replay.outcome:
-            complain(f"{file} is left out: the game was left before its end")
+        game = verified(file, scenario)
+        replay, actions = game.replay(), list[Any]()
+        try:
+            for taken in replay.steps:
+                actions.append(game.numbers_of(taken.action))
+                game.redo()
+        except ValueError:
+            complain(f"{file} is left out: somebody waits in step {len(actions) + 1}")
+            continue
+        if replay.outcome:
+            yield KnownWay(replay.seed, tuple(actions))
         else:
-            yield KnownWay(replay.seed, tuple(map(scenario.action_names.index, names)))
+            complain(f"{file} is left out: the game was left before its end")
 
 
 def _of_solver(

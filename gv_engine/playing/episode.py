@@ -51,6 +51,14 @@ class Episode(Protocol):
             PolicyError: a policy answers with something that is no action.
         """
 
+    def numbers(self, action: str) -> Any:
+        """The numbers of `actions` that an action, which is not refused, is made of; (A,) where
+        there may be several agents, 0 for those who are done.
+
+        Raises:
+            ValueError: somebody waits, which has no number.
+        """
+
     def among(self, action: str, others: str) -> str:
         """What all agents do when a player has said something: those whom it does not name, but for
         the one that is controlled, do as is said for others."""
@@ -135,6 +143,7 @@ class Told:
     """Figures of an episode, as its world has them."""
 
     world: Any
+    actions: Any
     controlled = 0
     partners: dict[str, Policy]
 
@@ -156,6 +165,10 @@ class Told:
     def joint(self, action: str) -> str:
         """The action itself."""
         return action
+
+    def numbers(self, action: str) -> Any:
+        """That of the action; see `gv_engine.playing.episode.Episode`."""
+        return [*self.actions].index(action)
 
     def among(self, action: str, others: str) -> str:
         """The action itself."""

@@ -114,6 +114,10 @@ class PresentGame:
         named = (f"{name} {does}" for name, does in zip(self.agents, each, strict=True))
         return each[0] if len(each) == 1 else AND.join(named)
 
+    def numbers_of(self, action: str) -> Any:
+        """What `action_of` makes this action of; see `Episode.numbers`."""
+        return self._episode.numbers(action)
+
     def among(self, action: str, others: str) -> str:
         """A player's action, and what others would do beside; see `Episode.among`."""
         return self._episode.among(action, others)

@@ -17,11 +17,11 @@ class KnownWay(NamedTuple):
 
     Attributes:
         seed: its level is that of `reset(seed=…)`.
-        actions: numbers in the scenario's action space.
+        actions: numbers in the scenario's action space, (A,) of A agents.
     """
 
     seed: int
-    actions: tuple[int, ...]
+    actions: tuple[Any, ...]
 
 
 class Following:
@@ -44,12 +44,12 @@ class Following:
         self._step[list(worlds)] = 0
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """(N,) actions.
+        """(N,) actions, (N, A) of A agents.
 
         Raises:
             PolicyError: a way is at its end, and the episode is not.
         """
-        chosen = np.zeros(len(self._step), np.int64)
+        chosen = np.zeros((len(self._step), *np.shape(self._ways[0].actions[0])), np.int64)
         each = zip(self._number.tolist(), self._step.tolist(), strict=True)
         for world, (number, step) in enumerate(each):
             actions = self._ways[number].actions

@@ -53,7 +53,7 @@ def test_games_of_people_become_episodes_in_their_order(capsys):
     assert main(["rollout", LEVEL, "--from-replays", *files, "--out", "games"]) == 0
     told = capsys.readouterr().err
     assert "left.gvreplay is left out: the game was left before its end" in told
-    assert "waits.gvreplay is left out: it has the action WAIT" in told
+    assert "waits.gvreplay is left out: somebody waits in step 2" in told
     arrays, about = episode_folder.read("games")
     assert about["complete"]
     assert arrays["episode_seed"].tolist() == seeds
@@ -110,7 +110,54 @@ def test_what_cannot_be_played_again_is_told(words, message, capsys):
     assert not Path("games").exists()
 
 
-def test_algebra_has_no_ways(capsys):
+@pytest.mark.parametrize("level", ["hunt", "mathy-poly-simplify-easy"])
+def test_games_of_several_agents_and_of_algebra_are_played_again(level):
+    if level != "hunt":
+        pytest.importorskip("mathy_core")
+    same = ["--policy", "valid" if level != "hunt" else "hunters=valid", "--seed", "3"]
+    assert main(["record", level, "3.gvreplay", *same, "--steps", "1000"]) == 0
+    assert main(["rollout", level, *same, "--episodes", "1", "--out", "played"]) == 0
+    assert main(["rollout", level, "--from-replays", "3.gvreplay", "--out", "again"]) == 0
+    played, again = (episode_folder.read(name)[0] for name in ("played", "again"))
+    assert played.keys() == again.keys()
+    for name, array in played.items():
+        assert np.array_equal(array, again[name]), name
+
+
+TWO = """
+map: |
+  ######
+  #>.E.#
+  #>..E#
+  ######
+max_steps: 4
+agents: [ann, bob]
+transition_functions: [move_agent]
+reward_functions: [reach_exit]
+observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
+terminating_function: reach_exit
+"""
+
+
+def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
+    Path("two.yaml").write_text(TWO)
+    for name, steps in {
+        "done": ["ann MOVE_FORWARD | bob MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"],
+        "waits": ["ann MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"] * 2,
+    }.items():
+        game = Game(Scenario.load("two.yaml"), 0)
+        for step in steps:
+            game.step(step)
+        game.replay().save(Path(f"{name}.gvreplay"))
+        assert game.replay().outcome
+    files = ["done.gvreplay", "waits.gvreplay"]
+    assert main(["rollout", "two.yaml", "--from-replays", *files, "--out", "games"]) == 0
+    told = "waits.gvreplay is left out: somebody waits in step 1"
+    assert told in capsys.readouterr().err
+    assert episode_folder.read("games")[1]["steps"] == 3
+
+
+def test_the_solver_knows_no_ways_of_algebra(capsys):
     pytest.importorskip("mathy_core")
     assert main(["rollout", "mathy-poly-simplify-easy", "--policy", "solver"]) == 2
-    assert "ways are known of grids of one agent alone" in capsys.readouterr().err
+    assert "the solver finds ways in grids of one agent alone" in capsys.readouterr().err

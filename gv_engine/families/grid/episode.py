@@ -156,6 +156,15 @@ class GridEpisode(Told):
         acts = (name for name in self.agents if told.get(name, self.wait) != self.wait)
         return AND.join(f"{name} {told[name]}" for name in acts) or self.wait
 
+    def numbers(self, action: str) -> Any:
+        """The numbers of what agents do; see `gv_engine.playing.episode.Episode`."""
+        if len(self._names) == 1:
+            return super().numbers(action)
+        acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
+        does = {name: self.wait if name in acting else self.actions[0] for name in self._names}
+        does |= self._told(action)
+        return tuple(map(self.actions.index, does.values()))
+
     def among(self, action: str, others: str) -> str:
         """What all do when a player has said something, and others do as they would; see
         `gv_engine.playing.episode.Episode`."""
