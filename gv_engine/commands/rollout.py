@@ -152,7 +152,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.resume and not options.out:
         raise UsageError("--resume goes on with a folder: name it by --out")
     try:
-        scenario = hooks.limited(loaded, options.max_steps)
+        scenario = loaded if options.replays else hooks.limited(loaded, options.max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; give --max-steps") from None
     listed = _listed(scenario, options.levels)

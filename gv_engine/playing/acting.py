@@ -14,10 +14,8 @@ from gv_engine.playing.episode import Seen
 from gv_engine.playing.game import Game
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.rule_files import failure
+from gv_engine.rollouts.policy import SOLVER as SOLVER
 from gv_engine.rollouts.policy import load_policies
-
-SOLVER = "solver"
-"""What the actor is called that knows the shortest way."""
 
 
 class ActorError(GVEngineError):
@@ -70,7 +68,7 @@ class PolicyActor:
     def __init__(self, game: Game, named: str) -> None:
         self.name = named
         self._num_actions = game.seen()[1]["action_mask"].shape[-1]
-        self._policy = load_policies(named, game.scenario, 1, self._num_actions)
+        self._policy = load_policies(named, game.scenario, 1, self._num_actions, more=[SOLVER])
         self._way: list[str] = []
         self._seen: list[Seen] = []
         self._choices: list[Choice] = []

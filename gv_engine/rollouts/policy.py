@@ -250,6 +250,8 @@ class Own:
 
 GREEDY = "greedy"
 """What stands behind the folder of a run for the likeliest action."""
+SOLVER = "solver"
+"""What is called that knows the shortest way, where that is taken in place of a policy."""
 BUILT_IN = {"random": False, "valid": True}
 """Names of the policies that come with the engine, and whether they keep to the action mask."""
 
@@ -260,6 +262,7 @@ def load_policy(
     num_actions: int,
     compiled: bool = False,
     scenario: AnyScenario | None = None,
+    more: Sequence[str] = (),
 ) -> Policy:
     """A policy by name.
 
@@ -269,6 +272,7 @@ def load_policy(
         num_envs, num_actions: what it acts in.
         compiled: whether what comes with the engine may draw in compiled code.
         scenario: that it acts in; runs, which do not fit everywhere, act in nothing without it.
+        more: names of what else may be asked for, for messages.
 
     Raises:
         PolicyError: there is none of that name.
@@ -281,8 +285,10 @@ def load_policy(
     where, colon, attribute = name.rpartition(":")
     if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
         raise PolicyError(f"{name} is of a run; name its folder, {Path(name).parent}")
+    if colon and (Path(where) / POLICY_FILE).is_file():
+        raise PolicyError(f"{name}: behind the run {where} may stand :{GREEDY} alone")
     if not colon or not where.endswith(".py"):
-        known = (*BUILT_IN, "./file.py:function", "the folder of a run")
+        known = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
         raise PolicyError(f"no policy {name!r}: {nearest(name, known)}")
     try:
         module = rule_files.load_rule_file(Path(where))
@@ -423,7 +429,12 @@ def _of_agent(told: Any, k: int) -> Any:
 
 
 def load_policies(
-    text: str, scenario: AnyScenario, num_envs: int, num_actions: int, compiled: bool = False
+    text: str,
+    scenario: AnyScenario,
+    num_envs: int,
+    num_actions: int,
+    compiled: bool = False,
+    more: Sequence[str] = (),
 ) -> Policy:
     """The policy of all agents: that of one alone, or `Together`, where those that are not named
     act by chance.
@@ -431,11 +442,11 @@ def load_policies(
     Args:
         text: as for `by_agent`.
         scenario: that they act in.
-        num_envs, num_actions, compiled: as for `load_policy`.
+        num_envs, num_actions, compiled, more: as for `load_policy`.
     """
     sharing, acting = scenario.sharing, (num_envs, num_actions, compiled, scenario)
     if len(sharing.names) == 1:
-        return load_policy(text, *acting)
+        return load_policy(text, *acting, more)
     named = by_agent(text, sharing)
     each = (named.get(name, "random") for name in sharing.names)
     return Together([load_policy(name, *acting) for name in each])

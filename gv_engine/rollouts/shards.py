@@ -12,7 +12,7 @@ from gv_engine.language.errors import BuiltInDoesNotCompileError, DoesNotCompile
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.rollouts.episode_folder import rows_of
 from gv_engine.rollouts.following import Following, KnownWay
-from gv_engine.rollouts.policy import Policy, PolicyError, load_policies, runs_of
+from gv_engine.rollouts.policy import SOLVER, Policy, PolicyError, load_policies, runs_of
 from gv_engine.rollouts.rollout import FinishedEpisode, rollout, rows_of_steps
 from gv_engine.rollouts.tally import Tally
 
@@ -68,8 +68,8 @@ class Job:
                 f"{runs[0]} acts by what the representation default shows, and not by {shown}; "
                 "keep default, and turn what was kept into another one"
             )
-        compiled = env.world == "compiled"
-        return load_policies(self.policy, self.scenario, env.num_envs, env.num_actions, compiled)
+        acting = env.num_envs, env.num_actions, env.world == "compiled"
+        return load_policies(self.policy, self.scenario, *acting, [SOLVER])
 
     def episodes(
         self, env: Any, actor: Policy, first: int, episodes: int

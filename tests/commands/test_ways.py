@@ -130,7 +130,6 @@ map: |
   #>.E.#
   #>..E#
   ######
-max_steps: 4
 agents: [ann, bob]
 transition_functions: [move_agent]
 reward_functions: [reach_exit]
@@ -143,7 +142,7 @@ def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
     Path("two.yaml").write_text(TWO)
     for name, steps in {
         "done": ["ann MOVE_FORWARD | bob MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"],
-        "waits": ["ann MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"] * 2,
+        "waits": ["ann MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"] * 3,
     }.items():
         game = Game(Scenario.load("two.yaml"), 0)
         for step in steps:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gv_engine.language.turns import Sharing
-from gv_engine.rollouts.policy import absolute, load_policy
+from gv_engine.learning.policy_file import POLICY_FILE
+from gv_engine.rollouts.policy import PolicyError, absolute, load_policy
 
 WORLDS = 40
 
@@ -40,3 +41,11 @@ def test_policies_of_agents_are_found_from_another_folder(tmp_path, monkeypatch)
     found = absolute("ann=./own.py:act,bob=valid", several)
     assert found == f"ann={tmp_path / 'own.py'}:act,bob=valid"
     assert absolute("runs=1", Sharing()) == str(tmp_path / "runs=1")
+
+
+def test_behind_a_run_stands_greedy_alone(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / POLICY_FILE).touch()
+    with pytest.raises(PolicyError, match="may stand :greedy alone"):
+        load_policy(f"{run}:gready", 1, 6)
