@@ -318,7 +318,7 @@ def test_minari_has_the_spaces_of_the_environment(representation, tmp_path: Path
 
 
 @pytest.mark.filterwarnings("default")
-def test_minari_keeps_levels_and_parameters(tmp_path: Path, monkeypatch):
+def test_minari_keeps_levels_and_parameters(tmp_path: Path, monkeypatch, capsys):
     minari = pytest.importorskip("minari")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
@@ -336,5 +336,26 @@ def test_minari_keeps_levels_and_parameters(tmp_path: Path, monkeypatch):
         seen, _ = env.reset(seed=about["seed"])
         assert np.array_equal(seen["grid"], dataset[k].observations["grid"][0])
     minari.combine_datasets([dataset, dataset], "doors/both-v0")  # says nothing of a rollout
+    capsys.readouterr()
     assert main(["minari", "doors/both-v0", "--to", "both"]) == 0
+    assert "has no seeds of 12 of its 12 episodes, as Minari drops" in capsys.readouterr().err
     assert np.array_equal(np.load("both/grid.npy"), np.concatenate([np.load("demos/grid.npy")] * 2))
+
+
+@pytest.mark.parametrize(("first", "lacking"), [([], 0), (["--masks"], 2)])
+@pytest.mark.filterwarnings("default")
+def test_minari_says_which_episodes_have_no_masks(first, lacking, tmp_path, monkeypatch, capsys):
+    minari = pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    made = []
+    for out, masks in ("a", first), ("b", [] if first else ["--masks"]):
+        words = ["--episodes", "2", "--max-steps", "9", *masks, "--out", out]
+        assert main(["rollout", LEVEL, *words]) == 0
+        assert main(["minari", f"doors/{out}-v0", "--from", out, "--author", "a"]) == 0
+        made.append(minari.load_dataset(f"doors/{out}-v0"))
+    minari.combine_datasets(made, "doors/mixed-v0")
+    assert main(["minari", "doors/mixed-v0", "--to", "again"]) == 2
+    told = f"2 of 4 episodes have no action_mask in their infos, the first is {lacking};"
+    assert told in capsys.readouterr().err
+    assert not Path("again").exists()
