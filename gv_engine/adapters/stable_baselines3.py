@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.adapters.worlds import worlds_of
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
-from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.errors import MissingExtraError
 from gv_engine.reading.extras import STABLE_BASELINES3
 from gv_engine.reading.scenario import Scenario
@@ -32,18 +32,22 @@ class SB3VecEnv(VecEnv):
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`; observations are fresh arrays.
+
+    Raises:
+        ValueError: observations are no arrays, or an option is one that it sets itself.
     """
 
     def __init__(
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
     ) -> None:
-        self.worlds = GridVectorEnv(
+        self.worlds = worlds_of(
+            self,
             scenario,
             num_envs,
+            options,
             autoreset_mode="SameStep",
             episode_statistics=True,
             reward_dtype="float32",
-            **options,
         )
         self._began = time.perf_counter()
         self.render_mode = self.worlds.render_mode

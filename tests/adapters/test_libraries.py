@@ -154,8 +154,72 @@ def test_pufferlib_sees_the_episodes_of_a_vector_environment(backend):
     assert len(told) == 2
     assert told[0]["episode_length"] <= 9
     assert told[0].keys() == {"episode_return", "episode_length", "success"}
-    with pytest.raises(ValueError, match="allowed are 0 to 7"):
-        module.GridPufferEnv(LEVEL, 2, **options).step(np.array([0, -1]))
+
+
+def test_pufferlib_refuses_what_is_no_action():
+    pytest.importorskip("pufferlib")
+    module = importlib.import_module("gv_engine.adapters.pufferlib")
+    envs = module.GridPufferEnv(LEVEL, 2, world="object")
+    with pytest.raises(ValueError, match=r"call reset\(\) before the first step"):
+        envs.step(np.zeros(2, np.int32))
+    envs.reset()
+    for wrong in [0, -1], [8, 0]:
+        with pytest.raises(ValueError, match="allowed are 0 to 7"):
+            envs.step(np.array(wrong))
+    for shape, dtype in ((2,), "float32"), ((1, 2), "int32"), ((3,), "int64"), ((), "int64"):
+        with pytest.raises(ValueError, match=re.escape(f"shape {shape} and dtype {dtype}")):
+            envs.step(np.zeros(shape, dtype))
+    for dtype in np.int32, np.int64, np.uint8:
+        envs.step(np.zeros(2, dtype))
+
+
+def test_pufferlib_has_masks_if_they_are_asked_for():
+    pytest.importorskip("pufferlib")
+    module = importlib.import_module("gv_engine.adapters.pufferlib")
+    vector = importlib.import_module("pufferlib.vector")
+    options: Any = {"max_steps": 3, "world": "object", "log_interval": 4}
+    given: Any = {"env_args": [LEVEL, 2], "backend": vector.Serial, "num_envs": 2}
+    envs = vector.make(module.GridPufferEnv, env_kwargs={**options, "action_masks": True}, **given)
+    with pytest.raises(ValueError, match="before action_masks are read"):
+        _ = envs.envs[0].action_masks
+    options = {"max_steps": 3, "world": "object", "autoreset_mode": "SameStep"}
+    worlds = GridVectorEnv(LEVEL, 4, **options)
+    envs.reset(seed=3)
+    info, told = worlds.reset(seed=6)[1], 0
+    for chosen in actions(4, 8):
+        masks = np.concatenate([each.action_masks for each in envs.envs])
+        assert np.array_equal(masks, info["action_mask"])
+        told += len(envs.step(chosen)[4])
+        info = worlds.step(chosen)[4]
+    assert told == 4  # of each environment two, one every four steps
+    assert 0 < masks.sum() < masks.size
+    without = module.GridPufferEnv(LEVEL, 2, world="object")
+    with pytest.raises(AttributeError, match="add action_masks=True"):
+        _ = without.action_masks
+
+
+ADAPTERS = {
+    "SB3VecEnv": "stable_baselines3",
+    "GridPufferEnv": "pufferlib",
+    "TorchRLEnv": "torchrl",
+    "TianshouVecEnv": "tianshou",
+}
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_says_which_options_it_sets_itself(name):
+    pytest.importorskip(ADAPTERS[name])
+    make = getattr(importlib.import_module(f"gv_engine.adapters.{ADAPTERS[name]}"), name)
+    given: Any = {"autoreset_mode": "NextStep", "reward_dtype": "float32"}
+    if name in ("SB3VecEnv", "GridPufferEnv"):
+        given["episode_statistics"] = True
+    if name == "GridPufferEnv":
+        given |= {"copy": True, "render_mode": "rgb_array", "flat_info": True}
+    for option, value in given.items():
+        with pytest.raises(ValueError, match=f"^{option}={value!r}: {name} sets {option}=.*itself"):
+            make(LEVEL, 2, **{option: value})
+    with pytest.raises(ValueError, match=r"^observation_representation='text': .* takes"):
+        make(LEVEL, 2, world="object", observation_representation="text")
 
 
 @pytest.mark.parametrize("levels", [None, "0:7"])
@@ -202,6 +266,18 @@ def test_torchrl_finds_its_specs_kept_and_begins_worlds_one_by_one():
             shown, _ = alone.reset()
 
 
+def test_torchrl_has_directions_and_leaves_masks_out():
+    pytest.importorskip("torchrl")
+    envs = importlib.import_module("torchrl.envs")
+    module = importlib.import_module("gv_engine.adapters.torchrl")
+    given: Any = {"world": "object", "observation_representation": "minigrid"}
+    worlds = module.TorchRLEnv(LEVEL, 2, action_masks=False, **given)
+    envs.check_env_specs(worlds)
+    steps = worlds.rollout(3)
+    assert steps["direction"].shape == (2, 3)
+    assert "action_mask" not in steps.keys()  # noqa: SIM118  # of a TensorDict
+
+
 def test_tianshou_steps_the_worlds_that_it_asks_for():
     pytest.importorskip("tianshou")
     data = importlib.import_module("tianshou.data")
@@ -232,6 +308,8 @@ def test_tianshou_steps_the_worlds_that_it_asks_for():
     masked = module.TianshouVecEnv(LEVEL, 4, masks=True, observation_representation="flat")
     seen, _ = masked.reset(seed=3)
     assert isinstance(seen, data.Batch)
+    with pytest.raises(ValueError, match=r"^action_masks=True: TianshouVecEnv sets"):
+        module.TianshouVecEnv(LEVEL, 2, action_masks=True)
     assert masked.observation_space[0].contains({"obs": seen.obs[0], "mask": seen.mask[0]})
     with pytest.raises(ValueError, match="2 seeds for 4 worlds: name one for each"):
         masked.seed([1, 2])
