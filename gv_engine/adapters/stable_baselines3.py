@@ -21,6 +21,9 @@ if STABLE_BASELINES3.missing:
     raise MissingExtraError(STABLE_BASELINES3.missing)
 from stable_baselines3.common.vec_env import VecEnv
 
+_OF_ONE = "action_masks", "action_space", "observation_space"
+"""Attributes that `SB3VecEnv` has as single environments have them."""
+
 
 class SB3VecEnv(VecEnv):
     """N worlds for algorithms of Stable-Baselines3, and, with masks, of sb3-contrib.
@@ -109,8 +112,8 @@ class SB3VecEnv(VecEnv):
         return self.worlds.render() or [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the vector environment, for each of these worlds."""
-        held = self if attr_name == "action_masks" else _who_has(self.worlds, attr_name)
+        """An attribute of the vector environment, for each of these worlds; spaces are of one."""
+        held = self if attr_name in _OF_ONE else _who_has(self.worlds, attr_name)
         return [*repeat(getattr(held, attr_name), len([*self._get_indices(indices)]))]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

@@ -121,6 +121,8 @@ def test_stable_baselines_sees_the_episodes_of_single_environments():
         )
     assert ends > 3
     assert envs.has_attr("action_masks")
+    assert envs.get_attr("action_space", [0, 2]) == [alone.action_space] * 2
+    assert envs.get_attr("observation_space") == [alone.observation_space] * 3
     with pytest.raises(AttributeError, match="no method 'step' of single worlds"):
         envs.env_method("step")
 
