@@ -171,8 +171,8 @@ def test_pufferlib_refuses_what_is_no_action():
     for shape, dtype in ((2,), "float32"), ((1, 2), "int32"), ((3,), "int64"), ((), "int64"):
         with pytest.raises(ValueError, match=re.escape(f"shape {shape} and dtype {dtype}")):
             envs.step(np.zeros(shape, dtype))
-    for dtype in np.int32, np.int64, np.uint8:
-        envs.step(np.zeros(2, dtype))
+    for kind in np.int32, np.int64, np.uint8:
+        envs.step(np.zeros(2, kind))
 
 
 def test_pufferlib_has_masks_if_they_are_asked_for():
