@@ -181,14 +181,21 @@ def test_a_run_goes_on_to_its_own_aim(capsys):
     assert main(["train", "--resume", "part", "--until", "0.5"]) == 0
     aim = f"--steps {UPDATE * 4:,} or --until 0.5 is reached"
     assert f"{UPDATE * 4:,} steps are made, and {aim}" in capsys.readouterr().err
+    assert main(["train", "--resume", "part"]) == 0  # where it was asked for last
+    assert f"{UPDATE * 4:,} steps are made, and {aim}" in capsys.readouterr().err
 
 
 def test_runs_with_other_aims_do_not_go_on_together(capsys):
     trained("both/0"), trained("both/1", "--until", "0.5")
     assert main(["train", "--resume", "both"]) == 2
-    assert "were begun with other --steps or --until" in capsys.readouterr().err
-    words = "--steps", str(UPDATE * 4), "--until", "0.5"
+    assert "have other --steps or --until: give both" in capsys.readouterr().err
+    words = "--steps", str(UPDATE * 5), "--until", "0.5"
+    with Run(Path("both/1")).held():
+        assert main(["train", "--resume", "both", *words]) == 1
+    assert "both/1 is being learned by another process" in capsys.readouterr().err
     assert main(["train", "--resume", "both", *words]) == 0
+    assert [Run(Path("both", seed)).aim for seed in "01"] == [Aim(UPDATE * 5, 0.5)] * 2
+    assert main(["train", "--resume", "both"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -440,10 +447,11 @@ def test_a_disk_that_is_full_is_told(capsys):
         told = capsys.readouterr().err
         assert f"gv-engine: {part / 'checkpoint.pt'} cannot be written: File too large" in told
         assert (part / "checkpoint.pt").read_bytes() == kept
+        Run(part).pursue(Aim(UPDATE * 5))
         resource.setrlimit(
             resource.RLIMIT_FSIZE, ((part / "progress.csv").stat().st_size + 9, before[1])
         )
-        assert main(["train", "--resume", "part", "--steps", str(UPDATE * 5)]) == 1
+        assert main(["train", "--resume", "part"]) == 1
         told = capsys.readouterr().err
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -525,7 +533,7 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
     assert main(["train", "--resume", "a b", "--trust", "--steps", "200", "--until", "0.5"]) == 0
     aims = [lesson.aim for lesson in lessons]
     assert aims == [Aim(100), Aim(100), Aim(200, 0.5)]
-    assert lessons[2].resuming == f"{first.resuming[:30]} --steps 200 --until 0.5 --trust"
+    assert lessons[2].resuming == f"{first.resuming[:30]} --trust"
     capsys.readouterr()
     assert main(["train", "--resume", "a b", "--set", "size=7"]) == 2
     assert "--set is that of the run" in capsys.readouterr().err
