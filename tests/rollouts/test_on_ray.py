@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,6 +98,36 @@ def test_nothing_is_written_before_a_cluster_is_reached(here, monkeypatch, capsy
     assert main([*WORDS, "--out", "many", "--ray", "auto"]) == 1
     assert "nobody there" in capsys.readouterr().err
     assert not Path("many").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("127.0.0.1:9", "no cluster at 127.0.0.1:9: "),
+        ("ray://127.0.0.1:9", "no cluster at 127.0.0.1:9: "),
+        ("127.0.0.1", "no cluster is named '127.0.0.1' (allowed: HOST:PORT, "),
+        ("127.0.0.1:70000", "no cluster is named '127.0.0.1:70000'"),
+    ],
+)
+def test_an_address_where_nobody_listens_is_told_at_once(monkeypatch, capsys, address, says):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda *_, **__: pytest.fail("Ray would wait for minutes"))
+    assert main([*WORDS, "--ray", address]) == 1
+    assert f"gv-engine: {says}" in capsys.readouterr().err
+
+
+def test_who_may_want_a_token_says_so(monkeypatch, capsys):
+    def refused(*_: Any, **__: Any) -> None:
+        raise ConnectionError("Failed to connect to Ray cluster")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refused)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        assert main([*WORDS, "--ray", address]) == 1
+    said = capsys.readouterr().err
+    assert "gv-engine: Failed to connect to Ray cluster; somebody listens there: if it" in said
+    assert "RAY_AUTH_MODE=token" in said
 
 
 def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
