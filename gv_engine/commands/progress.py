@@ -69,18 +69,21 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block, and so does SIGTERM where it is the same."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals go to the main thread
-        return
+def undisturbed() -> Iterator[list[int]]:
+    """Ctrl-C waits for the end of the block, and so does SIGTERM where it is the same.
+
+    What is yielded has the numbers of those that have come.
+    """
     came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came  # signals go to the main thread
+        return
     known = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     before = {number: handler for number, handler in known.items() if callable(handler)}
     for number in before:
         signal.signal(number, lambda number, _: came.append(number))
     try:
-        yield
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

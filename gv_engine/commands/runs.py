@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _HEEDS = 30.0
 """Seconds in which an update has to end after Ctrl-C or SIGTERM."""
-_ENDLESS = "interrupted in an update that does not come to an end; the last checkpoint is kept"
 _UNKNOWN = "–"
 _STRETCH = 20.0
 """Seconds that a run learns on a cluster before it is kept, and may go on elsewhere."""
@@ -98,25 +97,31 @@ def _learn(training: Training, lesson: Lesson, what: str, watch: bool) -> int:
     aim, code = lesson.aim, 0
     wall = _hang_wall(training) if watch else None
     try:
-        with heeded(_HEEDS, _ENDLESS), progress(what, aim.steps) as advance:
-            advance(training.figures.steps)
-            while not aim.is_reached(training.figures):
-                number = training.figures.steps
-                with undisturbed():
-                    figures = training.update()
+        with undisturbed() as came:  # until all is kept
+            with progress(what, aim.steps) as advance:
+                advance(training.figures.steps)
+                while not (came or aim.is_reached(training.figures)):
+                    number = training.figures.steps
+                    with heeded(_HEEDS, _cut_short(training, lesson)):
+                        figures = training.update()
                     if wall:
                         _tell(wall, training)
-                says = f"{_means(figures)}{training.speed:,.0f} steps/s"
-                advance(figures.steps - number, says)
+                    says = f"{_means(figures)}{training.speed:,.0f} steps/s"
+                    advance(figures.steps - number, says)
+            training.keep()
     except KeyboardInterrupt as interrupt:
         code = code_after(interrupt)
         complain(f"interrupted; go on by: {lesson.resuming}")
     finally:
         if wall:
             wall.close()
-    with undisturbed():
-        training.keep()
     return code
+
+
+def _cut_short(training: Training, lesson: Lesson) -> str:
+    """What to say where an update is not waited for."""
+    kept = f"{training.run.path} is kept as it was after {training.kept:,} steps"
+    return f"interrupted in the midst of an update; {kept}; go on by: {lesson.resuming}"
 
 
 def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:

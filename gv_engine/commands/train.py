@@ -84,14 +84,14 @@ def add(commands: Commands) -> None:
         metavar="N",
         type=positive,
         help="of all worlds together, those before --resume included (default: "
-        f"{Aim().steps:,}, of a run that goes on what it was begun with)",
+        f"{Aim().steps:,}, of a run that goes on what was asked for last)",
     )
     parser.add_argument(
         "--until",
         metavar="SHARE",
         type=share,
         help="stop before that once success is so likely, as 0.98 (default: of a run that goes on "
-        "what it was begun with)",
+        "what was asked for last)",
     )
     parser.add_argument(
         "--memory", action="store_true", help="remember what is seen within an episode (a GRU)"
@@ -159,6 +159,8 @@ def run(options: argparse.Namespace) -> int:
         command_line(_resuming(options, runs[0].scenario, path)),
     )
     with terminable(), ExitStack() as stack:
+        for each in runs:
+            each.pursue(lesson.aim)
         if options.ray:
             for each in runs:
                 stack.enter_context(each.held())
@@ -176,10 +178,6 @@ def _acting(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -
 def _resuming(options: argparse.Namespace, known: Mapping[str, Any], path: Path) -> list[str]:
     """The command that goes on with runs."""
     words = ["gv-engine", "train", "--resume", str(path)]
-    if options.resume and options.steps:
-        words += ["--steps", str(options.steps)]
-    if options.resume and options.until:
-        words += ["--until", str(options.until)]
     if options.ray:
         words += ["--ray", options.ray]
     return words + consent_words(options, partial(found_again, known, path))
@@ -269,8 +267,8 @@ def _resumed(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
             )
         if _aim(options, each.aim) != _aim(options, runs[0].aim):
             raise UsageError(
-                f"{each.path} and {runs[0].path} were begun with other --steps or --until: give "
-                f"both, or --resume goes on with one of them"
+                f"{each.path} and {runs[0].path} have other --steps or --until: give both, or "
+                f"--resume goes on with one of them"
             )
     scenario = found_again(runs[0].scenario, runs[0].path, **consent(options))
     assert isinstance(scenario, Scenario)  # of a run that began

@@ -1,12 +1,13 @@
 """Runs on disk: a folder with what was learned, and all that it takes to go on exactly.
 
 - `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, the name
-  of the `levels` that it learns on, and their `level_seeds`; `steps` and `until`, its aim.
+  of the `levels` that it learns on, and their `level_seeds`; `steps` and `until`, its newest aim.
 - `checkpoint.pt`: the state of the learner, and the weights that were the best so far; a file of
   torch that holds tensors and plain values alone, so that reading it runs nothing.
 - `policy.npz`: the best weights again, to act by without torch, see `policy_file`.
 - `progress.csv`: a line for each update.
 - `events.*`: the same for TensorBoard, if that is installed.
+- `lock`: empty; whoever learns has it to itself, see `gv_engine.reading.files.held`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from gv_engine.reading.scenario import Scenario
 ABOUT = "run.json"
 _CHECKPOINT = "checkpoint.pt"
 _PROGRESS = "progress.csv"
+_LOCK = "lock"
 _FORMAT = 3
 _MOST = 2**22
 """Bytes of `run.json`."""
@@ -121,9 +123,20 @@ class Run:
             "level_seeds": found and found.seeds,
             **aim._asdict(),
         }
-        with replacing(path / ABOUT) as draft:
-            draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+        _write_about(path, about)
         return cls(path)
+
+    def pursue(self, aim: Aim) -> None:
+        """Have another aim from now on.
+
+        Raises:
+            OSError: it cannot be written.
+            RunError: another process has it, or it is damaged.
+        """
+        if aim != self.aim:
+            with self.held():
+                _write_about(self.path, _read(self.path / ABOUT, _written) | aim._asdict())
+            self.aim = aim
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -135,7 +148,8 @@ class Run:
         """
         with ExitStack() as stack:
             try:
-                stack.enter_context(held(self.path / ABOUT))
+                (self.path / _LOCK).touch()
+                stack.enter_context(held(self.path / _LOCK))
             except BlockingIOError:
                 raise RunError(
                     f"{self.path} is being learned by another process: wait for its end, or stop it"
@@ -313,15 +327,11 @@ def check_new(path: Path) -> None:
 def put_files(run: Path, files: Mapping[str, bytes]) -> None:
     """Write files into the folder of a run; those last that `keep` writes, in the same order.
 
-    What the run is about never changes, and is not written again while it is held.
-
     Raises:
         OSError: one cannot be written.
     """
     kept = _CHECKPOINT, POLICY_FILE
     for name in sorted(files, key=lambda name: name in kept and 1 + kept.index(name)):
-        if name == ABOUT and (run / name).exists():
-            continue
         with replacing(run / name) as draft:
             draft.write_bytes(files[name])
 
@@ -338,8 +348,18 @@ def runs_in(path: Path) -> list[Run]:
     return [Run(each) for each in sorted(among, key=lambda each: (len(each.name), each.name))]
 
 
+def _write_about(run: Path, about: Mapping[str, Any]) -> None:
+    with replacing(run / ABOUT) as draft:
+        draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+
+
+def _written(path: Path) -> dict[str, Any]:
+    about: dict[str, Any] = json.loads(read_bytes(path, _MOST, "descriptions of runs"))
+    return about
+
+
 def _about(path: Path) -> dict[str, Any]:
-    about = json.loads(read_bytes(path, _MOST, "descriptions of runs"))
+    about = _written(path)
     if about["format"] != _FORMAT:
         raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
     levels, seeds = about["levels"], about["level_seeds"]

@@ -50,6 +50,7 @@ class Training:
 
     Attributes:
         learner: that learns.
+        kept: the steps that it had made when it was kept last; 0 if it never was.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class Training:
         worlds = make_worlds(scenario, run.settings, levels=levels, **options)
         self.run, self.learner = run, Learner(worlds, run.settings)
         self._before = run.go_on(self.learner)
-        self._began = self._kept = time.perf_counter()
-        self._steps_before = self.learner.figures.steps
+        self._began = self._kept_at = time.perf_counter()
+        self._steps_before = self.kept = self.learner.figures.steps
 
     @property
     def figures(self) -> Figures:
@@ -88,14 +89,14 @@ class Training:
         """Learn a little, note it, and keep it now and then."""
         figures = self.learner.update()
         self.run.note(self.learner, self.seconds)
-        if time.perf_counter() - self._kept > _KEEP:
+        if time.perf_counter() - self._kept_at > _KEEP:
             self.keep()
         return figures
 
     def keep(self) -> None:
         """Write all that it takes to go on, and to act."""
         self.run.keep(self.learner, self.seconds)
-        self._kept = time.perf_counter()
+        self._kept_at, self.kept = time.perf_counter(), self.figures.steps
 
     def close(self) -> None:
         """End it."""

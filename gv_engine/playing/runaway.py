@@ -51,6 +51,7 @@ PATIENCE = 2.0
 """Seconds after which somebody who watches wants to know."""
 _GRACE, _LONGEST = 3.0, 1e6  # s beyond the limit, for what cannot be stopped, and at most
 _LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two looks: as a rule, and until one has stopped
+_AT_ONCE = 1.0  # s in which another Ctrl-C is the same one, as what starts us may hand on its own
 
 
 class Runaway(NamedTuple):
@@ -254,7 +255,8 @@ def heeded(seconds: float, says: str) -> Iterator[None]:
     """End the process, saying why, if Ctrl-C meanwhile is not heeded after so many seconds, or
     SIGTERM where something heeds it.
 
-    Another Ctrl-C ends it at once. For compiled code in the main thread, as `Fuse`.
+    Another Ctrl-C, a second later or more, ends it. For compiled code in the main thread, as
+    `Fuse`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -275,7 +277,7 @@ def heeded(seconds: float, says: str) -> Iterator[None]:
 
 def _heed(ours: socket.socket, seconds: float, says: str) -> None:
     """Listen to the numbers of signals until nobody sends them any more."""
-    came = 0
+    came, first = 0, math.inf
     while True:
         try:
             number = ours.recv(1)
@@ -284,9 +286,10 @@ def _heed(ours: socket.socket, seconds: float, says: str) -> None:
         if not number:
             return
         if number[0] in (signal.SIGINT, signal.SIGTERM):
-            if came and number[0] == signal.SIGINT:
+            now = time.monotonic()
+            if number[0] == signal.SIGINT and now - first > _AT_ONCE:
                 _burn(says, 128 + signal.SIGINT)
-            came = number[0]
+            came, first = number[0], min(first, now)
             ours.settimeout(seconds)
 
 

@@ -4,6 +4,7 @@ their machine."""
 from __future__ import annotations
 
 import math
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from functools import lru_cache
 from itertools import count, takewhile
 from operator import itemgetter
 from typing import Any
+from urllib.parse import urlsplit
 
 from gv_engine.language.errors import GVEngineError, MissingExtraError
 from gv_engine.reading.extras import RAY
@@ -27,6 +29,12 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 LOCAL = "local"
 """In place of an address: Ray on this machine, for this command alone."""
+_ANSWERS = 5.0
+"""Seconds in which an address has to."""
+_WANTED = (
+    "; somebody listens there: if it wants a token, set RAY_AUTH_MODE=token here and on all of its "
+    "machines, each with the same ~/.ray/auth_token, as docs/cluster.md says"
+)
 _SHARD, _LARGE_SHARD = 512, 4096
 """Episodes of a shard; of one whose steps are not kept, where there are many."""
 _SHARES = 64
@@ -35,6 +43,10 @@ _SECONDS = 1.0
 """After which it is asked again which machines there are."""
 _AHEAD = 4
 """Parts that are not yet handed on, for each that has room."""
+
+
+class ClusterError(GVEngineError):
+    """There is no cluster, or it does not let this process in."""
 
 
 class FarError(GVEngineError):
@@ -46,10 +58,49 @@ def reach(address: str) -> None:
     """Connect with a cluster, if that has not been done.
 
     Args:
-        address: "auto" for the one that this machine belongs to; or `LOCAL`.
+        address: HOST:PORT; "auto" for the one that this machine belongs to; or `LOCAL`.
+
+    Raises:
+        ClusterError: it cannot be reached.
     """
-    if not ray.is_initialized():
+    if ray.is_initialized():
+        return
+    place = _host_and_port(address)
+    if place:
+        _knock(*place)
+    try:
         ray.init(address, log_to_driver=False, include_dashboard=False)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise ClusterError(f"{error}{_WANTED if place else ''}") from None
+
+
+def _host_and_port(address: str) -> tuple[str, int] | None:
+    """Host and port of an address; None where only Ray knows them."""
+    scheme, _, rest = address.rpartition("://")
+    if address in ("auto", LOCAL) or scheme not in ("", "ray"):
+        return None
+    try:
+        found = urlsplit(f"//{rest}")
+        host, port = found.hostname, found.port
+    except ValueError:
+        host = port = None
+    if not (host and port):
+        raise ClusterError(
+            f"no cluster is named {address!r} (allowed: HOST:PORT, as `ray start --head` prints "
+            f"it; auto, if this machine belongs to one; {LOCAL})"
+        )
+    return host, port
+
+
+def _knock(host: str, port: int) -> None:
+    """Make sure that somebody listens; Ray would wait for minutes."""
+    try:
+        socket.create_connection((host, port), _ANSWERS).close()
+    except OSError as error:
+        raise ClusterError(
+            f"no cluster at {host}:{port}: {error.strerror or error}; start one there by "
+            f"`ray start --head --port={port}`, or give the address that it prints"
+        ) from None
 
 
 def shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:

@@ -3,9 +3,12 @@
 import csv
 import json
 import math
+import os
 import shutil
 import signal
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.commands import main, parser, train
+from gv_engine.commands import main, parser, runs, train
 from gv_engine.commands.play import begin
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.array_net import ArrayNet
@@ -25,7 +28,9 @@ from gv_engine.protocol.making import Making
 from gv_engine.reading.library import built_in_grids, levels_of_several
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import episode_folder
+from tests import ROOT
 from tests.commands.shell import RULE, write
+from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
 
@@ -95,22 +100,56 @@ def test_what_was_learned_after_the_last_checkpoint_is_learned_again():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch):
+    """Also where they come several times, as from what hands on its own."""
     whole = trained("whole")
     update = ppo.Learner.update
 
     def interrupted(learner: ppo.Learner) -> ppo.Figures:
         if learner.figures.steps == UPDATE:
             signal.raise_signal(number)
+            signal.raise_signal(number)
         return update(learner)
 
-    monkeypatch.setattr(ppo.Learner, "update", interrupted)
     before = signal.getsignal(signal.SIGTERM)
-    part = trained("part", code=128 + number)
+    with monkeypatch.context() as patch:
+        patch.setattr(ppo.Learner, "update", interrupted)
+        patch.setattr(runs, "complain", lambda text: signal.raise_signal(number))
+        part = trained("part", code=128 + number)
     assert signal.getsignal(signal.SIGTERM) is before
     assert len(curve(part)) == 2
-    monkeypatch.setattr(ppo.Learner, "update", update)
     assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
     assert_same(whole, part)
+
+
+STUCK = """
+import sys, time
+from gv_engine.commands import main
+from gv_engine.learning import ppo
+update = ppo.Learner.update
+def stuck(learner):
+    while learner.figures.steps:
+        print("stuck", flush=True)
+        time.sleep(0.1)
+    return update(learner)
+ppo.Learner.update = stuck
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
+def test_ctrl_c_some_time_after_another_waits_no_longer():
+    words = [sys.executable, "-c", STUCK, *WORDS, "--out", "part"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=env, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        for pause in (0.1, 1.2, 0.0):
+            assert process.stdout.readline() == "stuck\n"
+            process.send_signal(signal.SIGINT)
+            time.sleep(pause)
+        _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "the midst of an update; part is kept as it was after 0 steps; go on by:" in said
 
 
 def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys):
@@ -142,14 +181,21 @@ def test_a_run_goes_on_to_its_own_aim(capsys):
     assert main(["train", "--resume", "part", "--until", "0.5"]) == 0
     aim = f"--steps {UPDATE * 4:,} or --until 0.5 is reached"
     assert f"{UPDATE * 4:,} steps are made, and {aim}" in capsys.readouterr().err
+    assert main(["train", "--resume", "part"]) == 0  # where it was asked for last
+    assert f"{UPDATE * 4:,} steps are made, and {aim}" in capsys.readouterr().err
 
 
 def test_runs_with_other_aims_do_not_go_on_together(capsys):
     trained("both/0"), trained("both/1", "--until", "0.5")
     assert main(["train", "--resume", "both"]) == 2
-    assert "were begun with other --steps or --until" in capsys.readouterr().err
-    words = "--steps", str(UPDATE * 4), "--until", "0.5"
+    assert "have other --steps or --until: give both" in capsys.readouterr().err
+    words = "--steps", str(UPDATE * 5), "--until", "0.5"
+    with Run(Path("both/1")).held():
+        assert main(["train", "--resume", "both", *words]) == 1
+    assert "both/1 is being learned by another process" in capsys.readouterr().err
     assert main(["train", "--resume", "both", *words]) == 0
+    assert [Run(Path("both", seed)).aim for seed in "01"] == [Aim(UPDATE * 5, 0.5)] * 2
+    assert main(["train", "--resume", "both"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -401,10 +447,11 @@ def test_a_disk_that_is_full_is_told(capsys):
         told = capsys.readouterr().err
         assert f"gv-engine: {part / 'checkpoint.pt'} cannot be written: File too large" in told
         assert (part / "checkpoint.pt").read_bytes() == kept
+        Run(part).pursue(Aim(UPDATE * 5))
         resource.setrlimit(
             resource.RLIMIT_FSIZE, ((part / "progress.csv").stat().st_size + 9, before[1])
         )
-        assert main(["train", "--resume", "part", "--steps", str(UPDATE * 5)]) == 1
+        assert main(["train", "--resume", "part"]) == 1
         told = capsys.readouterr().err
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -486,7 +533,7 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
     assert main(["train", "--resume", "a b", "--trust", "--steps", "200", "--until", "0.5"]) == 0
     aims = [lesson.aim for lesson in lessons]
     assert aims == [Aim(100), Aim(100), Aim(200, 0.5)]
-    assert lessons[2].resuming == f"{first.resuming[:30]} --steps 200 --until 0.5 --trust"
+    assert lessons[2].resuming == first.resuming
     capsys.readouterr()
     assert main(["train", "--resume", "a b", "--set", "size=7"]) == 2
     assert "--set is that of the run" in capsys.readouterr().err

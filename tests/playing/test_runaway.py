@@ -356,9 +356,9 @@ def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path
             pass
         time.sleep(0.5)
         began = time.monotonic()
-        for _ in range(presses):
+        for press in range(presses):
+            time.sleep(1.2 * press)
             rollout.send_signal(signal.SIGINT)
-            time.sleep(0.5)
         _, said = rollout.communicate(timeout=10 * PATIENCE)
     assert rollout.returncode == 130
     assert "does not come to an end" in said

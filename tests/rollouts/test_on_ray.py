@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -133,6 +134,36 @@ def test_nothing_is_written_before_a_cluster_is_reached(here, monkeypatch, capsy
     assert not Path("many").exists()
 
 
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("127.0.0.1:9", "no cluster at 127.0.0.1:9: "),
+        ("ray://127.0.0.1:9", "no cluster at 127.0.0.1:9: "),
+        ("127.0.0.1", "no cluster is named '127.0.0.1' (allowed: HOST:PORT, "),
+        ("127.0.0.1:70000", "no cluster is named '127.0.0.1:70000'"),
+    ],
+)
+def test_an_address_where_nobody_listens_is_told_at_once(monkeypatch, capsys, address, says):
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda *_, **__: pytest.fail("Ray would wait for minutes"))
+    assert main([*WORDS, "--ray", address]) == 1
+    assert f"gv-engine: {says}" in capsys.readouterr().err
+
+
+def test_who_may_want_a_token_says_so(monkeypatch, capsys):
+    def refused(*_: Any, **__: Any) -> None:
+        raise ConnectionError("Failed to connect to Ray cluster")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", refused)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        assert main([*WORDS, "--ray", address]) == 1
+    said = capsys.readouterr().err
+    assert "gv-engine: Failed to connect to Ray cluster; somebody listens there: if it" in said
+    assert "RAY_AUTH_MODE=token" in said
+
+
 def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
     one = whole()
     extend, number = episode_folder.EpisodeFolder.extend, 0
@@ -202,8 +233,10 @@ def test_runs_that_learn_on_several_machines_are_those_of_one(cluster, here, mon
             raise KeyboardInterrupt
 
     monkeypatch.setattr(run_folder, "put_files", watched)
-    assert main([*whole, *steps, "--out", "many", "--ray", cluster.address]) == 130
-    assert main(["train", "--resume", "many", *steps, "--ray", cluster.address]) == 0
+    far = "--ray", cluster.address
+    assert main([*whole, "--steps", "1", "--out", "many", *far]) == 0
+    assert main(["train", "--resume", "many", *steps, *far]) == 130
+    assert main(["train", "--resume", "many", *far]) == 0  # to what was asked for last
     assert 18 <= number <= 20  # those that were whole before it was resumed come back once more
     for seed in "012":
         for name in ("policy.npz", "run.json"):
