@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Unpack
@@ -33,6 +34,8 @@ _REPRESENTATION = "observation_representation"
 _TOLD = "gv_engine_rollout"
 """Of a dataset's metadata: what `rollout.json` said, but for the counts and the arrays."""
 _COUNTED = ("episodes", "steps", "arrays")
+_ALWAYS = "reward_terms", "member"
+"""What infos of all rollouts have."""
 _BEFORE = ("action_mask",)
 """Arrays that say something of the moment before an action, and are no observation."""
 
@@ -188,12 +191,14 @@ def to_folder(
             it runs without `trust=True`.
 
     Warns:
-        UserWarning: the scenario is no longer what it was; the rollout tells what it was.
+        UserWarning: the scenario is no longer what it was; the rollout tells what it was. Or
+            episodes have no seeds, as in datasets that were combined; theirs are -1.
 
     Raises:
         OSError: the folder cannot be written.
         ScenarioError: what was played is not there, or has Python that may not run.
-        ValueError: the dataset is of no rollout, or not of this scenario.
+        ValueError: the dataset is of no rollout, or not of this scenario; or some of its episodes
+            lack what others have.
     """
     dataset = minari.load_dataset(name)
     told = _told(dataset)
@@ -201,8 +206,15 @@ def to_folder(
     apart = ("complete", "scenario") if scenario else ("complete",)
     more = {key: value for key, value in told.items() if key not in apart}
     whole = [dataset[k] for k in dataset.episode_indices]
-    seeds = dataset.storage.get_episode_metadata(dataset.episode_indices)
+    seeds = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
+    _be_alike(name, whole)
     masks = "action_mask" in whole[0].infos
+    if unknown := sum("seed" not in about for about in seeds):
+        warnings.warn(
+            f"{name} has no seeds of {unknown:,} of its {len(whole):,} episodes, as Minari drops "
+            f"them where it combines datasets: their episode_seed is -1",
+            stacklevel=2,
+        )
     known = dataset.spec.env_spec.kwargs
     shown = {_REPRESENTATION: known[_REPRESENTATION]} if _REPRESENTATION in known else {}
     env = hooks_of(played).make_vector_env(played, 1, autoreset_mode="Disabled", **shown)
@@ -219,6 +231,23 @@ def to_folder(
         written.close(complete=bool(told.get("complete", True)))
     finally:
         env.close()
+
+
+def _be_alike(name: str, whole: list[Any]) -> None:
+    """See that what some episodes tell is there in all.
+
+    Raises:
+        ValueError: it is not.
+    """
+    told = [set(each.infos or ()) for each in whole]
+    for info in sorted(set(_ALWAYS).union(*told)):
+        lacking = [each.id for each, own in zip(whole, told, strict=True) if info not in own]
+        if lacking:
+            raise ValueError(
+                f"{name}: {len(lacking):,} of {len(whole):,} episodes have no {info} in their "
+                f"infos, the first is {lacking[0]}; combine what `gv-engine minari --from` has "
+                f"made of rollouts, all with --masks or all without"
+            )
 
 
 def _told(dataset: Any) -> dict[str, Any]:

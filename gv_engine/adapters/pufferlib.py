@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
+from gv_engine.adapters.worlds import refuse
 from gv_engine.batches.autoreset import SAME_STEP
 from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.environment import grid_scenario
@@ -23,31 +24,38 @@ if PUFFERLIB.missing:
     raise MissingExtraError(PUFFERLIB.missing)
 import pufferlib
 
-_TELLS = 128
-"""Steps between two infos."""
+_OWN = {
+    "autoreset_mode": "SameStep",
+    "copy": False,
+    "episode_statistics": True,
+    "flat_info": False,
+    "render_mode": None,
+    "reward_dtype": "float32",
+}
+"""Options of `GridVectorEnv` that are none here."""
 
 
 class GridPufferEnv(pufferlib.PufferEnv):
     """N worlds that write into PufferLib's buffers; episodes begin anew in the step that ends them.
 
-    Every 128 steps an info has means over the episodes that have ended since: `episode_return`,
-    `episode_length` and, if the scenario says what that is, `success`.
+    Every `log_interval` steps an info has means over the episodes that have ended since:
+    `episode_return`, `episode_length` and, if the scenario says what that is, `success`.
 
     Args:
         scenario, max_steps, world, num_threads, levels, options: as for `GridVectorEnv`.
         num_envs: how many worlds, which PufferLib calls agents.
         observation_representation: one with one array, such as `flat` or `pixels`.
         action_masks: whether to find out what would do something, for the attribute of that name.
+        log_interval: steps between two infos.
         buf: PufferLib's buffers, if they are there.
         seed: of the first episodes; that of world i is `seed * num_envs + i`. PufferLib gives its
             environments seeds one after the other, and their worlds have none in common.
 
     Attributes:
         scenario: what is played.
-        action_masks: (N, actions) int8; 0 if they are not asked for.
 
     Raises:
-        ValueError: observations are not one array.
+        ValueError: observations are not one array, or an option is one that it sets itself.
     """
 
     def __init__(
@@ -61,10 +69,12 @@ class GridPufferEnv(pufferlib.PufferEnv):
         observation_representation: FormName = "flat",
         action_masks: bool = False,
         levels: Levels | LevelSet | None = None,
+        log_interval: int = 128,
         buf: Any = None,
         seed: int = 0,
         **options: Any,
     ) -> None:
+        refuse(self, options, _OWN)
         read = grid_scenario(scenario, max_steps, **options)
         self.scenario, drawn = limited_to(read, levels, world)
         self.scenario.of_one_agent("this environment")
@@ -87,31 +97,61 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self._form.belongs_to(self._worlds)
         self.single_observation_space = space
         self.single_action_space = Discrete(len(self.scenario.actions))
-        self.num_agents, self._seed, self._last = num_envs, seed, len(self.scenario.actions) - 1
+        self.num_agents, self._acting, self._seed = num_envs, (num_envs,), seed
+        self._last = -1  # no action is allowed before the first reset
         super().__init__(buf)
         out = self._worlds.outputs
         self._observed = out.named(self._form.made_of)
         self._shown = {self._form.kept[0]: self.observations}
-        self.action_masks: NDArray[np.int8] = out.mask
+        self._masks: NDArray[np.int8] | None = out.mask if action_masks else None
         self._ended = np.zeros(4)  # episodes, and of these the sums of returns, lengths, successes
-        self._steps = 0
+        self._steps, self._interval = 0, at_least(1, log_interval=log_interval)
+
+    @property
+    def action_masks(self) -> NDArray[np.int8]:
+        """(N, actions): 1 for what would do something now; the next step writes into it again.
+
+        Raises:
+            AttributeError: they were not asked for.
+            ValueError: nothing was reset yet.
+        """
+        if self._masks is None:
+            raise AttributeError("no action_masks were asked for: add action_masks=True")
+        if self._last < 0:
+            raise ValueError(
+                "call reset() before action_masks are read; environments in other processes hand "
+                "over none"
+            )
+        return self._masks
 
     def reset(self, seed: int | None = None) -> tuple[Any, list[dict[str, float]]]:
         """Begin new episodes, those of a seed as for `GridPufferEnv`."""
         first = int(self._seed if seed is None else seed) * self.num_agents
         every = np.ones(self.num_agents, np.bool_)
         self._worlds.restart(every, {i: first + i for i in range(self.num_agents)})
+        self._last = int(self.single_action_space.n) - 1
         self._form.write(self._shown, *self._observed)
         return self.observations, []
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, list[dict[str, float]]]:
         """Let the agents act.
 
+        Args:
+            actions: (N,) integers of the action space.
+
         Raises:
-            ValueError: an action is none of the action space.
+            ValueError: an action is none of the action space, or nothing was reset yet.
         """
-        chosen = np.ascontiguousarray(actions, np.int64).reshape(-1)
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu" or given.shape != self._acting:
+            raise ValueError(
+                f"actions have shape {given.shape} and dtype {given.dtype}: expected "
+                f"{self._acting} integers"
+            )
+        chosen = np.ascontiguousarray(given, np.int64)
         if chosen.view(np.uint64).max() > self._last:  # where those below 0 are the largest
+            if self._last < 0:
+                raise ValueError("call reset() before the first step()")
             raise ValueError(f"actions={actions!r}: allowed are 0 to {self._last}")
         self._worlds.step(chosen, SAME_STEP)
         out = self._worlds.outputs
@@ -122,7 +162,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         if number := np.count_nonzero(ended):
             self._ended += number, out.returns @ ended, out.lengths @ ended, out.success @ ended
         self._steps += 1
-        told = self._told() if self._steps % _TELLS == 0 and self._ended[0] else []
+        told = self._told() if self._steps % self._interval == 0 and self._ended[0] else []
         return self.observations, self.rewards, self.terminals, self.truncations, told
 
     def _told(self) -> list[dict[str, float]]:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.adapters.worlds import worlds_of
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
-from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.language.errors import MissingExtraError
 from gv_engine.reading.extras import STABLE_BASELINES3
 from gv_engine.reading.scenario import Scenario
@@ -20,6 +20,9 @@ from gv_engine.reading.scenario import Scenario
 if STABLE_BASELINES3.missing:
     raise MissingExtraError(STABLE_BASELINES3.missing)
 from stable_baselines3.common.vec_env import VecEnv
+
+_OF_ONE = "action_masks", "action_space", "observation_space"
+"""Attributes that `SB3VecEnv` has as single environments have them."""
 
 
 class SB3VecEnv(VecEnv):
@@ -32,18 +35,22 @@ class SB3VecEnv(VecEnv):
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`; observations are fresh arrays.
+
+    Raises:
+        ValueError: observations are no arrays, or an option is one that it sets itself.
     """
 
     def __init__(
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
     ) -> None:
-        self.worlds = GridVectorEnv(
+        self.worlds = worlds_of(
+            self,
             scenario,
             num_envs,
+            options,
             autoreset_mode="SameStep",
             episode_statistics=True,
             reward_dtype="float32",
-            **options,
         )
         self._began = time.perf_counter()
         self.render_mode = self.worlds.render_mode
@@ -105,8 +112,8 @@ class SB3VecEnv(VecEnv):
         return self.worlds.render() or [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the vector environment, for each of these worlds."""
-        held = self if attr_name == "action_masks" else _who_has(self.worlds, attr_name)
+        """An attribute of the vector environment, for each of these worlds; spaces are of one."""
+        held = self if attr_name in _OF_ONE else _who_has(self.worlds, attr_name)
         return [*repeat(getattr(held, attr_name), len([*self._get_indices(indices)]))]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Dict, MultiBinary
 from numpy.typing import ArrayLike, NDArray
 
-from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.adapters.worlds import worlds_of
 from gv_engine.language.errors import MissingExtraError
 from gv_engine.reading.extras import TIANSHOU
 from gv_engine.reading.scenario import Scenario
@@ -31,6 +31,9 @@ class TianshouVecEnv(BaseVectorEnv):
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`; observations are fresh arrays.
         masks: whether observations have masks.
+
+    Raises:
+        ValueError: observations are no arrays, or an option is one that it sets itself.
     """
 
     def __init__(
@@ -41,8 +44,14 @@ class TianshouVecEnv(BaseVectorEnv):
         **options: Any,
     ) -> None:
         # the base would make a worker for each world
-        self.worlds = GridVectorEnv(
-            scenario, num_envs, autoreset_mode="Disabled", reward_dtype="float32", **options
+        self.worlds = worlds_of(
+            self,
+            scenario,
+            num_envs,
+            options,
+            autoreset_mode="Disabled",
+            reward_dtype="float32",
+            action_masks=masks,
         )
         self.env_num, self.is_async, self.is_closed = num_envs, False, False
         self._masks, self._seeds = masks, dict[int, int | None]()

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
-from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.adapters.worlds import worlds_of
 from gv_engine.language.errors import MissingExtraError
 from gv_engine.reading.extras import TORCHRL
 from gv_engine.reading.scenario import Scenario
@@ -24,12 +25,16 @@ class TorchRLEnv(EnvBase):
     """N worlds as one environment of batch size (N,), for collectors and losses of TorchRL.
 
     Tensordicts hold the arrays of an observation by their names, or `observation` if there is one
-    alone; `action_mask` (N, actions) bool, which the transform `ActionMask` keeps to; `reward`,
-    `done`, `terminated` and `truncated`, (N, 1); and `success` (N, 1), if the scenario says what
-    that is. Where `_reset` is True a world begins anew, as collectors ask for it.
+    alone; `action_mask` (N, actions) bool, which the transform `ActionMask` keeps to, but for
+    `action_masks=False`; `reward`, `done`, `terminated` and `truncated`, (N, 1); and `success`
+    (N, 1), if the scenario says what that is. Where `_reset` is True a world begins anew, as
+    collectors ask for it.
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`.
+
+    Raises:
+        ValueError: observations are no arrays, or an option is one that it sets itself.
     """
 
     batch_locked = True
@@ -38,8 +43,13 @@ class TorchRLEnv(EnvBase):
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
     ) -> None:
         super().__init__(device=torch.device("cpu"), batch_size=torch.Size([num_envs]))
-        self.worlds = GridVectorEnv(
-            scenario, num_envs, autoreset_mode="Disabled", reward_dtype="float32", **options
+        self.worlds = worlds_of(
+            self,
+            scenario,
+            num_envs,
+            options,
+            autoreset_mode="Disabled",
+            reward_dtype="float32",
         )
         self._told = "success" if self.worlds.scenario.tells_success else ""
         self._first: int | None = None
@@ -47,7 +57,8 @@ class TorchRLEnv(EnvBase):
         shown: Any = self.worlds.single_observation_space
         boxes = shown.spaces if hasattr(shown, "spaces") else {"observation": shown}
         seen = {name: _spec(box, many) for name, box in boxes.items()}
-        seen["action_mask"] = Binary(actions, (*many, actions), dtype=torch.bool)
+        if options.get("action_masks", True):
+            seen["action_mask"] = Binary(actions, (*many, actions), dtype=torch.bool)
         flag = Binary(1, (*many, 1), dtype=torch.bool)
         if self._told:
             seen[self._told] = flag
@@ -81,7 +92,8 @@ class TorchRLEnv(EnvBase):
     def _seen(self, observation: Any, info: dict[str, Any]) -> dict[str, torch.Tensor]:
         arrays = observation if isinstance(observation, dict) else {"observation": observation}
         found = {name: _tensor(array) for name, array in arrays.items()}
-        found["action_mask"] = _tensor(info["action_mask"].astype(bool))
+        if "action_mask" in info:
+            found["action_mask"] = _tensor(info["action_mask"].astype(bool))
         if self._told:
             found[self._told] = _tensor(info[self._told][:, None])
         return found
@@ -90,7 +102,9 @@ class TorchRLEnv(EnvBase):
         self._first = seed
 
 
-def _spec(box: Any, many: tuple[int, ...]) -> Bounded:
+def _spec(box: Any, many: tuple[int, ...]) -> Bounded | Categorical:
+    if isinstance(box, Discrete):
+        return Categorical(int(box.n), shape=many)
     low, high = (np.broadcast_to(bound, (*many, *box.shape)) for bound in (box.low, box.high))
     kind = torch.from_numpy(np.zeros(0, box.dtype)).dtype
     return Bounded(_tensor(low), _tensor(high), (*many, *box.shape), dtype=kind)

@@ -58,6 +58,7 @@ def test_the_example_runs(title, capsys, tmp_path, monkeypatch):
     for line in COMMANDS.get(title, "").splitlines():
         assert main(shlex.split(line)[1:]) == 0
     code = EXAMPLES[title]
+    assert '"onehot": True}' not in code  # what wrappers make of uint8 is cut in buffers
     assert len([line for line in code.splitlines() if line]) <= 15
     exec(compile(code, title, "exec"), {})
     if ray := sys.modules.get("ray"):
@@ -120,6 +121,8 @@ def test_stable_baselines_sees_the_episodes_of_single_environments():
         )
     assert ends > 3
     assert envs.has_attr("action_masks")
+    assert envs.get_attr("action_space", [0, 2]) == [alone.action_space] * 2
+    assert envs.get_attr("observation_space") == [alone.observation_space] * 3
     with pytest.raises(AttributeError, match="no method 'step' of single worlds"):
         envs.env_method("step")
 
@@ -153,8 +156,72 @@ def test_pufferlib_sees_the_episodes_of_a_vector_environment(backend):
     assert len(told) == 2
     assert told[0]["episode_length"] <= 9
     assert told[0].keys() == {"episode_return", "episode_length", "success"}
-    with pytest.raises(ValueError, match="allowed are 0 to 7"):
-        module.GridPufferEnv(LEVEL, 2, **options).step(np.array([0, -1]))
+
+
+def test_pufferlib_refuses_what_is_no_action():
+    pytest.importorskip("pufferlib")
+    module = importlib.import_module("gv_engine.adapters.pufferlib")
+    envs = module.GridPufferEnv(LEVEL, 2, world="object")
+    with pytest.raises(ValueError, match=r"call reset\(\) before the first step"):
+        envs.step(np.zeros(2, np.int32))
+    envs.reset()
+    for wrong in [0, -1], [8, 0]:
+        with pytest.raises(ValueError, match="allowed are 0 to 7"):
+            envs.step(np.array(wrong))
+    for shape, dtype in ((2,), "float32"), ((1, 2), "int32"), ((3,), "int64"), ((), "int64"):
+        with pytest.raises(ValueError, match=re.escape(f"shape {shape} and dtype {dtype}")):
+            envs.step(np.zeros(shape, dtype))
+    for kind in np.int32, np.int64, np.uint8:
+        envs.step(np.zeros(2, kind))
+
+
+def test_pufferlib_has_masks_if_they_are_asked_for():
+    pytest.importorskip("pufferlib")
+    module = importlib.import_module("gv_engine.adapters.pufferlib")
+    vector = importlib.import_module("pufferlib.vector")
+    options: Any = {"max_steps": 3, "world": "object", "log_interval": 4}
+    given: Any = {"env_args": [LEVEL, 2], "backend": vector.Serial, "num_envs": 2}
+    envs = vector.make(module.GridPufferEnv, env_kwargs={**options, "action_masks": True}, **given)
+    with pytest.raises(ValueError, match="before action_masks are read"):
+        _ = envs.envs[0].action_masks
+    options = {"max_steps": 3, "world": "object", "autoreset_mode": "SameStep"}
+    worlds = GridVectorEnv(LEVEL, 4, **options)
+    envs.reset(seed=3)
+    info, told = worlds.reset(seed=6)[1], 0
+    for chosen in actions(4, 8):
+        masks = np.concatenate([each.action_masks for each in envs.envs])
+        assert np.array_equal(masks, info["action_mask"])
+        told += len(envs.step(chosen)[4])
+        info = worlds.step(chosen)[4]
+    assert told == 4  # of each environment two, one every four steps
+    assert 0 < masks.sum() < masks.size
+    without = module.GridPufferEnv(LEVEL, 2, world="object")
+    with pytest.raises(AttributeError, match="add action_masks=True"):
+        _ = without.action_masks
+
+
+ADAPTERS = {
+    "SB3VecEnv": "stable_baselines3",
+    "GridPufferEnv": "pufferlib",
+    "TorchRLEnv": "torchrl",
+    "TianshouVecEnv": "tianshou",
+}
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_an_adapter_says_which_options_it_sets_itself(name):
+    pytest.importorskip(ADAPTERS[name])
+    make = getattr(importlib.import_module(f"gv_engine.adapters.{ADAPTERS[name]}"), name)
+    given: Any = {"autoreset_mode": "NextStep", "reward_dtype": "float32"}
+    if name in ("SB3VecEnv", "GridPufferEnv"):
+        given["episode_statistics"] = True
+    if name == "GridPufferEnv":
+        given |= {"copy": True, "render_mode": "rgb_array", "flat_info": True}
+    for option, value in given.items():
+        with pytest.raises(ValueError, match=f"^{option}={value!r}: {name} sets {option}=.*itself"):
+            make(LEVEL, 2, **{option: value})
+    with pytest.raises(ValueError, match=r"^observation_representation='text': .* takes"):
+        make(LEVEL, 2, world="object", observation_representation="text")
 
 
 @pytest.mark.parametrize("levels", [None, "0:7"])
@@ -201,6 +268,18 @@ def test_torchrl_finds_its_specs_kept_and_begins_worlds_one_by_one():
             shown, _ = alone.reset()
 
 
+def test_torchrl_has_directions_and_leaves_masks_out():
+    pytest.importorskip("torchrl")
+    envs = importlib.import_module("torchrl.envs")
+    module = importlib.import_module("gv_engine.adapters.torchrl")
+    given: Any = {"world": "object", "observation_representation": "minigrid"}
+    worlds = module.TorchRLEnv(LEVEL, 2, action_masks=False, **given)
+    envs.check_env_specs(worlds)
+    steps = worlds.rollout(3)
+    assert steps["direction"].shape == (2, 3)
+    assert "action_mask" not in steps.keys()  # noqa: SIM118  # of a TensorDict
+
+
 def test_tianshou_steps_the_worlds_that_it_asks_for():
     pytest.importorskip("tianshou")
     data = importlib.import_module("tianshou.data")
@@ -231,6 +310,8 @@ def test_tianshou_steps_the_worlds_that_it_asks_for():
     masked = module.TianshouVecEnv(LEVEL, 4, masks=True, observation_representation="flat")
     seen, _ = masked.reset(seed=3)
     assert isinstance(seen, data.Batch)
+    with pytest.raises(ValueError, match=r"^action_masks=True: TianshouVecEnv sets"):
+        module.TianshouVecEnv(LEVEL, 2, action_masks=True)
     assert masked.observation_space[0].contains({"obs": seen.obs[0], "mask": seen.mask[0]})
     with pytest.raises(ValueError, match="2 seeds for 4 worlds: name one for each"):
         masked.seed([1, 2])
@@ -318,7 +399,7 @@ def test_minari_has_the_spaces_of_the_environment(representation, tmp_path: Path
 
 
 @pytest.mark.filterwarnings("default")
-def test_minari_keeps_levels_and_parameters(tmp_path: Path, monkeypatch):
+def test_minari_keeps_levels_and_parameters(tmp_path: Path, monkeypatch, capsys):
     minari = pytest.importorskip("minari")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
@@ -336,5 +417,26 @@ def test_minari_keeps_levels_and_parameters(tmp_path: Path, monkeypatch):
         seen, _ = env.reset(seed=about["seed"])
         assert np.array_equal(seen["grid"], dataset[k].observations["grid"][0])
     minari.combine_datasets([dataset, dataset], "doors/both-v0")  # says nothing of a rollout
+    capsys.readouterr()
     assert main(["minari", "doors/both-v0", "--to", "both"]) == 0
+    assert "has no seeds of 12 of its 12 episodes, as Minari drops" in capsys.readouterr().err
     assert np.array_equal(np.load("both/grid.npy"), np.concatenate([np.load("demos/grid.npy")] * 2))
+
+
+@pytest.mark.parametrize(("first", "lacking"), [([], 0), (["--masks"], 2)])
+@pytest.mark.filterwarnings("default")
+def test_minari_says_which_episodes_have_no_masks(first, lacking, tmp_path, monkeypatch, capsys):
+    minari = pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    made = []
+    for out, masks in ("a", first), ("b", [] if first else ["--masks"]):
+        words = ["--episodes", "2", "--max-steps", "9", *masks, "--out", out]
+        assert main(["rollout", LEVEL, *words]) == 0
+        assert main(["minari", f"doors/{out}-v0", "--from", out, "--author", "a"]) == 0
+        made.append(minari.load_dataset(f"doors/{out}-v0"))
+    minari.combine_datasets(made, "doors/mixed-v0")
+    assert main(["minari", "doors/mixed-v0", "--to", "again"]) == 2
+    told = f"2 of 4 episodes have no action_mask in their infos, the first is {lacking};"
+    assert told in capsys.readouterr().err
+    assert not Path("again").exists()
