@@ -109,8 +109,12 @@ def run(options: argparse.Namespace) -> int:
             say(f"{options.page}: {', '.join(entry.name for entry in entries)}")
     else:
         entries = [_entry(path, options) for path in options.entries]
+        asked = [list(_asked(entry, options)) for entry in entries]
         for entry in entries:
-            if code := _make(entry, options):
+            if not BenchmarkEntry.is_at(entry.path):
+                entry.begin()
+        for entry, parts in zip(entries, asked, strict=True):
+            if code := _make(entry, parts, options.ray):
                 return code
     if not options.page:
         _print(entries)
@@ -120,23 +124,26 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
-    """The entry of a folder, or a new one.
+    """The entry of a folder, or one that is not yet begun.
 
     Raises:
         UsageError: it is there and other options were given, or cannot be made by this command.
+        PolicyError: there is no such policy.
     """
-    from gv_engine.protocol.entry import ENTRY_FILE, BenchmarkEntry
+    from gv_engine.protocol.entry import BenchmarkEntry
     from gv_engine.protocol.making import PPO, RUN_NO_CODE
-    from gv_engine.rollouts.policy import policy_digest
+    from gv_engine.rollouts.policy import load_policy, policy_digest
 
     def digest(policy: str) -> str:
         return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
     given = {name: getattr(options, name) for name in ("memory", "steps", "until")}
     given = {name: value for name, value in given.items() if value}
-    if not (path / ENTRY_FILE).is_file() and options.policy:
+    if not BenchmarkEntry.is_at(path) and options.policy:
         if given and options.policy != PPO:
             raise UsageError(f"--{next(iter(given))} is of --policy {PPO} alone")
+        if options.policy not in RUN_NO_CODE:
+            load_policy(options.policy, 1, 1)  # which says what is wrong with it
         usual = {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
         about = f"`--policy {options.policy}`" + "".join(
             f" `--{name}`" if value is True else f" `--{name} {value}`"
@@ -144,7 +151,7 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
         )
         return BenchmarkEntry(
             path, path.resolve().name, about, options.policy, usual | given, digest(options.policy)
-        ).begin()
+        )
     entry = BenchmarkEntry.read(path)
     if not entry.policy:
         raise UsageError(
@@ -171,19 +178,16 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     return entry
 
 
-def _make(entry: BenchmarkEntry, options: argparse.Namespace) -> int:
-    """Make the parts that are missing; the exit code."""
-    from gv_engine.protocol.making import PPO, Making
+def _make(entry: BenchmarkEntry, asked: Sequence[tuple[str, int]], address: str | None) -> int:
+    """Make those parts that are missing; the exit code."""
+    from gv_engine.protocol.making import Making
 
     making = Making(entry.policy, entry.settings)
-    if making.policy == PPO and RL.missing:
-        raise MissingExtraError(RL.missing)
-    asked = list(_asked(entry, making, options))
     missing = _missing(entry, asked)
     try:
         with progress(f"parts of {entry.name}", len(asked)) as advance:
             advance(len(asked) - len(missing))
-            for part in _parts(making, entry, missing, options.ray):
+            for part in _parts(making, entry, missing, address):
                 with undisturbed():
                     entry.add(part)
                 advance(1, f"{part.scenario}, seed {part.seed}")
@@ -197,17 +201,20 @@ def _make(entry: BenchmarkEntry, options: argparse.Namespace) -> int:
     return 0
 
 
-def _asked(
-    entry: BenchmarkEntry, making: Making, options: argparse.Namespace
-) -> Iterator[tuple[str, int]]:
+def _asked(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
     """(scenario, seed) of all parts that were asked for, in their order.
 
     Raises:
         UsageError: there are no such seeds.
-        ProtocolError: no scenario has such a name.
+        ProtocolError: no scenario has such a name, or the entry has other settings.
+        MissingExtraError: what makes them is not installed.
     """
+    from gv_engine.protocol.making import PPO, Making
     from gv_engine.protocol.plan import SEEDS, matching
 
+    making = Making(entry.policy, entry.settings)
+    if making.policy == PPO and RL.missing:
+        raise MissingExtraError(RL.missing)
     if options.seeds and options.seeds.stop > SEEDS:
         raise UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"

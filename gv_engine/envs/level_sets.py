@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gv_engine.batches.planning import at_once
 from gv_engine.batches.seeding import seeded
 from gv_engine.batches.worlds import Worlds, make_batch
+from gv_engine.envs.draws_in_play import draws_in_play
 from gv_engine.language.component import column_name, fields_of
 from gv_engine.language.errors import (
     BuiltInDoesNotCompileError,
@@ -174,7 +175,8 @@ def _seeds(text: str) -> range | None:
 
 
 def _of_seeds(scenario: Scenario, given: Any, world: str) -> LevelSet:
-    one_by_one = isinstance(given, Sequence) or (isinstance(given, np.ndarray) and given.ndim == 1)
+    row = isinstance(given, np.ndarray) and given.ndim == 1
+    one_by_one = row or (isinstance(given, Sequence) and not isinstance(given, bytes | bytearray))
     seeds = [*islice(given, _MOST + 1)] if one_by_one else []
     if not 0 < len(seeds) <= _MOST or not all(map(_is_seed, seeds)):
         raise LevelsError(
@@ -224,14 +226,14 @@ def checked_seeds(known: Any) -> tuple[int, ...]:
 
 def _different(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
     """The seed of each level that none of the seeds before it has."""
-    worlds = _worlds(scenario, world)
+    worlds, read = _worlds(scenario, world), draws_in_play(scenario)
     known: set[int] = set()
     idle, following = 0, iter(seeds)
     while idle < _IDLE and (some := [*islice(following, len(worlds))]):
         chosen = np.arange(len(worlds)) < len(some)
         worlds.restart(chosen, dict(enumerate(some)))
         rows = worlds.snapshot(np.flatnonzero(chosen))
-        keys = content_keys(rows, scenario.layout).tolist()
+        keys = content_keys(rows, scenario.layout, read).tolist()
         for seed, key in zip(some, keys, strict=True):
             idle += 1
             if key not in known:
@@ -240,9 +242,13 @@ def _different(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator
                 yield seed
 
 
-def content_keys(rows: NDArray[Any], layout: Layout) -> NDArray[np.uint64]:
+def content_keys(rows: NDArray[Any], layout: Layout, read: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """(n,) numbers that are equal for worlds with the same things in the same places, in whatever
-    order these came there, else as good as never; within one process."""
+    order these came there, else as good as never; within one process.
+
+    Args:
+        read: which of the values that levels have drawn tell them apart, as `draws_in_play` has it.
+    """
     plain = np.zeros((len(rows), layout.capacity), np.uint64)
     other = np.zeros_like(plain)
     salts = iter(np.random.default_rng(0).integers(2**64, size=2**10, dtype=np.uint64))
@@ -255,9 +261,11 @@ def content_keys(rows: NDArray[Any], layout: Layout) -> NDArray[np.uint64]:
             into += np.where(columns["has"], _mixed(found ^ next(salts)), 0).astype(np.uint64)
         plain += columns["has"] * next(salts)
     keys: NDArray[np.uint64] = (_mixed(plain + other) * rows["alive"]).sum(1, dtype=np.uint64)
-    for name in ("member", "height", "width", *(("drawn",) if layout.drawn else ())):
-        for values in _words(rows[name]).reshape(len(rows), -1).T:
-            keys += _mixed(values ^ next(salts))
+    figures = [rows[name] for name in ("member", "height", "width")]
+    for k in np.flatnonzero(read.any(axis=0)):
+        figures.append(np.where(read[rows["member"], k], rows["drawn"][:, k], 0))
+    for values in figures:
+        keys += _mixed(_words(values) ^ next(salts))
     return keys
 
 

@@ -98,7 +98,7 @@ class BenchmarkEntry:
             ProtocolError: there is none, or it is not as it should be.
             OSError: it cannot be read.
         """
-        if not (path / ENTRY_FILE).is_file():
+        if not cls.is_at(path):
             raise ProtocolError(
                 f"{path} is no entry: there is no {ENTRY_FILE}; name a policy for a new one, "
                 f"--policy ppo"
@@ -131,6 +131,11 @@ class BenchmarkEntry:
             raise ProtocolError(f"{path / ENTRY_FILE}: {error}") from None
         return replace(entry, scenarios=tuple(patterns))
 
+    @staticmethod
+    def is_at(path: Path) -> bool:
+        """Whether a folder has one."""
+        return (path / ENTRY_FILE).is_file()
+
     @property
     def meant_for(self) -> list[str]:
         """The names of the scenarios that it is meant for, the smallest first."""
@@ -157,9 +162,15 @@ class BenchmarkEntry:
         """Write a part, whole or not at all; others may do so meanwhile.
 
         Raises:
+            ProtocolError: it is not as it should be, or of a scenario that is not played.
             OSError: it cannot be written.
         """
-        append_line(self.path / PARTS_FILE, json.dumps(asdict(part)))
+        try:
+            line = json.dumps(asdict(part))
+            _understood(json.loads(line))
+        except (TypeError, ValueError, ProtocolError) as error:
+            raise ProtocolError(f"{self.path}: no such part is added, {error}") from None
+        append_line(self.path / PARTS_FILE, line)
 
     def parts(self) -> dict[tuple[str, int], EntryPart]:
         """All parts that are there by scenario and seed, from the smallest scenario and seed on.

@@ -62,6 +62,7 @@ def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
 
 
 def test_an_entry_runs_no_code_that_was_not_named(made, capsys):
+    Path("own.py").write_text("def act(observation, info, rngs): return 0\n")
     words = ["protocol", "mine", *WORDS[:2], "--seeds", "0:1"]
     assert main([*words, "--policy", "./own.py:act"]) == 0
     made.clear()
@@ -73,10 +74,10 @@ def test_an_entry_runs_no_code_that_was_not_named(made, capsys):
 
 
 def test_parts_of_two_policies_are_in_no_entry(made, capsys):
-    Path("own.py").write_text("def act(observation, info): return 0\n")
+    Path("own.py").write_text("def act(observation, info, rngs): return 0\n")
     words = ["protocol", "mine", "--policy", "./own.py:act", *WORDS[:2], "--seeds"]
     assert main([*words, "0:1"]) == main([*words, "0:1"]) == 0
-    Path("own.py").write_text("def act(observation, info): return 1\n")
+    Path("own.py").write_text("def act(observation, info, rngs): return 1\n")
     made.clear()
     assert main([*words, "1:2"]) == 2
     assert "mine has parts of ./own.py:act as it was before" in capsys.readouterr().err
@@ -94,13 +95,16 @@ def test_the_solver_has_one_seed(made):
         ([], "mine is no entry: there is no entry.json"),
         (["--policy", "random", "--steps", "9"], "--steps is of --policy ppo alone"),
         (["--policy", "random", "--scenario", "keydor-5x5"], "did you mean 'keydoor-5x5'?"),
+        (["--policy", "random", "--seeds", "8:12"], "--seeds 8:12: allowed are 0:10"),
+        (["--policy", "randon"], "no policy 'randon': did you mean 'random'?"),
     ],
-    ids=["nothing", "steps", "scenario"],
+    ids=["nothing", "steps", "scenario", "seeds", "policy"],
 )
 def test_what_cannot_be_done_is_told(words, message, made, capsys):
     assert main(["protocol", "mine", *words]) in (1, 2)
     assert message in capsys.readouterr().err
     assert not made
+    assert not Path("mine").exists()
 
 
 def test_an_entry_keeps_its_settings(made, capsys):

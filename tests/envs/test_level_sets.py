@@ -11,6 +11,7 @@ import pytest
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.batches.planning import state_keys
 from gv_engine.envs import level_sets
+from gv_engine.envs.draws_in_play import draws_in_play
 from gv_engine.envs.level_sets import LevelsError, content_keys, larger, level_set
 from tests.comparing import same
 
@@ -26,7 +27,8 @@ def begun(levels: Any, level: str = LEVEL, world: str = "object", **options: Any
 
 
 def contents(env: GridVectorEnv) -> list[int]:
-    return [*map(int, content_keys(env.snapshot(), env.scenario.layout))]
+    keys = content_keys(env.snapshot(), env.scenario.layout, draws_in_play(env.scenario))
+    return [*map(int, keys)]
 
 
 @pytest.mark.compiled
@@ -109,7 +111,7 @@ def test_things_that_came_in_another_order_are_the_same_level():
     env = GridVectorEnv("dynamic-obstacles-7x7", 60, world="object")
     env.reset(seed=0)
     rows = env.snapshot()
-    found = {*content_keys(rows, env.scenario.layout).tolist()}
+    found = {*contents(env)}
     assert len(found) < len({*state_keys(rows, False, True, False).tolist()})
     places = rows["position"]["y"] * 16 + rows["position"]["x"]
     moving = np.where(rows["moving_obstacle"]["has"], places, -1)
@@ -145,6 +147,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         ("0:5001", "expected 1 to 5,000 seeds"),
         (range(10**30), "levels=range.0, 1000"),
         ({1, 2}, "levels={1, 2}: expected 1 to 5,000 seeds"),
+        (b"0:5", "levels=b'0:5': expected 1 to 5,000 seeds"),
         (5, "levels=5: expected"),
         (True, "train, test, larger; or a file .json"),
         ([True], r"levels=.True.: expected"),

@@ -3,9 +3,11 @@
 import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gv_engine.protocol.entry import PARTS_FILE, BenchmarkEntry, EntryPart
@@ -110,6 +112,29 @@ def test_a_wrong_part_is_told(entry, changes, message):
     with pytest.raises(ProtocolError, match=message) as told:
         entry.parts()
     assert str(told.value).startswith(f"{entry.path / PARTS_FILE}:2: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lengths": LENGTHS[1:]}, "its lengths are 199 numbers, expected 200"),
+        ({"lengths": (True,) * TESTED}, "its lengths have true"),
+        ({"lengths": np.array(LENGTHS)}, "ndarray is not JSON serializable"),
+        ({"scenario": "keydor-5x5"}, "plays no \"keydor-5x5\": did you mean 'keydoor-5x5'"),
+        ({"seed": True}, "its seed is true, expected a whole number from 0 to 9"),
+        ({"different": 500}, "its different is 500"),
+        ({"greedy": (1,) * 3}, "its greedy are 3 numbers"),
+        ({"steps": -1}, "its steps is -1"),
+        ({"seconds": float("nan")}, "its seconds is NaN"),
+        ({"curve": ((1, 2.0),)}, "its curve is 2.0"),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_a_wrong_part_is_not_added(entry, changes, message):
+    part = EntryPart("keydoor-5x5", 3, "abc", LENGTHS)
+    with pytest.raises(ProtocolError, match=f"mine: no such part is added, .*{message}"):
+        entry.add(replace(part, **changes))
+    assert not entry.parts()
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", "7", '"part"', "[" * 100_000, "\xff"])

@@ -38,7 +38,7 @@ def strings(functions: Iterable[FunctionType]) -> set[str]:
     return {
         constant
         for function in functions
-        for code in _codes(function.__code__)
+        for code in codes_within(function.__code__)
         for constant in code.co_consts
         if isinstance(constant, str)
     }
@@ -71,7 +71,7 @@ def complaint_about(function: FunctionType) -> str:
 def _describe(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
     codes = [
         (c.co_name, c.co_code.hex(), c.co_names, c.co_varnames, _constants(c))
-        for c in _codes(function.__code__)
+        for c in codes_within(function.__code__)
     ]
     values = sorted((name, text_of(value)) for name, value in uses)
     return repr((function.__qualname__, codes, values))
@@ -79,7 +79,7 @@ def _describe(function: FunctionType, uses: list[tuple[str, Any]]) -> str:
 
 def _uses(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """(name, value) of globals, attributes of modules, closure cells and defaults."""
-    for code in _codes(function.__code__):
+    for code in codes_within(function.__code__):
         modules = []
         for name in code.co_names:
             if name in function.__globals__:
@@ -100,11 +100,12 @@ def _uses(function: FunctionType) -> Iterator[tuple[str, Any]]:
         yield f"default {number}", value
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_within(code: CodeType) -> Iterator[CodeType]:
+    """The code itself and all that is written inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _codes(constant)
+            yield from codes_within(constant)
 
 
 def _constants(code: CodeType) -> list[str]:
