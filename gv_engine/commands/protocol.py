@@ -129,10 +129,12 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     Raises:
         UsageError: it is there and other options were given, or cannot be made by this command.
         PolicyError: there is no such policy.
+        RunError: it is a run that is damaged, or none.
     """
+    from gv_engine.learning.policy_file import Learned
     from gv_engine.protocol.entry import BenchmarkEntry
     from gv_engine.protocol.making import PPO, RUN_NO_CODE
-    from gv_engine.rollouts.policy import load_policy, policy_digest
+    from gv_engine.rollouts.policy import load_policy, policy_digest, run_of
 
     def digest(policy: str) -> str:
         return "" if policy in RUN_NO_CODE else policy_digest(policy)
@@ -142,8 +144,10 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     if not BenchmarkEntry.is_at(path) and options.policy:
         if given and options.policy != PPO:
             raise UsageError(f"--{next(iter(given))} is of --policy {PPO} alone")
-        if options.policy not in RUN_NO_CODE:
-            load_policy(options.policy, 1, 1)  # which says what is wrong with it
+        if run := run_of(options.policy):
+            Learned.read(run)
+        elif options.policy not in RUN_NO_CODE:
+            load_policy(options.policy, 1, 1)
         usual = {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
         about = f"`--policy {options.policy}`" + "".join(
             f" `--{name}`" if value is True else f" `--{name} {value}`"

@@ -8,6 +8,7 @@ from gv_engine.commands import main
 from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
 from gv_engine.protocol.making import Making
 from gv_engine.protocol.plan import TESTED, played_scenario
+from tests.learning.drawn import drawn
 
 WORDS = ["--scenario", "keydoor-?x?", "--seeds", "0:2"]
 
@@ -84,6 +85,18 @@ def test_parts_of_two_policies_are_in_no_entry(made, capsys):
     assert not made
 
 
+@pytest.mark.parametrize("policy", ["run", "run:greedy"])
+def test_a_run_is_a_policy_of_an_entry(policy, made):
+    drawn(Path("run"))
+    assert (
+        main(
+            ["protocol", "mine", "--policy", policy, "--scenario", "keydoor-5x5", "--seeds", "0:1"]
+        )
+        == 0
+    )
+    assert made == [("keydoor-5x5", 0)]
+
+
 def test_the_solver_has_one_seed(made):
     assert main(["protocol", "mine", "--policy", "solver", "--scenario", "keydoor-5x5"]) == 0
     assert made == [("keydoor-5x5", 0)]
@@ -97,8 +110,9 @@ def test_the_solver_has_one_seed(made):
         (["--policy", "random", "--scenario", "keydor-5x5"], "did you mean 'keydoor-5x5'?"),
         (["--policy", "random", "--seeds", "8:12"], "--seeds 8:12: allowed are 0:10"),
         (["--policy", "randon"], "no policy 'randon': did you mean 'random'?"),
+        (["--policy", "."], ". holds no run that is a policy"),
     ],
-    ids=["nothing", "steps", "scenario", "seeds", "policy"],
+    ids=["nothing", "steps", "scenario", "seeds", "policy", "run"],
 )
 def test_what_cannot_be_done_is_told(words, message, made, capsys):
     assert main(["protocol", "mine", *words]) in (1, 2)
