@@ -323,11 +323,13 @@ STUCK = """
 import sys
 from gv_engine.commands import main
 from gv_engine.envs.vector_environment import GridVectorEnv
-step = GridVectorEnv.step
+init, step = GridVectorEnv.__init__, GridVectorEnv.step
+def compiled(self, *args, **options):
+    init(self, *args, **{**options, "world": "compiled"})
 def told(self, actions):
     print("stepping", file=sys.stderr)
     return step(self, actions)
-GridVectorEnv.step = told
+GridVectorEnv.__init__, GridVectorEnv.step = compiled, told
 sys.exit(main())
 """
 
