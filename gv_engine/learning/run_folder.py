@@ -131,9 +131,10 @@ class Run:
 
         Raises:
             OSError: it cannot be written.
-            RunError: another process has it, or it is damaged.
+            RunError: another process has it, it is damaged, or what was kept is gone.
         """
         if aim != self.aim:
+            self._is_kept()
             with self.held():
                 _write_about(self.path, _read(self.path / ABOUT, _written) | aim._asdict())
             self.aim = aim
