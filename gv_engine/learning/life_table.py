@@ -54,12 +54,16 @@ class LifeTable:
         """
         if missing := max(0, self._ages.max() + 1 - self._counts.shape[1]):
             self._counts = np.pad(self._counts, ((0, 0), (0, missing)))
-        ages, place = np.unique(self._ages, return_inverse=True)
-        marks = np.ones(len(over)), over, np.where(over, totals, 0), over & won
-        fade = math.exp(-2 * over.sum() / max(_LAST, len(over)))  # of a mean age of half of them
-        self._counts *= np.where(self._counts[0] > _FADED, fade, 1)
-        self._counts[:, ages] += [np.bincount(place, mark) for mark in marks]
-        self._ages = np.where(over, 0, self._ages + 1)
+        counts, (ended,) = self._counts, np.nonzero(over)
+        if len(ended):
+            fade = math.exp(-2 * len(ended) / max(_LAST, len(over)))  # of half of them on average
+            counts *= np.where(counts[0] > _FADED, fade, 1)
+            at = self._ages[ended]
+            for count, mark in zip(counts[1:], (None, totals[ended], won[ended]), strict=True):
+                count += np.bincount(at, mark, counts.shape[1])
+        counts[0] += np.bincount(self._ages, None, counts.shape[1])
+        self._ages += 1
+        self._ages[ended] = 0
 
     @property
     def means(self) -> EpisodeMeans:

@@ -317,6 +317,8 @@ class Learner:
         self._begins = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.shape.agents
         self._table = LifeTable(env.num_envs // self.shape.agents)
+        none = np.zeros(env.num_envs // self.shape.agents, np.bool_)
+        self._nothing = none, none.astype(np.float64), none  # has ended with a step
         self._number = self._episodes = 0
         self._measured = (math.nan,) * 3
         self.spent = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
@@ -428,9 +430,10 @@ class Learner:
         _, _, terminated, truncated, info = told
         over = terminated | truncated
         self._begins, self._live = torch.from_numpy(over), self._those_live(info)
-        self._count(info)
         if "episode" not in info:
+            self._table.step(*self._nothing)
             return
+        self._count(info)
         # what ends before its limit has ended because of others, and for all
         cut = np.flatnonzero(truncated & ~terminated & (info["episode"]["l"] >= self._limit))
         if len(cut):
@@ -444,10 +447,9 @@ class Learner:
         self._colors.draw(self._begins)
 
     def _count(self, info: dict[str, Any]) -> None:
-        """Count what has ended with a step of all worlds."""
-        none = np.zeros(self.env.num_envs, np.bool_)
-        episode = info.get("episode", {})
-        told = info.get("_episode", none), episode.get("r", none), episode.get("s", none)
+        """Count the episodes that have ended with a step of all worlds."""
+        episode, there = info["episode"], info["_episode"]
+        told = there, episode["r"], episode.get("s", there)
         there, totals, won = (each.reshape(-1, self.shape.agents) for each in told)
         over = there[:, 0]
         well = won.any(1) if self._any_suffices else (won | ~there).all(1)
