@@ -17,7 +17,8 @@ from gv_engine import GridVectorEnv
 from gv_engine.language.errors import ScenarioError
 from gv_engine.reading.reference import found_again
 from gv_engine.rollouts import episode_folder
-from gv_engine.rollouts.episode_folder import EpisodeFolder, GrowingArray, RolloutError
+from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.rollouts.growing_array import GrowingArray
 from gv_engine.rollouts.policy import load_policy
 from gv_engine.rollouts.rollout import rollout
 
