@@ -89,7 +89,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default 10")
     options = parser.parse_args()
     keep_to(2)
-    head = ("goal", "`train`", "success", "least", "computing", "most", "clock", "holds")
+    head = ("goal", "`train`", "success", "worst", "CPU", "most", "wall", "holds")
     for row in (head, ["---"] * 2 + ["--:"] * 5 + ["---"]):
         print("|", " | ".join(row), "|", flush=True)
     missed = 0

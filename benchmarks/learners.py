@@ -2,7 +2,7 @@
 
 Each learner has a process and a core of its own, its own settings, and no more time than `--most`.
 It learns until it wins 95 of 100 episodes, by its own count: of the last 100, or here by a life
-table, see `gv_engine.learning.life_table`. Seconds are of computing, from the start of
+table, see `gv_engine.learning.survival_estimate`. Seconds are of computing, from the start of
 the process on, imports included; those of the clock are beside them. What it then does is tested on
 200 seeds that are the same for all.
 """
@@ -70,16 +70,17 @@ class Ours:
     """`gv-engine train`, with its own settings."""
 
     def __init__(self, seed: int) -> None:
-        from gv_engine.learning.ppo import Hyperparameters, Learner, make_worlds
+        from gv_engine.learning.config import Hyperparameters
+        from gv_engine.learning.ppo import Learner, make_training_env
 
         self._settings = Hyperparameters(seed=seed)
-        self._learner = Learner(make_worlds(LEVEL, self._settings), self._settings)
+        self._learner = Learner(make_training_env(LEVEL, self._settings), self._settings)
         self.steps = 0
 
     def update(self) -> float:
-        figures = self._learner.update()
-        self.steps = figures.steps
-        return 0.0 if math.isnan(figures.success) else figures.success
+        metrics = self._learner.update()
+        self.steps = metrics.steps
+        return 0.0 if math.isnan(metrics.success_rate) else metrics.success_rate
 
     def test(self, seeds: range) -> Iterator[bool]:
         from gv_engine.learning.run_folder import Run
@@ -87,8 +88,8 @@ class Ours:
 
         scenario = self._learner.env.scenario
         with tempfile.TemporaryDirectory() as folder:
-            run = Run.begin(Path(folder), scenario, self._settings)
-            run.keep(self._learner, 0.0)
+            run = Run.create(Path(folder), scenario, self._settings)
+            run.save_checkpoint(self._learner, 0.0)
             job = Job(scenario, folder, seeds.start, len(seeds))
             env = job.environment(len(seeds))
             for episode in job.episodes(env, job.actor(env), 0, len(seeds)):
@@ -239,7 +240,7 @@ def main() -> None:
     if options.learn:
         learn(options.learn, options.seed, options.most)
         return
-    head = ["", *(f"{mark:.0%}" for mark in MARKS), "computing", "clock", "steps", "tested"]
+    head = ["", *(f"{mark:.0%}" for mark in MARKS), "CPU", "wall", "steps", "evaluated"]
     for line in (head, ["---", *["--:"] * (len(head) - 1)]):
         print("|", " | ".join(line), "|")
     for name in options.only:

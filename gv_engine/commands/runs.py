@@ -1,4 +1,4 @@
-"""Runs that learn, one after the other or all at once on a cluster, and what is said of them."""
+"""Training of several runs, one after the other or all at once on Ray, and its report."""
 
 from __future__ import annotations
 
@@ -14,239 +14,250 @@ from gv_engine.commands import tables
 from gv_engine.commands.arguments import complain, say
 from gv_engine.commands.progress import code_after, progress, undisturbed
 from gv_engine.envs.level_sets import LevelSet
-from gv_engine.learning.training import Aim, Stretches, Training
+from gv_engine.learning.config import StopCondition
+from gv_engine.learning.training import Training, TrainingSlices
 from gv_engine.playing.runaway import heeded
 from gv_engine.reading.scenario import Scenario
 
 if TYPE_CHECKING:
     from gv_engine.frontend.window.wall_process import WallProcess
-    from gv_engine.learning.ppo import Figures
+    from gv_engine.learning.ppo import TrainingMetrics
     from gv_engine.learning.run_folder import Run
 
-_HEEDS = 30.0
+_MAX_WAIT = 30.0
 """Seconds in which an update has to end after Ctrl-C or SIGTERM."""
 _UNKNOWN = "–"
-_STRETCH = 20.0
-"""Seconds that a run learns on a cluster before it is kept, and may go on elsewhere."""
+_SLICE_SECONDS = 20.0
+"""Seconds that a run trains on Ray before it is saved, and may continue on another machine."""
 
 
-class Lesson(NamedTuple):
-    """What runs are to learn.
+class TrainingPlan(NamedTuple):
+    """Scenario and end of some runs.
 
     Attributes:
-        scenario: of all of them.
-        levels: that they learn on, if not on all.
-        aim: of each.
-        acting: the command that lets the run act, for people.
-        resuming: the one that goes on with all of them.
+        scenario: scenario of all runs.
+        levels: level set to train on; None for all levels.
+        stop_condition: end of each run.
+        rollout_command: command that rolls out the run, for messages.
+        resume_command: command that resumes all runs, for messages.
     """
 
     scenario: Scenario
     levels: LevelSet | None
-    aim: Aim
-    acting: str
-    resuming: str
+    stop_condition: StopCondition
+    rollout_command: str
+    resume_command: str
 
 
-class _Outcome(NamedTuple):
-    """How far a run has come."""
+class _RunResult(NamedTuple):
+    """Progress of a run."""
 
     path: Path
-    figures: Figures
+    metrics: TrainingMetrics
     seconds: float
 
 
-def learn_here(lesson: Lesson, runs: Sequence[Run], watch: bool = False) -> int:
-    """Let runs learn one after the other; the exit code.
+def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> int:
+    """Train runs one after the other, print a report, and return the exit code.
 
     Args:
-        lesson: that they learn.
-        runs: where their progress is written.
+        plan: scenario and end of the runs.
+        runs: folders of the runs.
         watch: show the worlds in a window.
     """
-    code, steps, outcomes = 0, 0, []
+    code, steps, results = 0, 0, []
     rows: list[tuple[str, str]] = []
     options = {"world": "compiled"} if watch else {}
     for run in runs:
-        what = f"steps of {run.path}" if runs[1:] else "steps"
+        label = f"steps of {run.path}" if runs[1:] else "steps"
         with (
-            run.held(),
-            closing(Training(run, lesson.scenario, lesson.levels, **options)) as training,
+            run.lock(),
+            closing(Training(run, plan.scenario, plan.levels, **options)) as training,
         ):
-            code = _learn(training, lesson, what, watch)
-            outcomes.append(_Outcome(run.path, training.figures, training.seconds))
-            rows, steps = _rows(training), steps + training.steps
+            code = _train(training, plan, label, watch)
+            results.append(_RunResult(run.path, training.metrics, training.seconds))
+            rows, steps = _report_rows(training), steps + training.steps
         if code:
             break
     if not (steps or code):
-        made = min(outcome.figures.steps for outcome in outcomes)
-        until = f" or --until {lesson.aim.until:g}" if lesson.aim.until else ""
-        aim = f"--steps {lesson.aim.steps:,}{until}"
-        complain(f"nothing to learn: {made:,} steps are made, and {aim} is reached; ask for more")
+        done = min(result.metrics.steps for result in results)
+        target = plan.stop_condition
+        until = f" or --until {target.until:g}" if target.until else ""
+        complain(
+            f"nothing to learn: {done:,} steps are made, and --steps {target.steps:,}{until} is "
+            f"reached; ask for more"
+        )
     if runs[1:]:
-        _print(lesson, outcomes)
+        _print_results(plan, results)
     else:
-        tables.print_table(("", ">"), rows, lesson.scenario.name)
-        say(f"{runs[0].path}: {lesson.acting}")
-    _tell_unknown(lesson, runs, outcomes)
+        tables.print_table(("", ">"), rows, plan.scenario.name)
+        say(f"{runs[0].path}: {plan.rollout_command}")
+    _warn_of_unknown_means(plan, runs, results)
     return code
 
 
-def _learn(training: Training, lesson: Lesson, what: str, watch: bool) -> int:
-    """Learn, and keep what was learned; the exit code."""
-    aim, code = lesson.aim, 0
-    wall = _hang_wall(training) if watch else None
+def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> int:
+    """Train until the stop condition or an interrupt, save a checkpoint, return the exit code."""
+    stop_condition, code = plan.stop_condition, 0
+    viewer = _open_viewer(training) if watch else None
     try:
-        with undisturbed() as came:  # until all is kept
-            with progress(what, aim.steps) as advance:
-                advance(training.figures.steps)
-                while not (came or aim.is_reached(training.figures)):
-                    number = training.figures.steps
-                    with heeded(_HEEDS, _cut_short(training, lesson)):
-                        figures = training.update()
-                    if wall:
-                        _tell(wall, training)
-                    says = f"{_means(figures)}{training.speed:,.0f} steps/s"
-                    advance(figures.steps - number, says)
-            training.keep()
+        with undisturbed() as interrupts:  # until the checkpoint is saved
+            with progress(label, stop_condition.steps) as advance:
+                advance(training.metrics.steps)
+                while not (interrupts or stop_condition.is_met(training.metrics)):
+                    steps = training.metrics.steps
+                    with heeded(_MAX_WAIT, _interrupted_message(training, plan)):
+                        metrics = training.update()
+                    if viewer:
+                        _send_metrics(viewer, training)
+                    speed = f"{training.steps_per_second:,.0f} steps/s"
+                    advance(metrics.steps - steps, f"{_format_progress(metrics)}{speed}")
+            training.save_checkpoint()
     except KeyboardInterrupt as interrupt:
         code = code_after(interrupt)
-        complain(f"interrupted; go on by: {lesson.resuming}")
+        complain(f"interrupted; go on by: {plan.resume_command}")
     finally:
-        if wall:
-            wall.close()
+        if viewer:
+            viewer.close()
     return code
 
 
-def _cut_short(training: Training, lesson: Lesson) -> str:
-    """What to say where an update is not waited for."""
-    kept = f"{training.run.path} is kept as it was after {training.kept:,} steps"
-    return f"interrupted in the midst of an update; {kept}; go on by: {lesson.resuming}"
+def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
+    """Return the message for an interrupt that does not wait for the update."""
+    saved = f"{training.run.path} is kept as it was after {training.saved_steps:,} steps"
+    return f"interrupted in the midst of an update; {saved}; go on by: {plan.resume_command}"
 
 
-def learn_on_ray(lesson: Lesson, runs: Sequence[Run], address: str) -> int:
-    """Let runs learn all at once, wherever there is room; the exit code.
+def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
+    """Train runs all at once on Ray, print a report, and return the exit code.
 
-    Each learns stretch by stretch. One that is lost with its machine is learned again, the same;
-    after Ctrl-C or SIGTERM a run is what has come back of it.
+    Runs are trained in slices. A slice that is lost with its machine is trained again, with the
+    same result. After Ctrl-C or SIGTERM a run has the slices that have come back.
 
     Args:
-        lesson: that they learn.
-        runs: where their progress is written.
-        address: see `gv_engine.rollouts.on_ray.results`.
+        plan: scenario and end of the runs.
+        runs: folders of the runs.
+        address: address of the cluster, see `gv_engine.rollouts.on_ray.results`.
     """
-    from gv_engine.learning.run_folder import put_files
-    from gv_engine.rollouts.on_ray import results  # here, as Ray takes its time
+    from gv_engine.learning.run_folder import write_run_files
+    from gv_engine.rollouts.on_ray import results  # imported here: Ray takes seconds to import
 
-    aim, cores = lesson.aim, runs[0].settings.threads
+    stop_condition, cores = plan.stop_condition, runs[0].settings.num_threads
     by_path = {run.path: run for run in runs}
-    waiting = deque((run.path, run.files) for run in runs)
-    outcomes: dict[Path, _Outcome] = {}
-    learn = Stretches(lesson.scenario, lesson.levels, aim, _STRETCH).learn
-    parts = (waiting.popleft() if waiting else None for _ in count())
+    waiting = deque((run.path, run.read_files()) for run in runs)
+    by_run: dict[Path, _RunResult] = {}
+    slices = TrainingSlices(plan.scenario, plan.levels, stop_condition, _SLICE_SECONDS)
+    jobs = (waiting.popleft() if waiting else None for _ in count())
     code = done = 0
     try:
-        with progress("steps", aim.steps * len(runs)) as advance:
-            for path, files, figures, seconds in results(learn, parts, address, cores, False):
+        with progress("steps", stop_condition.steps * len(runs)) as advance:
+            for path, files, metrics, seconds in results(slices.train, jobs, address, cores, False):
                 with undisturbed():
-                    put_files(path, files)
-                before = outcomes[path].figures.steps if path in outcomes else 0
-                outcomes[path] = _Outcome(path, figures, seconds)
-                now = figures.steps
-                if aim.is_reached(figures):
-                    done, now = done + 1, aim.steps
-                else:  # before those that have not begun
-                    waiting.appendleft((path, by_path[path].files))
-                says = f"{_means(figures)}{path}, {done} of {len(runs)} runs done"
-                advance(now - before, says)
+                    write_run_files(path, files)
+                before = by_run[path].metrics.steps if path in by_run else 0
+                by_run[path] = _RunResult(path, metrics, seconds)
+                steps = metrics.steps
+                if stop_condition.is_met(metrics):
+                    done, steps = done + 1, stop_condition.steps
+                else:  # ahead of runs that have not started
+                    waiting.appendleft((path, by_path[path].read_files()))
+                state = f"{path}, {done} of {len(runs)} runs done"
+                advance(steps - before, f"{_format_progress(metrics)}{state}")
     except KeyboardInterrupt as interrupt:
         code = code_after(interrupt)
-        complain(f"interrupted; go on by: {lesson.resuming}")
-    known = [outcomes[run.path] for run in runs if run.path in outcomes]
-    _print(lesson, known)
-    _tell_unknown(lesson, runs, known)
+        complain(f"interrupted; go on by: {plan.resume_command}")
+    finished = [by_run[run.path] for run in runs if run.path in by_run]
+    _print_results(plan, finished)
+    _warn_of_unknown_means(plan, runs, finished)
     return code
 
 
-def _hang_wall(training: Training) -> WallProcess:
-    """Show the worlds in a window, for as long as it is open."""
+def _open_viewer(training: Training) -> WallProcess:
+    """Open a window that shows the worlds while it is open."""
     from gv_engine.batches.compiled.batch import CompiledBatch
     from gv_engine.frontend.window.wall_process import WallProcess
 
     batch = training.learner.env.batch
     assert isinstance(batch, CompiledBatch)  # it was asked for
-    wall = WallProcess(batch, f"{len(batch):,} worlds")
-    training.learner.on_step = wall.look
-    return wall
+    viewer = WallProcess(batch, f"{len(batch):,} worlds")
+    training.learner.on_step = viewer.look
+    return viewer
 
 
-def _tell(wall: WallProcess, training: Training) -> None:
-    """Let those who watch know how it goes."""
+def _send_metrics(viewer: WallProcess, training: Training) -> None:
+    """Send the metrics of the last update to the window."""
     from gv_engine.playing.wall_worlds import Means
 
-    figures = training.figures
-    wall.tell(Means(figures.success, figures.total, figures.length, training.speed))
+    metrics = training.metrics
+    means = metrics.success_rate, metrics.episode_return, metrics.episode_length
+    viewer.tell(Means(*means, training.steps_per_second))
 
 
-def _means(figures: Figures) -> str:
-    told = zip(("success", "return"), _texts(figures), strict=False)
-    return "".join(f"{name} {text}  " for name, text in told if text != _UNKNOWN)
+def _format_progress(metrics: TrainingMetrics) -> str:
+    """Return the success rate and the return, as far as they are known, for the progress bar."""
+    texts = zip(("success", "return"), _format_means(metrics), strict=False)
+    return "".join(f"{name} {text}  " for name, text in texts if text != _UNKNOWN)
 
 
-def _texts(figures: Figures) -> list[str]:
-    """Success, return and length."""
-    told = f"{figures.success:.1%}", f"{figures.total:.4g}", f"{figures.length:.4g}"
-    return [_UNKNOWN if text.startswith("nan") else text for text in told]
+def _format_means(metrics: TrainingMetrics) -> list[str]:
+    """Return the texts of success rate, return and length."""
+    texts = (
+        f"{metrics.success_rate:.1%}",
+        f"{metrics.episode_return:.4g}",
+        f"{metrics.episode_length:.4g}",
+    )
+    return [_UNKNOWN if text.startswith("nan") else text for text in texts]
 
 
-def _tell_unknown(lesson: Lesson, runs: Sequence[Run], outcomes: Sequence[_Outcome]) -> None:
-    """Say of runs that have no means why that is so."""
-    unknown = [outcome for outcome in outcomes if math.isnan(outcome.figures.total)]
+def _warn_of_unknown_means(
+    plan: TrainingPlan, runs: Sequence[Run], results: Sequence[_RunResult]
+) -> None:
+    """Print why there are no means of a run, if there are none."""
+    unknown = [result for result in results if math.isnan(result.metrics.episode_return)]
     if unknown:
-        longest = max(member.max_steps or 0 for member in lesson.scenario.members)
-        enough = longest * runs[0].settings.num_envs * lesson.scenario.layout.agents
+        longest = max(member.max_steps or 0 for member in plan.scenario.members)
+        enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
         complain(
             f"{unknown[0].path} acts with its last weights, not its best: success and return are "
             f"not known before most episodes can have ended, after {enough:,} steps at the latest"
         )
 
 
-def _rows(training: Training) -> list[tuple[str, str]]:
-    """(what, value) of what came of one run."""
-    figures, best, spent = training.figures, training.run.best, training.learner.spent
+def _report_rows(training: Training) -> list[tuple[str, str]]:
+    """Return the (label, value) rows of the report of a run; unknown values are left out."""
+    metrics, best, seconds = training.metrics, training.run.best, training.learner.seconds
+    speed = f"{training.steps_per_second:,.0f}" if training.steps else "nan"
     rows = [
-        ("steps", f"{figures.steps:,}"),
-        ("episodes", f"{figures.episodes:,}"),
+        ("steps", f"{metrics.steps:,}"),
+        ("episodes", f"{metrics.episodes:,}"),
         ("seconds", f"{training.seconds:.1f}"),
-        ("steps per second", f"{training.speed:,.0f}" if training.steps else "nan"),
-        *_told("", figures.success, figures.total),
-        ("length, mean", f"{figures.length:.4g}"),
+        ("steps per second", speed),
+        ("success", f"{metrics.success_rate:.1%}"),
+        ("return, mean", f"{metrics.episode_return:.4g}"),
+        ("length, mean", f"{metrics.episode_length:.4g}"),
     ]
     if best:
-        success = math.nan if math.isnan(figures.success) else best["score"][0]
-        rows += _told("best ", success, best["score"][1])
-    whole = sum(spent.values()) or math.nan
-    rows += [(f"share of {what}", f"{part / whole:.1%}") for what, part in spent.items()]
+        success_rate = math.nan if math.isnan(metrics.success_rate) else best["score"][0]
+        rows.append(("best success", f"{success_rate:.1%}"))
+        rows.append(("best return, mean", f"{best['score'][1]:.4g}"))
+    total = sum(seconds.values()) or math.nan
+    rows += [(f"share of {name}", f"{part / total:.1%}") for name, part in seconds.items()]
     return [row for row in rows if not row[1].startswith("nan")]
 
 
-def _told(which: str, success: float, total: float) -> list[tuple[str, str]]:
-    return [(f"{which}success", f"{success:.1%}"), (f"{which}return, mean", f"{total:.4g}")]
-
-
-def _print(lesson: Lesson, outcomes: Sequence[_Outcome]) -> None:
-    """A line for each of several runs."""
-    if not outcomes:
+def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
+    """Print a table with a line for each of several runs."""
+    if not results:
         return
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
     rows = [
         (
             path,
-            f"{figures.steps:,}",
-            f"{figures.episodes:,}",
+            f"{metrics.steps:,}",
+            f"{metrics.episodes:,}",
             f"{seconds:.1f}",
-            *_texts(figures),
+            *_format_means(metrics),
         )
-        for path, figures, seconds in outcomes
+        for path, metrics, seconds in results
     ]
-    tables.print_table(heads, rows, lesson.scenario.name)
+    tables.print_table(heads, rows, plan.scenario.name)

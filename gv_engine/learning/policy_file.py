@@ -1,9 +1,8 @@
-"""What a run has learned, in a file that NumPy reads: `policy.npz` in its folder.
+"""Policy file of a run: `policy.npz`, which NumPy reads.
 
-- `about`: JSON of the name of its `scenario`, what it has to `fit`, and whether it keeps to
-  `masks`;
-- `listed` (codes, 3) uint8: type, state and colour that each code of a cell stands for;
-- `net.…`: the weights of `Net` by their names there, float32.
+- `about`: JSON with `scenario`, the name of the scenario, `scenario_spec` and `mask_actions`;
+- `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
+- `net.…`: the weights of `ActorCritic` by their names there, float32.
 """
 
 from __future__ import annotations
@@ -17,56 +16,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.language.errors import GVEngineError, reason, shortened
-from gv_engine.learning.fit import Fit
-from gv_engine.learning.shape import Shape
+from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
 from gv_engine.reading.array_files import Archive, ArrayError
 from gv_engine.reading.files import replacing
+from gv_engine.reading.untrusted import parse_json
 
 POLICY_FILE = "policy.npz"
-_LARGEST = 2**28
+_MAX_BYTES = 2**28
 """Bytes of the file, and of each array."""
-_LONGEST_ABOUT = 2**20
-_MOST = 2**24
-"""Of whatever a shape counts."""
+_MAX_ABOUT = 2**20
+_MAX_SIZE = 2**24
+"""Of each number in a network specification."""
 _NET = "net."
 
 
 class RunError(GVEngineError):
-    """A folder holds no run, or a damaged one, or one that does not fit."""
+    """A folder holds no run, a damaged run, or a run that does not fit the scenario."""
 
 
-class Learned(NamedTuple):
-    """What it takes to act as a run has learned to.
+class PolicyFile(NamedTuple):
+    """Contents of a policy file: all that is needed to act.
 
     Attributes:
-        scenario: the name of what it was trained on.
-        fit: what it has to have in common with what it acts in.
-        masks: whether it keeps to the actions that would do something.
-        listed: (codes, 3) uint8 type, state and colour that each code of a cell stands for.
-        weights: of the net, by their names in `Net`.
+        scenario: name of the scenario that the policy was trained on.
+        scenario_spec: specification of that scenario.
+        mask_actions: keep to the actions that the action mask allows.
+        cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
+        weights: weights of the network by their names in `ActorCritic`.
     """
 
     scenario: str
-    fit: Fit
-    masks: bool
-    listed: NDArray[np.uint8]
+    scenario_spec: ScenarioSpec
+    mask_actions: bool
+    cells: NDArray[np.uint8]
     weights: Mapping[str, NDArray[np.float32]]
 
     @property
-    def shape(self) -> Shape:
-        """Of the net."""
-        return Shape.of(self.fit, len(self.listed))
+    def network_spec(self) -> NetworkSpec:
+        """Sizes of the network's inputs and outputs."""
+        return NetworkSpec.of_scenario(self.scenario_spec, len(self.cells))
 
     def write(self, run: Path) -> None:
-        """Write it into the folder of a run.
+        """Write the file into the folder of a run, atomically.
 
         Raises:
-            OSError: it cannot be written; what was there before is still there.
+            OSError: the file cannot be written; the previous one is unchanged.
         """
         about = {
             "scenario": self.scenario,
-            "fit": self.fit._asdict(),
-            "masks": self.masks,
+            "scenario_spec": self.scenario_spec._asdict(),
+            "mask_actions": self.mask_actions,
         }
         weights: dict[str, Any] = {f"{_NET}{name}": each for name, each in self.weights.items()}
         with replacing(run / POLICY_FILE) as draft, draft.open("wb") as file:
@@ -74,16 +73,16 @@ class Learned(NamedTuple):
                 file,
                 allow_pickle=False,
                 about=np.array(json.dumps(about)),
-                listed=self.listed,
+                cells=self.cells,
                 **weights,
             )
 
     @classmethod
-    def read(cls, run: Path) -> Learned:
-        """What was written into the folder of a run.
+    def read(cls, run: Path) -> PolicyFile:
+        """Return the contents of the policy file in the folder of a run.
 
         Raises:
-            RunError: nothing was, or it is damaged.
+            RunError: there is no file, or it is damaged.
         """
         path = run / POLICY_FILE
         if not path.exists():
@@ -94,34 +93,38 @@ class Learned(NamedTuple):
                 f"train writes, and gv-engine train --resume where it is gone"
             )
         try:
-            with Archive(path, _LARGEST, "policies") as file:
-                about = json.loads(file.text("about", _LONGEST_ABOUT))
-                named = [name for name in file.names if name.startswith(_NET)]
-                weights = [_array(file.read(name), np.float32) for name in named]
-                learned = cls(
+            with Archive(path, _MAX_BYTES, "policies") as file:
+                about = parse_json(file.text("about", _MAX_ABOUT))
+                weights = {
+                    name.removeprefix(_NET): _check_array(file.read(name), np.float32)
+                    for name in file.names
+                    if name.startswith(_NET)
+                }
+                policy = cls(
                     str(about["scenario"]),
-                    Fit.read(about["fit"]),
-                    bool(about["masks"]),
-                    _array(file.read("listed"), np.uint8).reshape(-1, 3),
-                    dict(zip((name.removeprefix(_NET) for name in named), weights)),
+                    ScenarioSpec.from_json(about["scenario_spec"]),
+                    bool(about["mask_actions"]),
+                    _check_array(file.read("cells"), np.uint8).reshape(-1, 3),
+                    weights,
                 )
-            cells, codes, mission, actions, agents = shape = learned.shape
-            if not all(0 < number < _MOST for number in (cells, codes, *mission, actions, agents)):
-                raise ArrayError(f"its shape is {tuple(shape)}")
-            return learned
+            cells, codes, mission, actions, agents = spec = policy.network_spec
+            sizes = cells, codes, *mission, actions, agents
+            if not all(0 < size < _MAX_SIZE for size in sizes):
+                raise ArrayError(f"its network sizes are {tuple(spec)}")
+            return policy
         except OSError as error:
             raise RunError(reason(error)) from None
-        except Exception as error:  # whatever comes of values that may be anything
-            raise damaged(path, error) from None
+        except Exception as error:  # values from a file may be anything
+            raise damaged_file_error(path, error) from None
 
 
-def _array(array: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
-    if array.dtype != kind or not array.size:
+def _check_array(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
+    if array.dtype != dtype or not array.size:
         raise ArrayError(f"an array is of {array.dtype}, shape {array.shape}")
     return array
 
 
-def damaged(path: Path, error: Exception) -> RunError:
-    """The error that says so."""
-    told = str(error) if isinstance(error, ArrayError) else f"{type(error).__name__}: {error}"
-    return RunError(f"{path} is damaged, or of another version: {shortened(told, 200)}")
+def damaged_file_error(path: Path, error: Exception) -> RunError:
+    """Return the error for a file whose reading raised `error`."""
+    cause = str(error) if isinstance(error, ArrayError) else f"{type(error).__name__}: {error}"
+    return RunError(f"{path} is damaged, or of another version: {shortened(cause, 200)}")

@@ -1,13 +1,14 @@
-"""Runs on disk: a folder with what was learned, and all that it takes to go on exactly.
+"""Training runs on disk: a folder with the policy, its progress, and the state to resume from.
 
-- `run.json`: the `scenario`, as `reference_to` tells of it, the `settings` of the learner, the name
-  of the `levels` that it learns on, and their `level_seeds`; `steps` and `until`, its newest aim.
-- `checkpoint.pt`: the state of the learner, and the weights that were the best so far; a file of
-  torch that holds tensors and plain values alone, so that reading it runs nothing.
-- `policy.npz`: the best weights again, to act by without torch, see `policy_file`.
-- `progress.csv`: a line for each update.
-- `events.*`: the same for TensorBoard, if that is installed.
-- `lock`: empty; whoever learns has it to itself, see `gv_engine.reading.files.held`.
+- `run.json`: `scenario`, a reference as in `gv_engine.reading.reference`; `settings`, the
+  hyperparameters; `levels` and `level_seeds`, the level set; `steps` and `until`, the newest stop
+  condition.
+- `checkpoint.pt`: the state of the learner and the best weights so far; a torch file with tensors
+  and plain values only, so that reading it runs no code.
+- `policy.npz`: the best weights, to act without torch, see `policy_file`.
+- `progress.csv`: a line of `TrainingMetrics` for each update.
+- `events.*`: the same for TensorBoard, if it is installed.
+- `lock`: an empty lock file, held by the process that trains.
 """
 
 from __future__ import annotations
@@ -30,41 +31,42 @@ import torch
 
 from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
 from gv_engine.language.errors import shortened
-from gv_engine.learning.fit import Fit
-from gv_engine.learning.policy_file import POLICY_FILE, Learned, RunError, damaged
-from gv_engine.learning.ppo import Figures, Hyperparameters, Learner
-from gv_engine.learning.training import Aim
+from gv_engine.learning.config import Hyperparameters, StopCondition
+from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
+from gv_engine.learning.ppo import Learner, TrainingMetrics
+from gv_engine.learning.spec import ScenarioSpec
 from gv_engine.reading.array_files import ArrayError
 from gv_engine.reading.extras import command_line
 from gv_engine.reading.files import held, read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
 from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.untrusted import parse_json
 
-ABOUT = "run.json"
+RUN_FILE = "run.json"
 _CHECKPOINT = "checkpoint.pt"
 _PROGRESS = "progress.csv"
 _LOCK = "lock"
-_FORMAT = 3
-_MOST = 2**22
+_FORMAT = 4
+_MAX_RUN_FILE = 2**22
 """Bytes of `run.json`."""
-_LARGEST = 2**30
+_MAX_CHECKPOINT = 2**30
 """Bytes of `checkpoint.pt`."""
-_ENOUGH = 100
-"""Episodes that it takes to compare two policies."""
+_MIN_EPISODES = 100
+"""Finished episodes before weights can become the best ones."""
 
 
 class Run:
-    """A folder that a learner's progress is written to.
+    """Folder of a training run.
 
     Args:
-        path: of a folder that `begin` has made.
+        path: a folder that `create` has made.
 
     Attributes:
-        settings: of the learner.
-        scenario: what refers to its scenario, see `gv_engine.reading.reference`.
-        levels: the name of the set of levels that it learns on; None for all that there are.
-        level_seeds: the seeds of the set.
-        aim: when it has learned enough, if nothing else is asked for.
+        settings: hyperparameters of the learner.
+        scenario: reference to the scenario, see `gv_engine.reading.reference`.
+        levels: name of the level set; None for all levels.
+        level_seeds: seeds of the level set.
+        stop_condition: end of training, unless another one is asked for.
 
     Raises:
         RunError: there is no run, or it is damaged.
@@ -72,80 +74,81 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        about = _read(path / ABOUT, _about)
+        about = _read(path / RUN_FILE, _read_run_file)
         self.settings: Hyperparameters = about["settings"]
         self.scenario: dict[str, Any] = about["scenario"]
         self.levels: str | None = about["levels"]
         self.level_seeds: tuple[int, ...] | None = about["level_seeds"]
-        self.aim: Aim = about["aim"]
+        self.stop_condition: StopCondition = about["stop_condition"]
         self._best: dict[str, Any] = {}
-        self._columns = ("seconds", *Figures._fields)
-        self._events: Any = None
+        self._columns = ("seconds", *TrainingMetrics._fields)
+        self._tensorboard: Any = None
 
     @classmethod
-    def begin(
+    def create(
         cls,
         path: Path,
         scenario: Scenario,
         settings: Hyperparameters,
         levels: str | None = None,
-        found: LevelSet | None = None,
-        aim: Aim | None = None,
+        loaded_levels: LevelSet | None = None,
+        stop_condition: StopCondition | None = None,
     ) -> Run:
-        """The run of a new folder.
+        """Create the folder of a new run.
 
         Args:
-            levels: the set of levels that it learns on, if not on all.
-            found: the levels of this set, where they are known already.
-            aim: when it has learned enough; the usual one if None.
+            levels: name of the level set to train on; None for all levels.
+            loaded_levels: the level set, if it is loaded already.
+            stop_condition: end of training; the default one if None.
 
         Raises:
-            FileExistsError: there is something already.
-            LevelsError: there is no such set.
-            OSError: it cannot be written.
-            RunError: a setting, or the aim, is none that could be read back.
+            FileExistsError: the folder is not empty.
+            LevelsError: there is no such level set.
+            OSError: the folder cannot be written.
+            RunError: a setting or the stop condition could not be read back.
         """
-        check_new(path)
-        aim = aim or Aim()
+        check_new_folder(path)
+        stop_condition = stop_condition or StopCondition()
         try:
-            _settings(asdict(settings))
-            _checked_aim(aim)
+            _check_settings(asdict(settings))
+            _check_stop_condition(stop_condition)
         except ValueError as error:
             raise RunError(f"{path} cannot begin: {error}") from None
-        if levels is not None and found is None:
-            found = level_set(scenario, levels)
+        if levels is not None and loaded_levels is None:
+            loaded_levels = level_set(scenario, levels)
         path.mkdir(parents=True, exist_ok=True)
         about = {
             "format": _FORMAT,
-            "scenario": reference_to(found.scenario if found else scenario),
+            "scenario": reference_to(loaded_levels.scenario if loaded_levels else scenario),
             "settings": asdict(settings),
             "levels": levels,
-            "level_seeds": found and found.seeds,
-            **aim._asdict(),
+            "level_seeds": loaded_levels and loaded_levels.seeds,
+            **stop_condition._asdict(),
         }
-        _write_about(path, about)
+        _write_run_file(path, about)
         return cls(path)
 
-    def pursue(self, aim: Aim) -> None:
-        """Have another aim from now on.
+    def set_stop_condition(self, stop_condition: StopCondition) -> None:
+        """Change the stop condition, also in `run.json`.
 
         Raises:
-            OSError: it cannot be written.
-            RunError: another process has it, it is damaged, or what was kept is gone.
+            OSError: the file cannot be written.
+            RunError: another process holds the run, the run is damaged, or its checkpoint is gone.
         """
-        if aim != self.aim:
-            self._is_kept()
-            with self.held():
-                _write_about(self.path, _read(self.path / ABOUT, _written) | aim._asdict())
-            self.aim = aim
+        if stop_condition != self.stop_condition:
+            self._has_checkpoint()
+            with self.lock():
+                about = _read(self.path / RUN_FILE, _load_run_file)
+                _write_run_file(self.path, about | stop_condition._asdict())
+            self.stop_condition = stop_condition
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Have it to oneself, to write to it.
+    def lock(self) -> Iterator[None]:
+        """Hold the lock of the run, which is needed to write to it.
 
         Raises:
-            OSError: it cannot be written.
-            RunError: another process has it.
+            OSError: the lock file cannot be written.
+            RunError: another process holds the lock.
         """
         with ExitStack() as stack:
             try:
@@ -157,39 +160,36 @@ class Run:
                 ) from None
             yield
 
-    def checkpoint(self) -> dict[str, Any]:
-        """What `keep` has written last.
+    def load_checkpoint(self) -> dict[str, Any]:
+        """Return the contents of `checkpoint.pt`.
 
         Raises:
-            RunError: it is damaged, or nothing was kept.
+            RunError: the file is damaged, or there is none.
         """
-        return _read(self.path / _CHECKPOINT, _tensors)
+        return _read(self.path / _CHECKPOINT, _load_checkpoint)
 
-    @property
-    def files(self) -> dict[str, bytes]:
-        """All that it takes to go on, by the names of files; they fit together while nothing is
-        written.
+    def read_files(self) -> dict[str, bytes]:
+        """Return the bytes of the files that are needed to resume, by file name.
 
         Raises:
-            RunError: see `go_on`.
+            RunError: see `restore_learner`.
         """
-        self._is_kept()
-        names = (ABOUT, _PROGRESS, _CHECKPOINT)
-        there = (self.path / name for name in names if (self.path / name).exists())
-        return {file.name: file.read_bytes() for file in there}
+        self._has_checkpoint()
+        paths = (self.path / name for name in (RUN_FILE, _PROGRESS, _CHECKPOINT))
+        return {path.name: path.read_bytes() for path in paths if path.exists()}
 
-    def go_on(self, learner: Learner) -> float:
-        """Put a learner where the last one was kept; seconds that were spent until then.
+    def restore_learner(self, learner: Learner) -> float:
+        """Restore a learner from the checkpoint, and return the seconds that the run took so far.
 
-        Where nothing was kept yet, the learner is where it begins.
+        Without a checkpoint the learner stays at its start.
 
         Warns:
-            UserWarning: it has learned before that.
+            UserWarning: the run was killed before its first checkpoint.
 
         Raises:
-            RunError: what was kept is damaged, or gone.
+            RunError: the checkpoint is damaged, or gone.
         """
-        if not self._is_kept():
+        if not self._has_checkpoint():
             if (self.path / _PROGRESS).exists():
                 warnings.warn(
                     f"{self.path} was killed before anything was kept: it begins again",
@@ -198,169 +198,173 @@ class Run:
                 )
                 (self.path / _PROGRESS).unlink()
             return 0.0
-        kept = self.checkpoint()
+        checkpoint = self.load_checkpoint()
         try:
-            learner.restore(kept["learner"])
-            self._best = kept["best"]
-            seconds = float(kept["seconds"])
-        except Exception as error:  # whatever comes of values that may be anything
-            raise damaged(self.path / _CHECKPOINT, error) from None
-        self._cut(learner.figures.steps)
+            learner.restore(checkpoint["learner"])
+            self._best = checkpoint["best"]
+            seconds = float(checkpoint["seconds"])
+        except Exception as error:  # values from a file may be anything
+            raise damaged_file_error(self.path / _CHECKPOINT, error) from None
+        self._truncate_progress(learner.metrics.steps)
         return seconds
 
-    def _is_kept(self) -> bool:
-        """Whether something was kept.
+    def _has_checkpoint(self) -> bool:
+        """Return True if there is a checkpoint.
 
         Raises:
-            RunError: it is gone, while what is written behind it is there.
+            RunError: there is none, though a later file of the same save is there.
         """
-        kept = (self.path / _CHECKPOINT).exists()
-        if not kept and (self.path / POLICY_FILE).exists():
+        exists = (self.path / _CHECKPOINT).exists()
+        if not exists and (self.path / POLICY_FILE).exists():
             raise RunError(
                 f"{self.path} has a {POLICY_FILE}, and no {_CHECKPOINT} any more, from which it "
                 f"would go on: put that back, or learn anew, by --out with a new folder"
             )
-        return kept
+        return exists
 
-    def _cut(self, steps: int) -> None:
-        """Forget the lines of updates that are to be made again."""
+    def _truncate_progress(self, steps: int) -> None:
+        """Remove the lines of `progress.csv` after a step: their updates will be repeated."""
         with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
-            lines = [each for each in csv.DictReader(file) if _steps(each) <= steps]
+            lines = [line for line in csv.DictReader(file) if _steps_of_line(line) <= steps]
         with replacing(self.path / _PROGRESS) as draft, draft.open("w", newline="") as file:
             writer = csv.DictWriter(file, self._columns)
             writer.writeheader()
             writer.writerows(lines)
 
-    def note(self, learner: Learner, seconds: float) -> None:
-        """Write a line about the last update, and remember the best.
+    def log_update(self, learner: Learner, seconds: float) -> None:
+        """Write the metrics of the last update, and copy the weights if they are the best so far.
 
         Args:
-            learner: that has made it.
-            seconds: that the whole run has taken.
+            learner: learner of the update.
+            seconds: seconds that the run took so far.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: a file cannot be written.
         """
-        figures = learner.figures
-        file = self.path / _PROGRESS
+        metrics = learner.metrics
+        path = self.path / _PROGRESS
         try:
-            new = not file.exists()
-            with file.open("a", newline="", encoding="utf-8") as opened:
-                writer = csv.writer(opened)
-                if new:
+            is_new = not path.exists()
+            with path.open("a", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                if is_new:
                     writer.writerow(self._columns)
-                writer.writerow([f"{seconds:.3f}", *figures])
-            self._show(figures)
+                writer.writerow([f"{seconds:.3f}", *metrics])
+            self._log_to_tensorboard(metrics)
         except OSError as error:
             raise OSError(f"{self.path} cannot be written: {error.strerror}") from None
-        told = figures.success, figures.total, -figures.length
-        score = [0.0 if math.isnan(each) else each for each in told]
-        enough = figures.episodes >= _ENOUGH and not math.isnan(figures.total)
-        if enough and score > self._best.get("score", [-math.inf]):
+        measures = metrics.success_rate, metrics.episode_return, -metrics.episode_length
+        score = [0.0 if math.isnan(value) else value for value in measures]
+        known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episode_return)
+        if known and score > self._best.get("score", [-math.inf]):
             weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
-            self._best = {"score": score, "steps": figures.steps, "net": weights}
+            self._best = {"score": score, "steps": metrics.steps, "net": weights}
 
-    def _show(self, figures: Figures) -> None:
-        """Tell TensorBoard, if it is installed."""
+    def _log_to_tensorboard(self, metrics: TrainingMetrics) -> None:
+        """Write the metrics that are known to the event file, if TensorBoard is installed."""
         if not find_spec("tensorboard"):
             return
-        if self._events is None:
-            from gv_engine.learning.event_file import EventFile
+        if self._tensorboard is None:
+            from gv_engine.learning.tensorboard_writer import TensorBoardWriter
 
-            self._events = EventFile(self.path, figures.steps)
-        told = {name: value for name, value in figures._asdict().items() if not math.isnan(value)}
-        self._events.add(told.pop("steps"), told)
+            self._tensorboard = TensorBoardWriter(self.path, metrics.steps)
+        scalars = {
+            name: value for name, value in metrics._asdict().items() if not math.isnan(value)
+        }
+        self._tensorboard.add_scalars(scalars.pop("steps"), scalars)
 
     @property
     def best(self) -> dict[str, Any]:
-        """`score`: success, return, and length below 0; `steps`, after which that was; `net`, its
-        weights. Empty if too few episodes have ended, see `Figures`."""
+        """The best weights: `net`; their `score`: success rate, return, negative length; and
+        `steps`, the step they are from. Empty until enough episodes have ended."""
         return self._best
 
-    def keep(self, learner: Learner, seconds: float) -> None:
-        """Write all that it takes to go on, and to act.
+    def save_checkpoint(self, learner: Learner, seconds: float) -> None:
+        """Write the checkpoint and the policy file.
 
         Raises:
-            OSError: it cannot be written; what was kept before is still there.
+            OSError: a file cannot be written; the previous ones are unchanged.
         """
         best = self._best or {"net": learner.net.state_dict()}
-        whole = {"learner": learner.state(), "best": self._best, "seconds": seconds}
-        data = BytesIO()  # as torch tells of a full disk by no OSError
-        torch.save(whole, data)
+        checkpoint = {"learner": learner.state(), "best": self._best, "seconds": seconds}
+        data = BytesIO()  # torch itself reports a full disk by another error than OSError
+        torch.save(checkpoint, data)
         with replacing(self.path / _CHECKPOINT) as draft:
             draft.write_bytes(data.getbuffer())
-        Learned(
+        PolicyFile(
             self.scenario["name"],
-            Fit.of(learner.env.scenario),
-            self.settings.masks,
-            learner.listed,
+            ScenarioSpec.of_scenario(learner.env.scenario),
+            self.settings.mask_actions,
+            learner.cells,
             {name: weights.numpy() for name, weights in best["net"].items()},
         ).write(self.path)
 
     def close(self) -> None:
-        """Let go of what is open."""
-        if self._events is not None:
-            self._events.close()
+        """Close the event file."""
+        if self._tensorboard is not None:
+            self._tensorboard.close()
 
 
-def _steps(line: Mapping[str, str | None]) -> float:
-    """The number in a line of `progress.csv`; beyond all where it was cut, as a disk was full."""
+def _steps_of_line(line: Mapping[str, str | None]) -> float:
+    """Return the steps in a line of `progress.csv`; infinity if the line is incomplete."""
     whole = all(line.values()) and str(line["steps"]).isdecimal()
     return int(line["steps"] or 0) if whole else math.inf
 
 
-def check_new(path: Path) -> None:
-    """Make sure that a folder can take what is new.
+def check_new_folder(path: Path) -> None:
+    """Raise an error unless a path is free for a new run: absent, or an empty folder.
 
     Raises:
-        FileExistsError: there is something already.
+        FileExistsError: the path is in use.
     """
     sweep(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        known = (path / ABOUT).exists() or any(path.glob(f"*/{ABOUT}"))
+        is_run = (path / RUN_FILE).exists() or any(path.glob(f"*/{RUN_FILE}"))
         command = command_line(["gv-engine", "train", "--resume", str(path)])
-        goes_on = f", or go on with it: {command}" if known else ""
+        resume_hint = f", or go on with it: {command}" if is_run else ""
         raise FileExistsError(
-            f"{path} is there already: give the name of a new folder by --out{goes_on}"
+            f"{path} is there already: give the name of a new folder by --out{resume_hint}"
         )
 
 
-def put_files(run: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into the folder of a run; those last that `keep` writes, in the same order.
+def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into the folder of a run, in the order in which `save_checkpoint` does.
 
     Raises:
-        OSError: one cannot be written.
+        OSError: a file cannot be written.
     """
-    kept = _CHECKPOINT, POLICY_FILE
-    for name in sorted(files, key=lambda name: name in kept and 1 + kept.index(name)):
+    last = _CHECKPOINT, POLICY_FILE
+    for name in sorted(files, key=lambda name: name in last and 1 + last.index(name)):
         with replacing(run / name) as draft:
             draft.write_bytes(files[name])
 
 
-def runs_in(path: Path) -> list[Run]:
-    """The run of a folder, or those of the folders in it, by their numbers.
+def find_runs(path: Path) -> list[Run]:
+    """Return the run of a folder, or the runs of its subfolders in the order of their numbers.
 
     Raises:
         RunError: there is none, or one is damaged.
     """
-    among = [file.parent for file in path.glob(f"*/{ABOUT}")]
-    if not among or (path / ABOUT).exists():
+    folders = [file.parent for file in path.glob(f"*/{RUN_FILE}")]
+    if not folders or (path / RUN_FILE).exists():
         return [Run(path)]
-    return [Run(each) for each in sorted(among, key=lambda each: (len(each.name), each.name))]
+    return [Run(each) for each in sorted(folders, key=lambda each: (len(each.name), each.name))]
 
 
-def _write_about(run: Path, about: Mapping[str, Any]) -> None:
-    with replacing(run / ABOUT) as draft:
+def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
+    with replacing(run / RUN_FILE) as draft:
         draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
 
 
-def _written(path: Path) -> dict[str, Any]:
-    about: dict[str, Any] = json.loads(read_bytes(path, _MOST, "descriptions of runs"))
+def _load_run_file(path: Path) -> dict[str, Any]:
+    """Return the unchecked JSON of `run.json`."""
+    about: dict[str, Any] = parse_json(read_bytes(path, _MAX_RUN_FILE, "descriptions of runs"))
     return about
 
 
-def _about(path: Path) -> dict[str, Any]:
-    about = _written(path)
+def _read_run_file(path: Path) -> dict[str, Any]:
+    """Return the checked contents of `run.json`, as arguments of `Run`."""
+    about = _load_run_file(path)
     if about["format"] != _FORMAT:
         raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
     levels, seeds = about["levels"], about["level_seeds"]
@@ -368,49 +372,53 @@ def _about(path: Path) -> dict[str, Any]:
         raise ValueError(f"its levels are {shortened(repr(levels), 40)}")
     return {
         "scenario": checked(about["scenario"]),
-        "settings": _settings(about["settings"]),
-        "aim": _checked_aim(Aim(about["steps"], about["until"])),
+        "settings": _check_settings(about["settings"]),
+        "stop_condition": _check_stop_condition(StopCondition(about["steps"], about["until"])),
         "levels": levels,
         "level_seeds": None if levels is None else checked_seeds(seeds),
     }
 
 
-def _checked_aim(aim: Aim) -> Aim:
-    steps, until = aim
+def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
+    """Return the stop condition; raise a ValueError if a field has a wrong type or range."""
+    steps, until = stop_condition
     if type(steps) is not int or steps < 1:
         raise ValueError(f"steps is {shortened(repr(steps), 40)}; expected an integer above 0")
     if until is not None and not (type(until) is float and 0 < until <= 1):
-        told = shortened(repr(until), 40)
-        raise ValueError(f"until is {told}; expected None, or a float above 0 and at most 1")
-    return aim
+        text = shortened(repr(until), 40)
+        raise ValueError(f"until is {text}; expected None, or a float above 0 and at most 1")
+    return stop_condition
 
 
-def _settings(given: dict[str, Any]) -> Hyperparameters:
-    usual = Hyperparameters()
+def _check_settings(settings: dict[str, Any]) -> Hyperparameters:
+    """Return the hyperparameters; raise a ValueError if one has a wrong type or range."""
+    defaults = Hyperparameters()
     for field in fields(Hyperparameters):
-        kind = type(getattr(usual, field.name))
-        value = given[field.name]
+        kind = type(getattr(defaults, field.name))
+        value = settings[field.name]
         if type(value) is not kind or not 0 <= value <= 2**62:
-            found = shortened(repr(value), 40)
-            raise ValueError(f"{field.name} is {found}, expected {kind.__name__} from 0 to 2**62")
-    return replace(usual, **given)
+            text = shortened(repr(value), 40)
+            raise ValueError(f"{field.name} is {text}, expected {kind.__name__} from 0 to 2**62")
+    return replace(defaults, **settings)
 
 
-def _tensors(path: Path) -> dict[str, Any]:
-    size_of(path, _LARGEST, "checkpoints")
-    with ZipFile(path) as archive:  # torch writes checksums, and does not look at them
-        for about in archive.infolist():
-            if about.compress_type != ZIP_STORED:
-                raise ArrayError(f"{about.filename} is compressed, as torch never does")
-        if wrong := archive.testzip():
-            raise ArrayError(f"the checksum of {wrong} is another one")
-    kept = torch.load(path, map_location="cpu", weights_only=True)
-    if not isinstance(kept, dict):
+def _load_checkpoint(path: Path) -> dict[str, Any]:
+    """Return the contents of a checkpoint whose checksums are right."""
+    size_of(path, _MAX_CHECKPOINT, "checkpoints")
+    with ZipFile(path) as archive:  # torch writes checksums, and does not check them
+        for info in archive.infolist():
+            if info.compress_type != ZIP_STORED:
+                raise ArrayError(f"{info.filename} is compressed, as torch never does")
+        if damaged_name := archive.testzip():
+            raise ArrayError(f"the checksum of {damaged_name} is another one")
+    checkpoint = torch.load(path, map_location="cpu", weights_only=True)
+    if not isinstance(checkpoint, dict):
         raise ValueError("it holds no mapping")
-    return kept
+    return checkpoint
 
 
 def _read(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+    """Return `read(path)`; raise a RunError for whatever fails."""
     try:
         return read(path)
     except FileNotFoundError:
@@ -419,5 +427,5 @@ def _read(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
         raise RunError(f"{path} cannot be read: {error}") from None
     except pickle.UnpicklingError:
         raise RunError(f"{path} is damaged: it holds more than tensors and plain values") from None
-    except Exception as error:  # whatever comes of values that may be anything
-        raise damaged(path, error) from None
+    except Exception as error:  # values from a file may be anything
+        raise damaged_file_error(path, error) from None

@@ -1,4 +1,4 @@
-"""A run that is learned: here, update by update, or stretch by stretch wherever there is room."""
+"""Training of runs: in this process, or in slices that any process can continue."""
 
 from __future__ import annotations
 
@@ -10,156 +10,138 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.envs.level_sets import LevelSet
+from gv_engine.learning.config import StopCondition
 from gv_engine.reading.scenario import Scenario
 
 if TYPE_CHECKING:
-    from gv_engine.learning.ppo import Figures
+    from gv_engine.learning.ppo import TrainingMetrics
     from gv_engine.learning.run_folder import Run
 
-_KEEP = 30.0
+_CHECKPOINT_SECONDS = 30.0
 """Seconds between two checkpoints."""
-_SURE = 500
-"""Episodes that have to have ended before success counts."""
-
-
-class Aim(NamedTuple):
-    """When a run has learned enough.
-
-    Attributes:
-        steps: of all worlds together.
-        until: the success that suffices before, see `Figures`; None if none does.
-    """
-
-    steps: int = 1_000_000
-    until: float | None = None
-
-    def is_reached(self, figures: Figures) -> bool:
-        """Whether it has."""
-        sure = self.until is not None and figures.episodes >= _SURE
-        return figures.steps >= self.steps or (sure and figures.success >= (self.until or 0))
 
 
 class Training:
-    """A run at work, from where it was kept, or from the beginning.
+    """Training of a run in this process, from its checkpoint if there is one.
 
     Args:
-        run: where its progress is written.
-        scenario: that it is of.
-        levels: that it learns on, if not on all.
-        options: that its worlds take besides.
+        run: folder that the progress is written to.
+        scenario: scenario of the run.
+        levels: level set to train on; None for all levels.
+        options: further arguments for the vector environment.
 
     Attributes:
-        learner: that learns.
-        kept: the steps that it had made when it was kept last; 0 if it never was.
+        learner: learner of the run.
+        saved_steps: steps of the newest checkpoint; 0 if there is none.
     """
 
     def __init__(
         self, run: Run, scenario: Scenario, levels: LevelSet | None, **options: Any
     ) -> None:
-        # here, as torch takes its time
-        from gv_engine.learning.ppo import Learner, make_worlds
+        # imported here, because torch takes seconds to import
+        from gv_engine.learning.ppo import Learner, make_training_env
 
-        worlds = make_worlds(scenario, run.settings, levels=levels, **options)
-        self.run, self.learner = run, Learner(worlds, run.settings)
-        self._before = run.go_on(self.learner)
-        self._began = self._kept_at = time.perf_counter()
-        self._steps_before = self.kept = self.learner.figures.steps
+        env = make_training_env(scenario, run.settings, levels=levels, **options)
+        self.run, self.learner = run, Learner(env, run.settings)
+        self._seconds_before = run.restore_learner(self.learner)
+        self._start = self._saved_at = time.perf_counter()
+        self._steps_before = self.saved_steps = self.learner.metrics.steps
 
     @property
-    def figures(self) -> Figures:
-        """What came of it so far."""
-        return self.learner.figures
+    def metrics(self) -> TrainingMetrics:
+        """Metrics after the last update."""
+        return self.learner.metrics
 
     @property
     def seconds(self) -> float:
-        """That the whole run has taken."""
-        return self._before + time.perf_counter() - self._began
+        """Seconds that the whole run took so far."""
+        return self._seconds_before + time.perf_counter() - self._start
 
     @property
     def steps(self) -> int:
-        """That it has made since it began here."""
-        return self.figures.steps - self._steps_before
+        """Steps since training started in this process."""
+        return self.metrics.steps - self._steps_before
 
     @property
-    def speed(self) -> float:
-        """Steps a second, since it began here."""
-        return self.steps / (time.perf_counter() - self._began)
+    def steps_per_second(self) -> float:
+        """Speed since training started in this process."""
+        return self.steps / (time.perf_counter() - self._start)
 
-    def update(self) -> Figures:
-        """Learn a little, note it, and keep it now and then."""
-        figures = self.learner.update()
-        self.run.note(self.learner, self.seconds)
-        if time.perf_counter() - self._kept_at > _KEEP:
-            self.keep()
-        return figures
+    def update(self) -> TrainingMetrics:
+        """Run one update of the learner and log it; save a checkpoint every 30 seconds."""
+        metrics = self.learner.update()
+        self.run.log_update(self.learner, self.seconds)
+        if time.perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
+            self.save_checkpoint()
+        return metrics
 
-    def keep(self) -> None:
-        """Write all that it takes to go on, and to act."""
-        self.run.keep(self.learner, self.seconds)
-        self._kept_at, self.kept = time.perf_counter(), self.figures.steps
+    def save_checkpoint(self) -> None:
+        """Write the checkpoint and the policy file of the run."""
+        self.run.save_checkpoint(self.learner, self.seconds)
+        self._saved_at, self.saved_steps = time.perf_counter(), self.metrics.steps
 
     def close(self) -> None:
-        """End it."""
+        """Close the run's files and the environment."""
         self.run.close()
         self.learner.env.close()
 
 
-class Stretch(NamedTuple):
-    """What came of learning for a while.
+class SliceResult(NamedTuple):
+    """Result of a slice of training.
 
     Attributes:
-        path: of the run.
-        files: of the run by their names, as they are now.
-        figures: of the last update.
-        seconds: that the whole run has taken.
+        path: folder of the run.
+        files: bytes of the run's files after the slice, by file name.
+        metrics: metrics of the last update.
+        seconds: seconds that the whole run took so far.
     """
 
     path: Path
     files: dict[str, bytes]
-    figures: Figures
+    metrics: TrainingMetrics
     seconds: float
 
 
 @dataclass(frozen=True)
-class Stretches:
-    """Runs of a scenario that learn stretch by stretch, as it goes to other processes.
+class TrainingSlices:
+    """Training of runs in slices, which can be sent to other processes.
 
-    A run that is learned so is the one that is learned in one go, bit for bit: every stretch goes
-    on from the files of the one before, and has them to itself.
+    The result is the same, bit for bit, as of training without a break: each slice resumes from
+    the files of the one before.
 
     Attributes:
-        scenario: of the runs.
-        levels: that they learn on, if not on all.
-        aim: of each.
-        seconds: after which a stretch ends.
+        scenario: scenario of the runs.
+        levels: level set to train on; None for all levels.
+        stop_condition: end of each run.
+        seconds: length of a slice.
     """
 
     scenario: Scenario
     levels: LevelSet | None
-    aim: Aim
+    stop_condition: StopCondition
     seconds: float = math.inf
 
-    def learn(self, path: Path, files: dict[str, bytes]) -> Stretch:
-        """Learn for a stretch.
+    def train(self, path: Path, files: dict[str, bytes]) -> SliceResult:
+        """Train one slice of a run in a temporary folder.
 
         Args:
-            path: of the run.
-            files: of it, those that `Run.files` names.
+            path: folder of the run; only passed on to the result.
+            files: the run's files, from `Run.read_files`.
         """
-        from gv_engine.learning.run_folder import Run, put_files
+        from gv_engine.learning.run_folder import Run, write_run_files
 
         with TemporaryDirectory() as folder:
-            put_files(Path(folder), files)
+            write_run_files(Path(folder), files)
             training = Training(Run(Path(folder)), self.scenario, self.levels)
             try:
                 end = time.perf_counter() + self.seconds
-                while not self.aim.is_reached(training.figures):
+                while not self.stop_condition.is_met(training.metrics):
                     training.update()
                     if time.perf_counter() >= end:
                         break
-                training.keep()
+                training.save_checkpoint()
                 seconds = training.seconds
             finally:
                 training.close()
-            found = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
-            return Stretch(path, found, training.figures, seconds)
+            results = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
+            return SliceResult(path, results, training.metrics, seconds)

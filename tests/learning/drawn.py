@@ -7,18 +7,19 @@ import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.fit import Fit
-from gv_engine.learning.policy_file import Learned
-from gv_engine.learning.shape import Shape
+from gv_engine.learning.policy_file import PolicyFile
+from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
 
 
 def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
     """Make a run of a level, or of what its file holds, which has learned nothing."""
     env = EachAgentVectorEnv(level, 1, world="object", observation_representation="cells")
-    fit, listed = Fit.of(env.scenario), Representation.of_observation(env.scenario, "cells").listed
-    shape, rng, width, hidden = Shape.of(fit, len(listed)), np.random.default_rng(5), 4, 24
+    spec = ScenarioSpec.of_scenario(env.scenario)
+    listed = Representation.of_observation(env.scenario, "cells").listed
+    shape = NetworkSpec.of_scenario(spec, len(listed))
+    rng, width, hidden = np.random.default_rng(5), 4, 24
     sizes: dict[str, tuple[int, ...]] = {
-        "embedding": (shape.codes + sum(shape.rest), width),
+        "embedding": (shape.codes + sum(shape.extra_sizes), width),
         "first": (len(shape.sizes), width, hidden),
         "first_bias": (hidden,),
         "second.weight": (hidden, hidden),
@@ -30,11 +31,11 @@ def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
     }
     if memory:
         for which in ("ih", "hh"):
-            sizes[f"memory.weight_{which}"] = 3 * hidden, hidden
-            sizes[f"memory.bias_{which}"] = (3 * hidden,)
-    learned = Learned(
+            sizes[f"gru.weight_{which}"] = 3 * hidden, hidden
+            sizes[f"gru.bias_{which}"] = (3 * hidden,)
+    learned = PolicyFile(
         env.scenario.name,
-        fit,
+        spec,
         True,
         listed,
         {name: rng.normal(0, 0.4, size).astype(np.float32) for name, size in sizes.items()},

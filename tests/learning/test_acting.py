@@ -19,8 +19,8 @@ from gv_engine import GridVectorEnv, load_scenario
 from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.commands import main, parser
 from gv_engine.commands.play import begin
-from gv_engine.learning.fit import Fit
 from gv_engine.learning.policy_file import RunError
+from gv_engine.learning.spec import ScenarioSpec
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.scenario import Scenario
 from gv_engine.rollouts import episode_folder
@@ -212,17 +212,19 @@ def test_things_that_it_has_never_seen_are_told():
 
 
 def test_numbers_of_missions_and_states_are_compared():
-    fit = Fit.of(Scenario.load("doors"))
+    fit = ScenarioSpec.of_scenario(Scenario.load("doors"))
     (wording, kind, color), (number, door) = (
-        fit.asked,
+        fit.mission_fields,
         next((number, said) for number, said in fit.types.items() if "OPEN" in said),
     )
-    fewer, more = (fit._replace(asked=(wording, kind, (color[0], color[1] + k))) for k in (-1, 1))
-    assert fit.lacking(fewer) is None
-    assert "other numbers, wording of 2, kind of 16, color of 10" in str(fit.lacking(more))
-    assert fit.lacking(fit._replace(asked=(wording, kind))) is not None
+    fewer, more = (
+        fit._replace(mission_fields=(wording, kind, (color[0], color[1] + k))) for k in (-1, 1)
+    )
+    assert fit.find_mismatch(fewer) is None
+    assert "other fields, wording of 2, kind of 16, color of 10" in str(fit.find_mismatch(more))
+    assert fit.find_mismatch(fit._replace(mission_fields=(wording, kind))) is not None
     ajar = fit._replace(types={**fit.types, number: (*door, "AJAR")})
-    assert "AJAR) as object type" in str(fit.lacking(ajar))
+    assert "AJAR) as object type" in str(fit.find_mismatch(ajar))
 
 
 def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], bytes]:
@@ -249,7 +251,7 @@ def fit_changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[bytes], by
 
     def apply(arrays: dict[str, Any]) -> None:
         about = json.loads(str(arrays["about"]))
-        change(about["fit"])
+        change(about["scenario_spec"])
         arrays["about"] = np.array(json.dumps(about))
 
     return changed(apply)
@@ -261,17 +263,26 @@ DAMAGES = {
     "renamed": (lambda data: data.replace(b"net.first_bias", b"net.first_wave"), "first_bias"),
     "objects": (with_pickle, "objects"),
     "without a bias": (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),
-    "without codes": (changed(lambda arrays: arrays.pop("listed")), "listed is missing"),
+    "without codes": (changed(lambda arrays: arrays.pop("cells")), "cells is missing"),
     "without names": (fit_changed(lambda fit: fit.pop("actions")), "KeyError: 'actions'"),
-    "few names": (fit_changed(lambda fit: fit["actions"].pop()), "it weighs 8 actions of 7"),
-    "a small view": (fit_changed(lambda fit: fit.update(view=[3, 3])), "its places and codes are"),
-    "a view of nothing": (fit_changed(lambda fit: fit.update(view=[0, 7])), "its shape is"),
-    "a vast view": (fit_changed(lambda fit: fit.update(view=[2**20, 2**20])), "its shape is"),
+    "few names": (
+        fit_changed(lambda fit: fit["actions"].pop()),
+        "the actor has 8 actions, expected 7",
+    ),
+    "a small view": (fit_changed(lambda fit: fit.update(view=[3, 3])), "slots and codes, expected"),
+    "a view of nothing": (
+        fit_changed(lambda fit: fit.update(view=[0, 7])),
+        "its network sizes are",
+    ),
+    "a vast view": (
+        fit_changed(lambda fit: fit.update(view=[2**20, 2**20])),
+        "its network sizes are",
+    ),
     "of nothing": (changed(lambda arrays: arrays.update(about=np.array("[]"))), "TypeError"),
     "wide": (changed(lambda arrays: arrays.update({"net.actor.bias": np.ones(2)})), "float64"),
     "few": (
         changed(lambda arrays: arrays.update({"net.first": arrays["net.first"][:3]})),
-        "places",
+        "slots",
     ),
 }
 

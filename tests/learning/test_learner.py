@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.learning.array_net import ArrayNet
+from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.numpy_net import NumpyNet
 from gv_engine.reading.library import built_in_grids, levels_of_several
 
 torch: Any = pytest.importorskip("torch")
@@ -19,36 +20,36 @@ pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 @pytest.mark.parametrize("memory", [False, True])
 def test_what_was_likely_then_is_as_likely_when_it_is_learned(memory):
     """Masks, codes, and where memories end are the same in acting and in learning."""
-    settings = ppo.Hyperparameters(num_envs=16, memory=memory, rate=0.0)
-    learner = ppo.Learner(ppo.make_worlds("keydoor-5x5", settings), settings)
+    settings = Hyperparameters(num_envs=16, recurrent=memory, learning_rate=0.0)
+    learner = ppo.Learner(ppo.make_training_env("keydoor-5x5", settings), settings)
     learner.net.actor.weight.data *= 100  # chances that differ
     for _ in range(20):
         figures = learner.update()
-        assert abs(figures.divergence) < 1e-5
+        assert abs(figures.approx_kl) < 1e-5
     assert figures.episodes > 5  # some of them have ended within an update
 
 
 def test_advantages_are_those_of_their_definition():
-    settings = ppo.Hyperparameters(num_envs=3, length=6)
-    learner = ppo.Learner(ppo.make_worlds("keydoor-5x5", settings), settings)
+    settings = Hyperparameters(num_envs=3, num_steps=6)
+    learner = ppo.Learner(ppo.make_training_env("keydoor-5x5", settings), settings)
     rng = np.random.default_rng(0)
-    arrays = learner._steps.arrays
+    arrays = learner._buffer.arrays
     arrays["reward"][:] = rng.random((6, 3))
     arrays["terminated"][:] = [[t == 2, False, False] for t in range(6)]
     arrays["truncated"][:] = [[False, t == 3, False] for t in range(6)]
-    learner._deviation.scaled = lambda rewards, ends, live: rewards  # type: ignore[method-assign]
+    learner._reward_scaler.scale = lambda rewards, done, live: rewards  # type: ignore[method-assign]
     expected = torch.rand(6, 3, dtype=torch.float32)
     after, missed = torch.rand(3), torch.zeros(6, 3)
     missed[3, 1] = 0.7
     live = torch.ones(6, 3, dtype=torch.bool)
-    gains = learner._gains(expected, after, missed, live)
+    gains = learner._advantages(expected, after, missed, live)
     following = torch.cat([expected[1:], after[None]]).clone()
     following[2, 0], following[3, 1] = 0, 0.7
     surprise = torch.from_numpy(arrays["reward"]) + settings.gamma * following - expected
     for world, ends in enumerate([[2, 5], [3, 5], [5]]):
         for t in range(6):
             end = next(each for each in ends if each >= t)
-            powers = [(settings.gamma * settings.lam) ** k for k in range(end - t + 1)]
+            powers = [(settings.gamma * settings.gae_lambda) ** k for k in range(end - t + 1)]
             total = sum(p * float(surprise[t + k, world]) for k, p in enumerate(powers))
             assert float(gains[t, world]) == pytest.approx(total, abs=1e-5)
 
@@ -57,22 +58,23 @@ def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
     """What they see and do changes no weight; agents are told apart by their numbers."""
     alone = {"extends": "commons", "agents": 1, "map": "###\n#>#\n###"}
     mixed = {"mixture": [{"scenario": alone}, "commons"], "max_steps": 9}
-    settings = ppo.Hyperparameters(num_envs=8, length=16, epochs=1)
+    settings = Hyperparameters(num_envs=8, num_steps=16, update_epochs=1)
     one, other = (
-        ppo.Learner(ppo.make_worlds(mixed, settings, world="object"), settings) for _ in range(2)
+        ppo.Learner(ppo.make_training_env(mixed, settings, world="object"), settings)
+        for _ in range(2)
     )
     collected = one._collect()
     live = collected.live
     assert live[0].tolist() == one.env.reset(seed=0)[1]["live"].tolist()
     assert 0.5 < live.float().mean() < 1
-    seats = (collected.rows[..., -1] - int(one.shape.firsts[-1])).reshape(16, 8, 2)
+    seats = (collected.rows[..., -1] - int(one.spec.first_rows[-1])).reshape(16, 8, 2)
     assert (seats == torch.tensor([0, 1])).all()
-    one._learn(collected)
+    one._optimise(collected)
     changed = other._collect()
     changed.rows[~live] = changed.rows[live][0]
     changed.actions[~live] = 0
-    changed.gains[~live], changed.returns[~live] = 100, 100
-    other._learn(changed)
+    changed.advantages[~live], changed.returns[~live] = 100, 100
+    other._optimise(changed)
     for mine, theirs in zip(one.net.parameters(), other.net.parameters(), strict=True):
         assert torch.equal(mine, theirs)
 
@@ -80,8 +82,8 @@ def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
 def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
     """A line that is truncated is worth what was still to be expected, only at the limit."""
     level = {"extends": "race", "max_steps": 5}
-    settings = ppo.Hyperparameters(num_envs=2, length=4)
-    learner = ppo.Learner(ppo.make_worlds(level, settings, world="object"), settings)
+    settings = Hyperparameters(num_envs=2, num_steps=4)
+    learner = ppo.Learner(ppo.make_training_env(level, settings, world="object"), settings)
     final = {name: array[0] for name, array in learner.env.reset(seed=0)[0].items()}
     told = np.array([5] * 3 + [4] * 3)
     info = {
@@ -93,10 +95,12 @@ def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
     terminated = np.array([False] * 5 + [True])
     missed = torch.zeros(6)
     with torch.no_grad():
-        learner._note((None, None, terminated, ~terminated, info), learner.net.table(), missed)
+        learner._process_ends(
+            (None, None, terminated, ~terminated, info), learner.net.first_layer_table(), missed
+        )
     assert (missed[:3] != 0).all()
     assert (missed[3:] == 0).all()
-    assert learner.figures.success == 0.5
+    assert learner.metrics.success_rate == 0.5
 
 
 @pytest.mark.parametrize(
@@ -105,42 +109,43 @@ def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
 )
 def test_what_is_learned_acts_by_numpy_as_by_torch(level, memory):
     """In views, missions and numbers of agents as they come in episodes."""
-    settings = ppo.Hyperparameters(num_envs=48, length=40, memory=memory)
-    learner = ppo.Learner(ppo.make_worlds(level, settings, world="object"), settings)
-    net, shape = learner.net, learner.shape
+    settings = Hyperparameters(num_envs=48, num_steps=40, recurrent=memory)
+    learner = ppo.Learner(ppo.make_training_env(level, settings, world="object"), settings)
+    net, shape = learner.net, learner.spec
     net.actor.weight.data *= 100  # chances that differ
-    acting = ArrayNet(shape, {name: part.numpy() for name, part in net.state_dict().items()})
-    kept, memories = net.table().detach(), np.zeros((48 * shape.agents, settings.hidden))
+    acting = NumpyNet(shape, {name: part.numpy() for name, part in net.state_dict().items()})
+    kept = net.first_layer_table().detach()
+    memories = np.zeros((48 * shape.agents, settings.hidden_size))
     known = torch.zeros(memories.shape)
     collected = learner._collect()
     for rows, masks in zip(collected.rows, collected.masks, strict=True):
-        chances, memories = acting.look(rows.numpy(), memories, masks.numpy())
+        chances, memories = acting.forward(rows.numpy(), memories, masks.numpy())
         with torch.no_grad():
-            features, known = net.remember(net.features(kept, rows), known)
-            likely, _ = net.decide(features, masks)
+            features, known = net.recur(net.features(kept, rows), known)
+            likely, _ = net(features, masks)
         assert np.abs(chances - likely.exp().numpy()).max() < 1e-5
         assert np.abs(memories - known.numpy()).max() < 1e-5
 
 
 @pytest.mark.parametrize("name", [*built_in_grids(), *levels_of_several()])
 def test_every_level_can_be_learned(name):
-    settings = ppo.Hyperparameters(num_envs=2, length=4)
-    env = ppo.make_worlds(load_scenario(name), settings, world="object")
+    settings = Hyperparameters(num_envs=2, num_steps=4)
+    env = ppo.make_training_env(load_scenario(name), settings, world="object")
     figures = ppo.Learner(env, settings).update()
     assert figures.steps == 8 * env.scenario.layout.agents
     assert np.isfinite(figures.entropy)
-    assert np.isfinite(figures.error)
+    assert np.isfinite(figures.value_loss)
 
 
 def test_missions_are_seen():
-    settings = ppo.Hyperparameters(num_envs=8)
-    env = ppo.make_worlds("doors", settings)
+    settings = Hyperparameters(num_envs=8)
+    env = ppo.make_training_env("doors", settings)
     learner = ppo.Learner(env, settings)
     rows = learner._collect().rows
     mission = env.scenario.missions
     assert mission
     assert rows.shape[2] == 7 * 7 + 1 + len(mission.names)
-    firsts = torch.from_numpy(learner.shape.firsts)
+    firsts = torch.from_numpy(learner.spec.first_rows)
     asked = (rows - firsts)[:, :, -len(mission.names) :].numpy()
-    assert np.array_equal(asked, learner._steps.arrays["mission"][:-1])
-    assert int(rows.max()) < sum(learner.shape.sizes)
+    assert np.array_equal(asked, learner._buffer.arrays["mission"][:-1])
+    assert int(rows.max()) < sum(learner.spec.sizes)

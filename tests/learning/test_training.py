@@ -19,8 +19,9 @@ import pytest
 from gv_engine.commands import main, parser, runs, train
 from gv_engine.commands.play import begin
 from gv_engine.envs.level_sets import LevelSet
+from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import RunError
-from gv_engine.learning.training import Aim, Stretches
+from gv_engine.learning.training import TrainingSlices
 from gv_engine.protocol import making
 from gv_engine.protocol.making import Making
 from gv_engine.reading.scenario import Scenario
@@ -32,11 +33,11 @@ from tests.screen import PATIENCE
 torch: Any = pytest.importorskip("torch")
 
 from gv_engine.learning import ppo  # noqa: E402
-from gv_engine.learning.run_folder import Run, put_files  # noqa: E402
+from gv_engine.learning.run_folder import Run, write_run_files  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
-UPDATE = 16 * ppo.Hyperparameters.length
+UPDATE = 16 * Hyperparameters.num_steps
 """Steps of an update of 16 worlds."""
 WORDS = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16"]
 
@@ -61,7 +62,7 @@ def curve(run: Path) -> list[dict[str, str]]:
 
 
 def weights(run: Path) -> Any:
-    return Run(run).checkpoint()["learner"]["net"]
+    return Run(run).load_checkpoint()["learner"]["net"]
 
 
 def assert_same(one: Path, other: Path) -> None:
@@ -101,8 +102,8 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
     whole = trained("whole")
     update = ppo.Learner.update
 
-    def interrupted(learner: ppo.Learner) -> ppo.Figures:
-        if learner.figures.steps == UPDATE:
+    def interrupted(learner: ppo.Learner) -> ppo.TrainingMetrics:
+        if learner.metrics.steps == UPDATE:
             signal.raise_signal(number)
             signal.raise_signal(number)
         return update(learner)
@@ -124,7 +125,7 @@ from gv_engine.commands import main
 from gv_engine.learning import ppo
 update = ppo.Learner.update
 def stuck(learner):
-    while learner.figures.steps:
+    while learner.metrics.steps:
         print("stuck", flush=True)
         time.sleep(0.1)
     return update(learner)
@@ -151,20 +152,20 @@ def test_ctrl_c_some_time_after_another_waits_no_longer():
 
 def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys):
     """Whoever finds a way has ended, and who does not goes on: all would be a success."""
-    limit = str(3 * ppo.Hyperparameters.length)
+    limit = str(3 * Hyperparameters.num_steps)
     known = trained("a", "--max-steps", limit, "--until", "0.001", updates=3)
     lines = curve(known)
-    assert [line["success"] == "nan" for line in lines] == [True, True, False]
-    assert [line["total"] == "nan" for line in lines] == [True, True, False]
+    assert [line["success_rate"] == "nan" for line in lines] == [True, True, False]
+    assert [line["episode_return"] == "nan" for line in lines] == [True, True, False]
     assert int(lines[1]["episodes"]) > 0
-    assert 0 < float(lines[2]["success"]) < 1
+    assert 0 < float(lines[2]["success_rate"]) < 1
     capsys.readouterr()
     unknown = trained("b", "--max-steps", limit, updates=2)
     said = capsys.readouterr()
     assert "b acts with its last weights, not its best" in said.err
     assert f"after {3 * UPDATE:,} steps at the latest" in said.err
     assert "success" not in said.out
-    assert not Run(unknown).checkpoint()["best"]
+    assert not Run(unknown).load_checkpoint()["best"]
 
 
 def test_a_run_goes_on_to_its_own_aim(capsys):
@@ -187,26 +188,28 @@ def test_runs_with_other_aims_do_not_go_on_together(capsys):
     assert main(["train", "--resume", "both"]) == 2
     assert "have other --steps or --until: give both" in capsys.readouterr().err
     words = "--steps", str(UPDATE * 5), "--until", "0.5"
-    with Run(Path("both/1")).held():
+    with Run(Path("both/1")).lock():
         assert main(["train", "--resume", "both", *words]) == 1
     assert "both/1 is being learned by another process" in capsys.readouterr().err
     assert main(["train", "--resume", "both", *words]) == 0
-    assert [Run(Path("both", seed)).aim for seed in "01"] == [Aim(UPDATE * 5, 0.5)] * 2
+    assert [Run(Path("both", seed)).stop_condition for seed in "01"] == [
+        StopCondition(UPDATE * 5, 0.5)
+    ] * 2
     assert main(["train", "--resume", "both"]) == 0
 
 
 @pytest.mark.parametrize(
     ("aim", "says"),
     [
-        (Aim(5000, 1), "until is 1; expected None, or a float above 0 and at most 1"),
-        (Aim(5000, math.nan), "until is nan"),
-        (Aim(5000.0), "steps is 5000.0; expected an integer above 0"),  # type: ignore[arg-type]
-        (Aim(-3), "steps is -3"),
+        (StopCondition(5000, 1), "until is 1; expected None, or a float above 0 and at most 1"),
+        (StopCondition(5000, math.nan), "until is nan"),
+        (StopCondition(5000.0), "steps is 5000.0; expected an integer above 0"),  # type: ignore[arg-type]
+        (StopCondition(-3), "steps is -3"),
     ],
 )
 def test_an_aim_that_could_not_be_read_back_is_refused(aim, says):
     with pytest.raises(RunError, match=f"run cannot begin: {says}"):
-        Run.begin(Path("run"), Scenario.load("keydoor-5x5"), ppo.Hyperparameters(), aim=aim)
+        Run.create(Path("run"), Scenario.load("keydoor-5x5"), Hyperparameters(), stop_condition=aim)
     assert not Path("run").exists()
 
 
@@ -259,7 +262,7 @@ def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
         (("keydoor-5x5", "--resume", "full"), "SCENARIO is that of the run"),
         (("--resume", "full", "--seed", "3"), "--seed is that of the run"),
         (("--resume", "nowhere"), "nowhere holds no run: there is no run.json"),
-        (("mathy-poly-simplify-easy",), "train learns grids"),
+        (("mathy-poly-simplify-easy",), "train takes grids"),
     ],
 )
 def test_bad_input_is_told(words, says, capsys):
@@ -278,7 +281,7 @@ def test_damaged_runs_are_told():
     for damaged in (b"", whole[: len(whole) // 2], flipped, b"cos\nsystem\n(S'true'\ntR."):
         (run / "checkpoint.pt").write_bytes(damaged)
         with pytest.raises(RunError, match=r"checkpoint\.pt is damaged"):
-            Run(run).checkpoint()
+            Run(run).load_checkpoint()
     others = {"settings": {"seed": "x"}}, {"levels": "a.json"}, {"format": 1}
     for other in ("{", "[]", *(json.dumps({**json.loads(about), **each}) for each in others)):
         (run / "run.json").write_text(other)
@@ -295,7 +298,9 @@ def test_tensorboard_shows_each_update_once():
     assert main(["train", "--resume", "a", "--steps", str(UPDATE * 4)]) == 0
     shown = reading.EventAccumulator(str(run)).Reload()
     lines = curve(run)
-    assert [each.step for each in shown.Scalars("total")] == [UPDATE * (k + 1) for k in range(4)]
+    assert [each.step for each in shown.Scalars("episode_return")] == [
+        UPDATE * (k + 1) for k in range(4)
+    ]
     for each, line in zip(shown.Scalars("length"), lines, strict=True):
         assert each.value == pytest.approx(float(line["length"]))
 
@@ -314,7 +319,7 @@ def test_a_disk_that_is_full_is_told(capsys):
         told = capsys.readouterr().err
         assert f"gv-engine: {part / 'checkpoint.pt'} cannot be written: File too large" in told
         assert (part / "checkpoint.pt").read_bytes() == kept
-        Run(part).pursue(Aim(UPDATE * 5))
+        Run(part).set_stop_condition(StopCondition(UPDATE * 5))
         resource.setrlimit(
             resource.RLIMIT_FSIZE, ((part / "progress.csv").stat().st_size + 9, before[1])
         )
@@ -331,9 +336,9 @@ def test_a_run_is_learned_by_one_process_at_a_time_and_once(capsys):
     run = Run(trained("a", updates=1))
     go_on = ["train", "--resume", "a", "--steps", str(UPDATE * 2)]
     capsys.readouterr()
-    with run.held():
+    with run.lock():
         assert main(go_on) == 1
-        put_files(run.path, run.files)  # as they come from a cluster
+        write_run_files(run.path, run.read_files())  # as they come from a cluster
         assert main(go_on) == 1
     assert capsys.readouterr().err.count("gv-engine: a is being learned by another process") == 2
     assert len(curve(run.path)) == 1
@@ -348,10 +353,10 @@ def test_a_run_is_learned_by_one_process_at_a_time_and_once(capsys):
 
 
 def test_no_run_begins_that_could_not_be_read_back():
-    scenario, largest = Scenario.load("keydoor-5x5"), ppo.Hyperparameters(seed=2**62)
-    assert Run.begin(Path("a"), scenario, largest).settings == largest
+    scenario, largest = Scenario.load("keydoor-5x5"), Hyperparameters(seed=2**62)
+    assert Run.create(Path("a"), scenario, largest).settings == largest
     with pytest.raises(RunError, match=r"seed is 4611686018427387905, expected int from 0 to 2"):
-        Run.begin(Path("b"), scenario, replace(largest, seed=2**62 + 1))
+        Run.create(Path("b"), scenario, replace(largest, seed=2**62 + 1))
     assert not Path("b").exists()
 
 
@@ -364,7 +369,7 @@ def test_a_run_whose_checkpoint_is_gone_does_not_begin_again(capsys):
     assert "a has a policy.npz, and no checkpoint.pt any more" in capsys.readouterr().err
     assert {file.name: file.read_bytes() for file in run.iterdir()} == left
     with pytest.raises(RunError, match="checkpoint"):  # as it goes to a cluster
-        _ = Run(run).files
+        _ = Run(run).read_files()
 
 
 def test_a_run_learns_on_its_levels_and_remembers_them():
@@ -380,27 +385,30 @@ def test_a_run_learns_on_its_levels_and_remembers_them():
 
 
 def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
-    lessons: list[Any] = []
+    plans: list[Any] = []
 
-    def learned(lesson: Any, *_: Any) -> int:
-        lessons.append(lesson)
+    def train_stub(plan: Any, *_: Any) -> int:
+        plans.append(plan)
         return 0
 
-    monkeypatch.setattr(train, "learn_here", learned)
+    monkeypatch.setattr(train, "train_here", train_stub)
     write(Path("my cave"), "./rules.py:rule", "max_steps: 5", f"{RULE}    pass\n")
     given = "train", "my cave", "--max-steps", "9", "--steps", "100", "--out"
     assert main([*given, "a b"]) == 0
     assert main(["train", "--resume", "a b"]) == 2
     assert main(["train", "--resume", "a b", "--trust"]) == 0
-    first, second, *_ = lessons
+    first, second, *_ = plans
     file = Path("my cave/scenario.yaml").resolve()
-    assert first.acting == f"gv-engine rollout '{file}' --max-steps 9 --policy 'a b'"
-    assert first.resuming == "gv-engine train --resume 'a b' --trust"
-    assert (second.acting, second.resuming) == (first.acting, first.resuming)
+    assert first.rollout_command == f"gv-engine rollout '{file}' --max-steps 9 --policy 'a b'"
+    assert first.resume_command == "gv-engine train --resume 'a b' --trust"
+    assert (second.rollout_command, second.resume_command) == (
+        first.rollout_command,
+        first.resume_command,
+    )
     assert main(["train", "--resume", "a b", "--trust", "--steps", "200", "--until", "0.5"]) == 0
-    aims = [lesson.aim for lesson in lessons]
-    assert aims == [Aim(100), Aim(100), Aim(200, 0.5)]
-    assert lessons[2].resuming == first.resuming
+    conditions = [plan.stop_condition for plan in plans]
+    assert conditions == [StopCondition(100), StopCondition(100), StopCondition(200, 0.5)]
+    assert plans[2].resume_command == first.resume_command
     capsys.readouterr()
     assert main(["train", "--resume", "a b", "--set", "size=7"]) == 2
     assert "--set is that of the run" in capsys.readouterr().err
@@ -443,12 +451,12 @@ def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):
 
 def test_stretches_of_a_run_are_the_run():
     whole = trained("whole")
-    run = Run.begin(Path("part"), Scenario.load("keydoor-5x5"), Run(whole).settings)
+    run = Run.create(Path("part"), Scenario.load("keydoor-5x5"), Run(whole).settings)
     scenario = Scenario.load("keydoor-5x5").with_(max_steps=20)
-    stretches = Stretches(scenario, None, Aim(UPDATE * 4), seconds=0.0)
+    stretches = TrainingSlices(scenario, None, StopCondition(UPDATE * 4), seconds=0.0)
     for number in range(1, 5):
-        stretch = stretches.learn(run.path, run.files)
-        put_files(run.path, stretch.files)
-        assert stretch.figures.steps == UPDATE * number
-    assert stretches.aim.is_reached(stretch.figures)
+        stretch = stretches.train(run.path, run.read_files())
+        write_run_files(run.path, stretch.files)
+        assert stretch.metrics.steps == UPDATE * number
+    assert stretches.stop_condition.is_met(stretch.metrics)
     assert_same(whole, run.path)

@@ -8,11 +8,15 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.envs.representations import Representation
+from gv_engine.learning.config import Hyperparameters
 
 torch: Any = pytest.importorskip("torch")
 
 from gv_engine.learning import ppo  # noqa: E402
-from gv_engine.learning.recoloring import Recoloring, colors_alike  # noqa: E402
+from gv_engine.learning.color_augmentation import (  # noqa: E402
+    ColorAugmentation,
+    interchangeable_colors,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
@@ -33,7 +37,7 @@ MEMORY = "memory-9x9"
     ],
 )
 def test_colors_are_alike_if_no_rule_tells_them_apart(level, alike):
-    assert colors_alike(Scenario.load(level)) == alike
+    assert interchangeable_colors(Scenario.load(level)) == alike
 
 
 def test_a_rule_that_looks_at_colors_tells_them_apart(tmp_path):
@@ -47,7 +51,7 @@ def test_a_rule_that_looks_at_colors_tells_them_apart(tmp_path):
     (tmp_path / "scenario.yaml").write_text(
         f"extends: {MEMORY}\nreward_functions: [{{name: ./rules.py:red}}]\n"
     )
-    assert colors_alike(Scenario.load(tmp_path)) == ()
+    assert interchangeable_colors(Scenario.load(tmp_path)) == ()
 
 
 def test_a_world_in_other_colors_is_one_of_the_same_game():
@@ -56,7 +60,9 @@ def test_a_world_in_other_colors_is_one_of_the_same_game():
     env = GridVectorEnv(scenario, 40, observation_representation="cells", autoreset_mode="Disabled")
     seen, _ = env.reset(seed=0)
     listed = Representation.of_observation(scenario, "cells").listed
-    seeing = Recoloring(colors_alike(scenario), listed, 40, torch.Generator().manual_seed(0))
+    seeing = ColorAugmentation(
+        interchangeable_colors(scenario), listed, 40, torch.Generator().manual_seed(0)
+    )
     numbers = {each: k for k, each in enumerate(permutations((1, 2, 3, 4)))}
     colors = env.snapshot()["color"]["value"]
     pairs = []
@@ -73,8 +79,8 @@ def test_a_world_in_other_colors_is_one_of_the_same_game():
     rng = np.random.default_rng(0)
     for _ in range(60):
         for order in np.unique(orders):
-            seeing.orders[:] = int(order)
-            found = seeing.seen(seen)["grid"].reshape(seen["grid"].shape)
+            seeing.permutation[:] = int(order)
+            found = seeing.apply(seen)["grid"].reshape(seen["grid"].shape)
             now = orders == order
             assert np.array_equal(found[first[now]], seen["grid"][second[now]])
         seen, rewards, terminated, _, _ = env.step(np.full(40, rng.integers(6)))
@@ -83,11 +89,11 @@ def test_a_world_in_other_colors_is_one_of_the_same_game():
 
 
 def test_an_episode_keeps_its_colors_and_the_next_has_others():
-    settings = ppo.Hyperparameters(num_envs=64, length=16, memory=True)
+    settings = Hyperparameters(num_envs=64, num_steps=16, recurrent=True)
     level = {"extends": MEMORY, "max_steps": 10}
-    learner = ppo.Learner(ppo.make_worlds(level, settings), settings)
-    orders = [learner._colors.orders.clone()]
-    learner.on_step = lambda: orders.append(learner._colors.orders.clone())
+    learner = ppo.Learner(ppo.make_training_env(level, settings), settings)
+    orders = [learner._colors.permutation.clone()]
+    learner.on_step = lambda: orders.append(learner._colors.permutation.clone())
     learner.update()
     assert len({*orders[0].tolist()}) > 10
     assert all(torch.equal(each, orders[0]) for each in orders[:10])
@@ -95,6 +101,6 @@ def test_an_episode_keeps_its_colors_and_the_next_has_others():
 
 
 def test_who_does_not_want_it_sees_what_is_there():
-    settings = ppo.Hyperparameters(num_envs=8, recolored=False)
-    learner = ppo.Learner(ppo.make_worlds(MEMORY, settings), settings)
-    assert learner._colors.seen(learner._steps.arrays) is learner._steps.arrays
+    settings = Hyperparameters(num_envs=8, augment_colors=False)
+    learner = ppo.Learner(ppo.make_training_env(MEMORY, settings), settings)
+    assert learner._colors.apply(learner._buffer.arrays) is learner._buffer.arrays

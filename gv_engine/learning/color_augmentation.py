@@ -1,0 +1,115 @@
+"""Data augmentation by colour permutation, for scenarios whose colours are interchangeable.
+
+If the rules only ask whether two colours are the same, and levels sample the colours, a world with
+permuted colours is a world of the same game. Each episode is observed under a permutation of its
+own, so that a policy cannot memorise the colours of a few levels. (Compare image augmentation:
+Laskin et al., 2020.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gv_engine.batches.compiled.program_functions import functions_of
+from gv_engine.envs.representations import Arrays
+from gv_engine.language.call import Call
+from gv_engine.language.objects import COLORS
+from gv_engine.language.system import RENDERING, RESET
+from gv_engine.reading.scenario import Scenario
+from systems.queries import same_color
+
+_MAX_COLORS = 6
+"""Colours that are permuted at most: 720 permutations."""
+
+
+def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
+    """Return the colours that can be permuted without any rule noticing; () if there are none.
+
+    These are the `colors` that reset functions sample from, provided that reset functions name no
+    colour themselves and all other rules compare colours by `same_color` alone.
+    """
+    calls = [
+        call for member in scenario.members for phase in member.schedule.values() for call in phase
+    ]
+    resets = [call for call in calls if call.system.phase is RESET]
+    sampled = {call.arguments.get("colors", ()) for call in resets}
+    names = {name for call in resets for _, uses in _reached_functions(call) for name, _ in uses}
+    color_functions = {
+        function
+        for call in calls
+        if call.system.phase not in (RESET, RENDERING)
+        for function, _ in _reached_functions(call)
+        if "color" in function.__code__.co_names
+    }
+    if len(sampled) > 1 or names.intersection(COLORS[1:]) or color_functions - {same_color}:
+        return ()
+    return tuple(*sampled)[:_MAX_COLORS]
+
+
+def _reached_functions(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
+    """Yield each function that a call reaches, with the (name, value) pairs that it uses."""
+    for part in call.parts():
+        system = part.system
+        roots = *system.functions, system.objects, *part.arguments.values()
+        yield from functions_of(roots).items()
+
+
+class ColorAugmentation:
+    """Colour permutations of N agents, sampled again for each episode.
+
+    Args:
+        colors: colours to permute, see `interchangeable_colors`.
+        cells: (codes, 3) type, state and colour that each cell code stands for.
+        agents: N.
+        rng: generator of the permutations; unused if there are no colours.
+
+    Attributes:
+        permutation: (N,) index of each agent's permutation.
+    """
+
+    def __init__(
+        self,
+        colors: tuple[int, ...],
+        cells: NDArray[np.uint8],
+        agents: int,
+        rng: torch.Generator,
+    ) -> None:
+        by_code = [(kind, state, color) for kind, state, color in cells.tolist()]
+        codes = {cell: code for code, cell in enumerate(by_code)}
+        permutations = [dict(zip(colors, each)) for each in itertools.permutations(colors)]
+        self._codes = np.array(
+            [
+                [
+                    codes.get((kind, state, permuted.get(color, color)), code)
+                    for code, (kind, state, color) in enumerate(by_code)
+                ]
+                for permuted in permutations
+            ]
+        )
+        self._rng = rng
+        self.permutation = torch.zeros(agents, dtype=torch.int64)
+        self.sample(torch.ones(agents, dtype=torch.bool))
+
+    def sample(self, starts: Tensor) -> None:
+        """Sample new permutations for the agents whose episodes start: an (N,) mask."""
+        if len(self._codes) > 1:
+            size = (int(starts.sum()),)
+            self.permutation[starts] = torch.randint(len(self._codes), size, generator=self._rng)
+
+    def apply(self, observation: Arrays, agents: Any = slice(None)) -> Arrays:
+        """Return `cells` observations of all or some agents with permuted colours."""
+        if len(self._codes) < 2:
+            return observation
+        codes = self._codes[self.permutation.numpy()[agents]]
+        permuted = {
+            name: np.take_along_axis(codes, observation[name].reshape(len(codes), -1), 1)
+            for name in ("grid", "item")
+        }
+        return {**observation, **permuted}

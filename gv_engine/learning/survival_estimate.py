@@ -1,0 +1,97 @@
+"""Aalen-Johansen estimate of success rate, return and length, with unfinished episodes counted.
+
+The mean over the episodes that ended last is biased: worlds that start together finish their short
+episodes first, and a successful episode often is a short one. This estimate has no such bias,
+because every step counts. For each age, in steps of an episode, it counts the worlds that reached
+the age and the episodes that ended there, with their outcome; the product of these rates gives the
+distribution of the ends (Aalen and Johansen, 1978).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WINDOW = 500
+"""Number of recent episodes whose mean has the same variance; more if there are more worlds."""
+_MIN_WORLDS = 1e-9
+"""Count of an age below which it is not decayed further, so that old data is kept, not lost."""
+_MIN_KNOWN = 0.99
+"""Probability of an end at an observed age that the estimates require."""
+
+
+class EpisodeMeans(NamedTuple):
+    """Estimated means of an episode; all NaN while too many episodes may end at an age that no
+    world has reached yet.
+
+    Attributes:
+        episode_return: undiscounted sum of rewards.
+        episode_length: steps.
+        success_rate: probability of success.
+    """
+
+    episode_return: float
+    episode_length: float
+    success_rate: float
+
+
+class SurvivalEstimator:
+    """Running counts of episode ages and ends in worlds that reset as soon as an episode ends.
+
+    Args:
+        worlds: N, all at the start of an episode.
+    """
+
+    def __init__(self, worlds: int) -> None:
+        self._ages = np.zeros(worlds, np.int64)
+        self._counts = np.zeros((4, 0))  # by age: worlds, ends, sum of returns, successes
+
+    def add_step(
+        self, done: NDArray[np.bool_], returns: NDArray[np.float64], success: NDArray[np.bool_]
+    ) -> None:
+        """Count a step of all worlds.
+
+        Args:
+            done: (N,) True where an episode ended with the step.
+            returns, success: (N,) outcome of the episodes that ended.
+        """
+        if missing := max(0, self._ages.max() + 1 - self._counts.shape[1]):
+            self._counts = np.pad(self._counts, ((0, 0), (0, missing)))
+        counts, (ended,) = self._counts, np.nonzero(done)
+        if len(ended):
+            decay = math.exp(-2 * len(ended) / max(_WINDOW, len(done)))  # half of it on average
+            counts *= np.where(counts[0] > _MIN_WORLDS, decay, 1)
+            ages = self._ages[ended]
+            for count, weights in zip(
+                counts[1:], (None, returns[ended], success[ended]), strict=True
+            ):
+                count += np.bincount(ages, weights, counts.shape[1])
+        counts[0] += np.bincount(self._ages, None, counts.shape[1])
+        self._ages += 1
+        self._ages[ended] = 0
+
+    @property
+    def means(self) -> EpisodeMeans:
+        """Current estimates; an end at an unobserved age counts as no success."""
+        worlds, ended, returns, successes = self._counts
+        survival = np.cumprod(1 - ended / worlds)
+        known = 1 - float(survival[-1]) if len(survival) else 0.0
+        if known < _MIN_KNOWN:
+            return EpisodeMeans(math.nan, math.nan, math.nan)
+        share = np.concatenate([[1.0], survival[:-1]]) / worlds
+        lengths = ended * np.arange(1, len(ended) + 1)
+        episode_return, length, success_rate = (
+            float((share * sums).sum()) for sums in (returns, lengths, successes)
+        )
+        return EpisodeMeans(episode_return / known, length / known, round(success_rate, 3))
+
+    def state(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return copies of the ages and the counts, from which `restore` continues."""
+        return self._ages.copy(), self._counts.copy()
+
+    def restore(self, ages: NDArray[np.int64], counts: NDArray[np.float64]) -> None:
+        """Copy a saved `state()`."""
+        self._ages, self._counts = ages.copy(), counts.copy()
