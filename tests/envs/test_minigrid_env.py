@@ -6,6 +6,9 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -17,8 +20,9 @@ from gymnasium.vector import AutoresetMode
 
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.language.errors import ScenarioError
+from gv_engine.language.errors import MissingExtraError, ScenarioError
 from gv_engine.reading.library import gym_id, minigrid_levels
+from tests import DATA
 from tests.boards import RULES, scenario
 from tests.comparing import same
 
@@ -153,14 +157,219 @@ def test_wrappers_share_the_generator_and_read_the_world():
         env.max_steps = 3
 
 
+# ---- under MiniGrid's names ---------------------------------------------------------------------
+
+
+MAZE, NEAR = "MiniGrid-ObstructedMaze-1Dlhb-v0", "MiniGrid-PutNear-6x6-N2-v0"
+
+
+def code(thing: Any) -> tuple[int, ...]:
+    return thing.encode()[:2] if thing else (0, 0)
+
+
+def contents(thing: Any) -> Any:
+    return thing and thing.contains
+
+
+@pytest.mark.parametrize(
+    ("name", "world"),
+    [(MAZE, "object"), pytest.param(NEAR, "compiled", marks=pytest.mark.compiled)],
+)
+def test_grids_objects_and_views_are_as_recorded(name, world):
+    with np.load(DATA / "minigrid" / f"{name}.npz") as arrays:
+        recorded = dict(arrays.items())
+    env = one(f"GV-{name}", world=world).unwrapped
+    other = one(f"GV-{name}", world=world, observation_representation="default").unwrapped
+    in_boxes = recorded.get("content", np.zeros_like(recorded["grid"][..., :2]))
+    held = inside = 0
+    for frame in range(recorded["start"][1]):
+        action, seed = int(recorded["action"][frame]), int(recorded["seed"][0])
+        for each in (env, other):
+            if action < 0:
+                each.reset(seed=None if frame else seed)
+            else:
+                each.step(action)
+        grid, carried = env.grid, env.carrying
+        assert same(grid.encode(), recorded["grid"][frame])
+        things = np.array(grid.grid, object).reshape(env.height, env.width).T
+        codes = [[each.encode() if each else (1, 0, 0) for each in column] for column in things]
+        assert np.array_equal(codes, recorded["grid"][frame])
+        codes = [[code(contents(each)) for each in column] for column in things]
+        assert np.array_equal(codes, in_boxes[frame])
+        carries = [*code(carried), *code(contents(carried))]
+        assert carries == recorded["carried"][frame].tolist()
+        ahead = [(1, 0), (0, 1), (-1, 0), (0, -1)][env.agent_dir]
+        assert env.dir_vec.tolist() == [*ahead]
+        assert env.front_pos.tolist() == [*np.add(env.agent_pos, ahead)]
+        for each in (env, other):
+            assert same(each.gen_obs()["image"], recorded["image"][frame])
+        view, seen = env.gen_obs_grid()
+        assert same(view.encode(seen), recorded["image"][frame])
+        held += carried is not None
+        inside += any(map(contents, grid.grid))
+    assert held
+    assert inside or "Maze" not in env.scenario.name
+
+
+def test_states_have_minigrids_hash():
+    env = one("GV-MiniGrid-DoorKey-8x8-v0").unwrapped
+    env.reset(seed=0)
+    assert env.hash() == "591b33dd2109b684"
+    before = env.hash(64)
+    env.step(1)
+    assert env.hash(64) != before
+    env.step(0)
+    assert env.hash(64) == before
+
+
+def test_objects_pass_for_those_of_minigrid(monkeypatch):
+    """If it is installed, that is."""
+    goal, wall = type("Goal", (), {}), type("Wall", (), {})
+    classes = SimpleNamespace(Goal=goal, Wall=wall)
+    monkeypatch.setitem(sys.modules, "minigrid.core.world_object", classes)
+    env = one("GV-MiniGrid-Empty-5x5-v0").unwrapped
+    env.reset(seed=0)
+    assert isinstance(env.grid.get(3, 3), goal)
+    assert isinstance(env.grid.get(0, 0), wall)
+    assert not isinstance(env.grid.get(0, 0), goal)
+
+
+def test_nothing_can_be_written():
+    env = one("GV-MiniGrid-Empty-5x5-v0").unwrapped
+    env.reset(seed=0)
+    with pytest.raises(AttributeError, match="grid can only be read: write a scenario"):
+        env.grid.set(1, 1, None)
+    with pytest.raises(AttributeError, match="cannot assign to field 'color'"):
+        env.grid.get(0, 0).color = "red"
+    with pytest.raises(IndexError, match="cell 5, 0: the grid has 5 x 5 cells"):
+        env.grid.get(5, 0)
+
+
+NAMES = """
+_gen_grid _rand_bool _rand_color _rand_elem _rand_float _rand_int _rand_pos _rand_subset _reward
+actions agent_dir agent_pos agent_pov agent_sees agent_view_size carrying clock dir_vec front_pos
+get_full_render get_pov_render get_view_coords get_view_exts grid height highlight in_view max_steps
+mission place_agent place_obj pprint_grid put_obj relative_coords render_size reward_range right_vec
+screen_size see_through_walls step_count steps_remaining tile_size width window
+"""
+"""Attributes of MiniGrid's environments that are none of Gymnasium's and that scripts may set."""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_attributes_are_there_or_name_their_replacement(name):
+    env = one("GV-MiniGrid-Empty-5x5-v0").unwrapped
+    env.reset(seed=0)
+    try:
+        getattr(env, name)
+    except AttributeError as error:
+        assert str(error).startswith(f"MiniGrid's {name} is not there: ")  # noqa: PT017  # or none
+    with pytest.raises(AttributeError, match=f"^MiniGrid's {name} cannot be set: "):
+        setattr(env, name, None)
+
+
+@pytest.mark.parametrize("size", [3, 5, 9])
+def test_views_have_the_size_that_is_asked_for(size):
+    usual = one(PUT_NEAR).unwrapped
+    env, envs = one(PUT_NEAR, agent_view_size=size), many(PUT_NEAR, 2, agent_view_size=size)
+    shown, shown_by_many = env.reset(seed=1)[0], envs.reset(seed=1)[0]
+    usual.reset(seed=1)
+    for action in (0, 2, 1, 3, 2, 2):
+        assert shown["image"].shape == env.observation_space["image"].shape == (size, size, 3)
+        assert shown["image"].any()
+        assert same(shown["image"], shown_by_many["image"][0])
+        view, seen = usual.gen_obs_grid(size)
+        assert same(view.encode(seen), shown["image"])
+        shown, shown_by_many = env.step(action)[0], envs.step([action] * 2)[0]
+        usual.step(action)
+    assert env.unwrapped.agent_view_size == size
+
+
+def test_views_of_other_sizes_are_refused():
+    for size in (1, 4, "5"):
+        with pytest.raises(ValueError, match=r"agent_view_size=.*: allowed are odd numbers from 3"):
+            one(PUT_NEAR, agent_view_size=size)
+
+
+def test_pictures_of_minigrid_want_it_installed():
+    """Whoever names the size of a cell wants MiniGrid's own picture; else it is ours."""
+    env = one("GV-MiniGrid-Empty-5x5-v0", render_mode="rgb_array", tile_size=16, highlight=False)
+    env.reset(seed=0)
+    assert (env.unwrapped.tile_size, env.unwrapped.highlight) == (16, False)
+    for draw in (env.render, env.unwrapped.get_frame):
+        with pytest.raises(MissingExtraError, match=r"pip install minigrid; .*'pixels' and"):
+            draw()
+
+
+def test_an_agent_that_stays_in_lava_dies_once():
+    env = one("GV-MiniGrid-LavaGapS5-v0").unwrapped
+    env.reset(seed=0)
+    ends: list[bool] = []
+    grid = env.grid
+    for _ in range(200):
+        ahead = grid.get(*env.front_pos)
+        lava = ahead is not None and ahead.type == "lava"
+        ends.append(env.step(2 if lava or (ahead is None and not any(ends)) else 1)[2])
+        if any(ends):
+            break
+    assert ends[-1]
+    for action in (0, 1, 6):
+        assert not env.step(action)[2]
+
+
+def test_options_of_others_are_ignored():
+    env, envs = one(PUT_NEAR), many(PUT_NEAR, 2)
+    options = {"of": "another library"}
+    assert same(env.reset(seed=0, options=options)[0], env.reset(seed=0)[0])
+    assert same(envs.reset(seed=0, options=options)[0], envs.reset(seed=0)[0])
+    mask = np.array([True, False])
+    with pytest.raises(ValueError, match="reset_mask has shape"):
+        envs.reset(options={"reset_mask": mask[:1], **options})
+
+
+@pytest.mark.parametrize("action", [np.array([1]), np.array([[1]]), np.array(1)])
+def test_actions_may_be_arrays_of_one(action):
+    for name in (PUT_NEAR, BALLS):
+        shown = []
+        for each in (action, 1):
+            env = one(name)
+            env.reset(seed=0)
+            shown.append(env.step(each))
+        assert same(*shown)
+    with pytest.raises(ValueError, match="allowed are 0 to"):
+        env.step(np.array([1.0]))
+    with pytest.raises(ValueError, match="allowed are 0 to"):
+        env.step(np.array([1, 1]))
+
+
 # ---- habits ------------------------------------------------------------------------------------
 
 
-def test_an_end_in_the_last_step_is_both():
+EMPTY = "MiniGrid-Empty-5x5-v0"
+
+
+@pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize(
+    ("single", "vector"),
+    [
+        (partial(one, f"GV-{EMPTY}", size=4), partial(many, f"GV-{EMPTY}", 2, size=4)),
+        (partial(GridEnv, EMPTY, size=4), partial(GridVectorEnv, EMPTY, 2, size=4)),
+        (
+            partial(one, "GV-Scenario-v0", scenario=EMPTY, size=4),
+            partial(many, "GV-Scenario-v0", 2, scenario=EMPTY, size=4),
+        ),
+        (
+            partial(GridEnv, {"extends": EMPTY}, size=4),
+            partial(GridVectorEnv, {"extends": EMPTY}, 2, size=4),
+        ),
+    ],
+    ids=["id", "class", "any", "extends"],
+)
+def test_an_end_in_the_last_step_is_both(single, vector, mode, world):
     way = (2, 1, 2)  # to the goal of the smallest room
     for steps, truncated in ((3, True), (4, False)):
-        env = one("GV-MiniGrid-Empty-5x5-v0", size=4, max_steps=steps)
-        envs = many("GV-MiniGrid-Empty-5x5-v0", 2, size=4, max_steps=steps)
+        env = single(max_steps=steps, world=world)
+        envs = vector(max_steps=steps, world=world, autoreset_mode=mode)
         env.reset(seed=0), envs.reset(seed=0)
         for action in way:
             _, reward, *ends, _ = env.step(action)
