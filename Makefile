@@ -67,13 +67,14 @@ fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 
 minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help says how)
 	$(PYTHON) -m tests.minigrid_reference $(ARGS)
+	$(PYTHON) -m tests.minigrid_wrappers
 	$(PYTHON) -m tests.minigrid_ppo
 
 screens: .venv/test-$(KEY)  ## draw every screen in many sizes (FOLDER=screens, ARGS="--against OTHER")
 	$(PYTHON) -m tests.screens $(FOLDER) $(ARGS)
 
-mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do tests notice? (FILES=…)
-	$(PYTHON) -m tests.mutants $(FILES)
+mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do tests notice? (FILES=…, or SAMPLE=200 SEED=number)
+	$(PYTHON) -m $(if $(SAMPLE),tests.mutant_sample $(SAMPLE) $(if $(SEED),--seed $(SEED)),tests.mutants $(FILES))
 
 clean:  ## remove all that was made here, .venv included
 	rm -rf .venv .venv-peers .venv-adapters build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -30,7 +30,7 @@ class ByHand(VecEnv):
 
     def __init__(self, level: str, num_envs: int) -> None:
         self._worlds = GridVectorEnv(
-            level, num_envs, autoreset_mode="SameStep", episode_statistics=True, copy=True
+            level, num_envs, autoreset_mode="SameStep", episode_statistics=True
         )
         shown, chosen = self._worlds.single_observation_space, self._worlds.single_action_space
         super().__init__(num_envs, shown, chosen)

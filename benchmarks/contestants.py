@@ -95,7 +95,7 @@ def gv_vector(
     options: dict[str, Any] = {"num_threads": threads, "autoreset_mode": mode}
     of_any_size = _LEVELS.get(scenario)
     level = of_any_size(size) if of_any_size else scenario or keydoor(size, view, across)
-    env = gv_engine.GridVectorEnv(level, worlds, world="compiled", **options)
+    env = gv_engine.GridVectorEnv(level, worlds, world="compiled", copy=False, **options)
     return vector(scenario or f"key-door {size}x{size}", env)
 
 
@@ -126,7 +126,7 @@ def gv_minigrid(level: str, worlds: int = 1024) -> Contestant:
 
     import gv_engine  # noqa: F401  # registers its environments
 
-    env: Any = gymnasium.make_vec(f"GV-MiniGrid-{level}", worlds, world="compiled")
+    env: Any = gymnasium.make_vec(f"GV-MiniGrid-{level}", worlds, world="compiled", copy=False)
     return vector(_told(level), env, env.scenario.max_steps)
 
 

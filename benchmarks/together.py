@@ -71,7 +71,7 @@ def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
     name = "keydoor" if size == 9 else "empty"
     level = {**_sized(name, size), "agents": agents}
     made = gv_engine.EachAgentVectorEnv if agents > 1 else gv_engine.GridVectorEnv
-    env = made(level, worlds, world="compiled")
+    env = made(level, worlds, world="compiled", copy=False)
     crew = "one agent" if agents == 1 else f"{agents} agents"
     return vector(f"{name} {size}x{size}, {crew}", env)
 

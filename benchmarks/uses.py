@@ -20,7 +20,11 @@ def shown(representation: str | dict[str, Any]) -> Contestant:
     import gv_engine
 
     env = gv_engine.GridVectorEnv(
-        "keydoor-9x9", _WORLDS, world="compiled", observation_representation=representation
+        "keydoor-9x9",
+        _WORLDS,
+        world="compiled",
+        copy=False,
+        observation_representation=representation,
     )
     return vector(f"key-door 9x9, {representation}", env)
 
@@ -30,7 +34,9 @@ def endless() -> Contestant:
     import gv_engine
 
     level = "dynamic-obstacles-7x7"
-    env = gv_engine.GridVectorEnv(level, _WORLDS, world="compiled", autoreset_mode="Disabled")
+    env = gv_engine.GridVectorEnv(
+        level, _WORLDS, world="compiled", copy=False, autoreset_mode="Disabled"
+    )
     return vector("dynamic obstacles, no resets", env)
 
 
@@ -38,7 +44,7 @@ def seeded() -> Contestant:
     """Key-door, where every world begins with a level that its seed says."""
     import gv_engine
 
-    env = gv_engine.GridVectorEnv("keydoor-9x9", _WORLDS, world="compiled")
+    env = gv_engine.GridVectorEnv("keydoor-9x9", _WORLDS, world="compiled", copy=False)
     seeds = itertools.count(step=_WORLDS)
     drawn = vector("key-door 9x9", env)
 
@@ -56,7 +62,7 @@ def rollouts(worlds: int = 1024) -> Contestant:
     from gv_engine.rollouts.rollout import rollout
 
     env = gv_engine.GridVectorEnv(
-        "keydoor-9x9", worlds, world="compiled", autoreset_mode="Disabled"
+        "keydoor-9x9", worlds, world="compiled", copy=False, autoreset_mode="Disabled"
     )
     policy = load_policy("random", worlds, env.num_actions, compiled=True)
     take, taken, asked = env.step, 0, 0
@@ -120,6 +126,6 @@ def _planning(worlds: int) -> Any:
     """Worlds of key-door that have lived for some steps."""
     import gv_engine
 
-    env = gv_engine.GridVectorEnv("keydoor-9x9", worlds, world="compiled")
+    env = gv_engine.GridVectorEnv("keydoor-9x9", worlds, world="compiled", copy=False)
     vector("key-door 9x9", env).step(50)
     return env

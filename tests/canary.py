@@ -1,4 +1,4 @@
-"""What tells that code has run: files that leave a mark, and an ear for files that are run."""
+"""Signs that code has run or files have changed: rule files that leave a mark, and audit hooks."""
 
 from __future__ import annotations
 
@@ -31,6 +31,53 @@ def canary(file: Path, mark: Path) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(_CANARY.format(mark=str(mark)), "utf-8")
     return file
+
+
+_CHANGES = {
+    **dict.fromkeys(("os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.chmod"), (0,)),
+    **dict.fromkeys(("os.chown", "os.utime", "shutil.rmtree", "tempfile.mkstemp"), (0,)),
+    **dict.fromkeys(("tempfile.mkdtemp", "shutil.unpack_archive"), (0,)),
+    **dict.fromkeys(("os.rename", "os.link", "shutil.move"), (0, 1)),
+    **dict.fromkeys(("os.symlink", "shutil.copyfile", "shutil.copytree"), (1,)),
+}
+"""Audit events that change files, and which of their arguments are paths."""
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_REACHING_OUT = "pickle.find_class", "socket.connect", "socket.getaddrinfo", "urllib.Request"
+
+
+class Sandbox:
+    """Records, from now on, paths that are changed outside of folders, pickles and connections.
+
+    Args:
+        folders: in which files may be written, renamed and removed.
+
+    Attributes:
+        broken: what was done outside, in order.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self.broken: list[str] = []
+        self._folders = tuple(os.path.realpath(folder) for folder in folders)
+        sys.addaudithook(self._watch)
+
+    def _watch(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in _REACHING_OUT:
+            self.broken.append(f"{event} {arguments!r}")
+        paths = [arguments[k] for k in _CHANGES.get(event, ())]
+        if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING:
+            paths.append(arguments[0])
+        for path in paths:
+            if not isinstance(path, int) and self._is_outside(path, arguments[-1]):
+                self.broken.append(f"{event} {path!r}")
+
+    def _is_outside(self, path: Any, folder: Any) -> bool:
+        found, opened = Path(os.fsdecode(path)), Path(f"/proc/self/fd/{folder}")
+        if folder.__class__ is int and opened.is_symlink():  # of which the path is below
+            found = opened.readlink() / found
+        real = os.path.realpath(found)
+        return real != os.devnull and not any(
+            real == each or real.startswith(each + os.sep) for each in self._folders
+        )
 
 
 class Ear:

@@ -19,7 +19,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, np.ndarray) and one.dtype == other.dtype == object:
-        return same(tuple(one.tolist()), tuple(other.tolist()))
+        return one.shape == other.shape and same(tuple(one.ravel()), tuple(other.ravel()))
     dtypes = getattr(one, "dtype", None) == getattr(other, "dtype", None)
     return dtypes and np.array_equal(one, other)
 

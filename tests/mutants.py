@@ -128,17 +128,32 @@ class Mutant:
 def mutants(file: str) -> Iterator[Mutant]:
     """All changes of a file that could matter, each once."""
     source = (ROOT / file).read_text(encoding="utf-8")
-    known = {_meaning(source)}
+    known = {meaning(source)}
+    for operator, occurrence in places(source):
+        if mutant := mutant_at(file, source, operator, occurrence, known):
+            yield mutant
+
+
+def places(source: str) -> Iterator[tuple[Any, int]]:
+    """Yield each operator with the number of each of its places in a file."""
     nodes = [*ast_nodes(get_ast(source))]
     for name in OPERATORS:
         operator = get_operator(f"core/{name}")()
         positions = (place for node in nodes for place in operator.mutation_positions(node))
-        for occurrence, _ in enumerate(positions):
-            changed = mutate_code(source, operator, occurrence)
-            with suppress(SyntaxError):  # `not` before a `:=`
-                if (meaning := _meaning(changed)) not in known:
-                    known.add(meaning)
-                    yield _mutant(file, source, changed)
+        yield from ((operator, occurrence) for occurrence, _ in enumerate(positions))
+
+
+def mutant_at(
+    file: str, source: str, operator: Any, occurrence: int, known: set[str]
+) -> Mutant | None:
+    """Return the change at one place, and add its meaning to the known ones; None if the file means
+    something known after it, or nothing."""
+    changed = mutate_code(source, operator, occurrence)
+    with suppress(SyntaxError):  # `not` before a `:=`
+        if (meant := meaning(changed)) not in known:
+            known.add(meant)
+            return _mutant(file, source, changed)
+    return None
 
 
 def _mutant(file: str, source: str, changed: str) -> Mutant:
@@ -183,7 +198,7 @@ class _Meaning(ast.NodeTransformer):
         return None if "TYPE_CHECKING" in guards else self.generic_visit(node)
 
 
-def _meaning(source: str) -> str:
+def meaning(source: str) -> str:
     return ast.dump(_Meaning().visit(ast.parse(source)))
 
 
@@ -294,7 +309,7 @@ class Hunt:
     def __init__(self, files: list[str], function: str) -> None:
         self.files = files
         self.function = function
-        self.reasons = _reasons()
+        self.reasons = reasons()
         self.unexplained: list[Mutant] = []
         self.stale: list[tuple[str, str, str, str]] = []
         self.failed = False
@@ -363,7 +378,7 @@ class Hunt:
                 found.append((time.process_time() - before, sorted(reached)))
             return json.dumps(found)
 
-        answer = _in_child(survey)
+        answer = in_child(survey)
         if not answer.startswith("["):
             raise pytest.UsageError(f"without any change, this fails: {answer or 'the survey'}")
         return [
@@ -392,7 +407,7 @@ class Hunt:
                     return str(number)
             return "survived"
 
-        answer = _in_child(play)
+        answer = in_child(play)
         if answer.isdecimal():
             chosen[int(answer)].kills[mutant.function] += 1
         return answer != "survived"
@@ -401,7 +416,7 @@ class Hunt:
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
 
 
-def _in_child(act: Callable[[], str]) -> str:
+def in_child(act: Callable[[], str]) -> str:
     """What an act says in a process of its own; "" if that came to a bad end."""
     read, write = os.pipe()
     child = os.fork()
@@ -420,7 +435,7 @@ def _in_child(act: Callable[[], str]) -> str:
     return said
 
 
-def _reasons() -> dict[tuple[str, str, str, str], str]:
+def reasons() -> dict[tuple[str, str, str, str], str]:
     """Why a change changes nothing, by the names of changes."""
     return {
         (entry["file"], entry["function"], entry["was"], now): entry["why"]

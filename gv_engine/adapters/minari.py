@@ -13,12 +13,16 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Dict, Discrete
 
 from gv_engine import __version__
-from gv_engine.language.errors import MissingExtraError
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.language.errors import MissingExtraError, shortened
 from gv_engine.reading.extras import MINARI
 from gv_engine.reading.families import AnyScenario, hooks_of
+from gv_engine.reading.files import read_bytes
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.reference import checked, found_again, reference_to
+from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.untrusted import parse_json
 from gv_engine.rollouts import episode_folder
 from gv_engine.rollouts.episode_folder import EpisodeFolder
 from gv_engine.rollouts.rollout import rows_of_steps
@@ -27,6 +31,7 @@ if MINARI.missing:
     raise MissingExtraError(MINARI.missing)
 import minari
 from minari.data_collector import EpisodeBuffer
+from minari.storage.datasets_root_dir import get_dataset_path
 
 _ID = "GV-Scenario-v0"
 _ENTRIES = "gv_engine.envs.any_family:make_env", "gv_engine.envs.any_family:make_vector_env"
@@ -34,6 +39,8 @@ _REPRESENTATION = "observation_representation"
 _TOLD = "gv_engine_rollout"
 """Of a dataset's metadata: what `rollout.json` said, but for the counts and the arrays."""
 _COUNTED = ("episodes", "steps", "arrays")
+_LARGEST = 2**24
+"""Bytes of what Minari keeps of a dataset."""
 _ALWAYS = "reward_terms", "member"
 """What infos of all rollouts have."""
 _BEFORE = ("action_mask",)
@@ -200,9 +207,9 @@ def to_folder(
         ValueError: the dataset is of no rollout, or not of this scenario; or some of its episodes
             lack what others have.
     """
-    dataset = minari.load_dataset(name)
+    dataset, known = _loaded(name)
     told = _told(dataset)
-    played = _played(dataset, told, scenario, consent)
+    played = _played(name, known, told, scenario, consent)
     apart = ("complete", "scenario") if scenario else ("complete",)
     more = {key: value for key, value in told.items() if key not in apart}
     whole = [dataset[k] for k in dataset.episode_indices]
@@ -215,9 +222,10 @@ def to_folder(
             f"them where it combines datasets: their episode_seed is -1",
             stacklevel=2,
         )
-    known = dataset.spec.env_spec.kwargs
     shown = {_REPRESENTATION: known[_REPRESENTATION]} if _REPRESENTATION in known else {}
-    env = hooks_of(played).make_vector_env(played, 1, autoreset_mode="Disabled", **shown)
+    if not isinstance(played, Scenario) or len(played.sharing.names) > 1:
+        raise ValueError(f"{name} is of {played.name}: datasets are of grids with one agent")
+    env = GridVectorEnv(played, 1, world="object", autoreset_mode="Disabled", **shown)
     try:
         rows = _rows(env, whole, [int(about.get("seed", -1)) for about in seeds])
         kinds = rows_of_steps(env, masks)
@@ -231,6 +239,46 @@ def to_folder(
         written.close(complete=bool(told.get("complete", True)))
     finally:
         env.close()
+
+
+def _loaded(name: str) -> tuple[Any, dict[str, Any]]:
+    """Return a dataset of `to_dataset`, loaded without making its environment, and what makes that.
+
+    Raises:
+        FileNotFoundError: it is not on this machine.
+        ValueError: it is of something else, or damaged.
+    """
+    file = Path(get_dataset_path(name)) / "data" / "metadata.json"
+    try:
+        about = parse_json(read_bytes(file, _LARGEST, "descriptions of datasets"))
+        # without its spaces Minari makes the environment, by whatever function it names
+        lacking = [key for key in ("observation_space", "action_space") if key not in about]
+        spec = parse_json(about["env_spec"]) if about.get("env_spec") else {"kwargs": {}}
+        source = spec["kwargs"].get("scenario")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{name}: there is no such dataset here, no {file}") from None
+    except Exception as error:  # whatever comes of values that may be anything
+        raise _damaged(name, error) from None
+    if spec.get("id") != _ID or not isinstance(source, str | dict):
+        raise ValueError(
+            f"{name} is of {shortened(str(spec.get('id', 'no environment')), 60)}, and not of a "
+            f"scenario by {_ID}: name one that `gv-engine minari --from` has made"
+        )
+    if lacking:
+        raise ValueError(f"{name} says nothing of its {lacking[0]}: no such dataset is read")
+    try:
+        dataset = minari.load_dataset(name)
+        known = dict(dataset.spec.env_spec.kwargs)
+        if not isinstance(known.get("max_steps"), int | None):
+            raise ValueError(f"max_steps is {known['max_steps']!r}")
+        return dataset, known
+    except Exception as error:
+        raise _damaged(name, error) from None
+
+
+def _damaged(name: str, error: Exception) -> ValueError:
+    why = shortened(f"{type(error).__name__}: {error}", 200)
+    return ValueError(f"{name} is damaged, or of another version of Minari: {why}")
 
 
 def _be_alike(name: str, whole: list[Any]) -> None:
@@ -252,25 +300,21 @@ def _be_alike(name: str, whole: list[Any]) -> None:
 
 def _told(dataset: Any) -> dict[str, Any]:
     """What `rollout.json` said; {} if the dataset is one of several that were combined."""
-    spec = dataset.spec.env_spec
-    if spec is None or spec.id != _ID or "scenario" not in spec.kwargs:
-        raise ValueError(
-            f"{dataset.spec.dataset_id} is of {spec.id if spec else 'no environment'}, and not of "
-            f"{_ID}: name one that `gv-engine minari --from` has made"
-        )
-    told = dataset.storage.metadata.get(_TOLD, {})
+    told = dataset.storage.metadata.get(_TOLD) or {}
     if told:
-        checked(told.get("scenario") if isinstance(told, dict) else told)
+        checked(told.get("scenario") if isinstance(told, dict) else None)
     return dict(told)
 
 
-def _played(dataset: Any, told: dict[str, Any], named: str | None, consent: Consent) -> AnyScenario:
+def _played(
+    name: str, made: dict[str, Any], told: dict[str, Any], named: str | None, consent: Consent
+) -> AnyScenario:
     """The scenario that a dataset is of, by what was named in its place, if that is the same.
 
     Raises:
         ValueError: it is not.
     """
-    known, name = dict(dataset.spec.env_spec.kwargs), dataset.spec.dataset_id
+    known = dict(made)
     if told and not named:
         return found_again(told["scenario"], name, **consent)
     source, limit = known.pop("scenario"), known.pop("max_steps", None)

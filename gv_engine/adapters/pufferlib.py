@@ -109,7 +109,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
 
     @property
     def action_masks(self) -> NDArray[np.int8]:
-        """(N, actions): 1 for what would do something now; the next step writes into it again.
+        """(N, actions): 1 for what would do something now, as a fresh array.
 
         Raises:
             AttributeError: they were not asked for.
@@ -122,7 +122,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
                 "call reset() before action_masks are read; environments in other processes hand "
                 "over none"
             )
-        return self._masks
+        return self._masks.copy()
 
     def reset(self, seed: int | None = None) -> tuple[Any, list[dict[str, float]]]:
         """Begin new episodes, those of a seed as for `GridPufferEnv`."""

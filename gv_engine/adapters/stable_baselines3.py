@@ -79,7 +79,7 @@ class SB3VecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         ended = terminated | truncated
         if "episode" in info:
-            self._tell(infos, info, np.flatnonzero(ended).tolist(), truncated)
+            self._tell(infos, info, np.flatnonzero(ended).tolist(), truncated & ~terminated)
         return _fresh(observation), rewards.copy(), ended, infos
 
     def _tell(

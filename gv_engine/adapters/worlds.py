@@ -29,6 +29,7 @@ def worlds_of(
     Raises:
         ValueError: an option is one of these, or observations are no arrays.
     """
+    own["copy"] = False  # adapters make their own copies
     refuse(adapter, options, own)
     worlds = GridVectorEnv(scenario, num_envs, **own, **options)
     if isinstance(worlds.single_observation_space, Text):

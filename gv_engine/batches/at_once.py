@@ -45,7 +45,7 @@ class WorldsAtOnce(Worlds):
             if not self._coming:
                 compiled.prepare()
         except DoesNotCompileError as error:
-            _objects_instead(error)
+            self._stay_objects(error)
             self._take(ObjectBatch(*given))
         else:
             self._take(ObjectBatch(*given) if self._coming else compiled)
@@ -77,12 +77,23 @@ class WorldsAtOnce(Worlds):
         try:
             compiled.prepare()
         except DoesNotCompileError as error:
-            _objects_instead(error)
+            self._stay_objects(error)
             return
         every = np.arange(len(self))
         compiled.put(every, self.now.snapshot(every))
         self._take(compiled)
         compilation.tell()
+
+    def _stay_objects(self, error: DoesNotCompileError) -> None:
+        """Warn that the worlds stay objects, and why.
+
+        Raises:
+            BuiltInDoesNotCompileError: no rule is an author's, so that it is a fault.
+        """
+        if isinstance(error, BuiltInDoesNotCompileError):
+            raise error
+        message = f"{self.scenario.name}: {error}; stepping object worlds instead"
+        warnings.warn(message, RuntimeWarning, stacklevel=6)
 
     def __len__(self) -> int:
         return len(self.now)
@@ -106,14 +117,3 @@ class WorldsAtOnce(Worlds):
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         self.now.render(i, show)
-
-
-def _objects_instead(error: DoesNotCompileError) -> None:
-    """Tell why worlds stay objects.
-
-    Raises:
-        BuiltInDoesNotCompileError: no rule is an author's, so that it is a fault.
-    """
-    if isinstance(error, BuiltInDoesNotCompileError):
-        raise error
-    warnings.warn(f"{error}; stepping object worlds instead", RuntimeWarning, stacklevel=6)

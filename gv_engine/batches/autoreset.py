@@ -48,11 +48,13 @@ def clear(out: Any, i: int) -> None:
 def tell(out: Any, i: int, w: Any, agent: int) -> None:
     """Write what came of a step for an agent, in its line.
 
-    It is truncated, too, where the episode is over because of others.
+    It is truncated, too, where the episode is over because of others; and beside its end where the
+    scenario says so.
     """
     out.rewards[i] = w.reward[agent]
     out.terminated[i] = w.done[agent] != 0
-    out.truncated[i] = w.done[agent] == 0 and (w.truncated != 0 or w.terminated != 0)
+    over, cut = w.terminated != 0, w.truncated != 0
+    out.truncated[i] = (cut and over) or (w.done[agent] == 0 and (cut or over))
     out.success[i] = w.success[agent] != 0
     out.returns[i] = w.total[agent]
     out.lengths[i] = w.steps

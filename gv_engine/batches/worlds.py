@@ -19,6 +19,7 @@ from gv_engine.batches.seeding import seeded
 from gv_engine.batches.step_arrays import StepArrays
 from gv_engine.language.frame import Frame
 from gv_engine.reading.layout import RNG
+from gv_engine.reading.row_check import require_layout
 from gv_engine.worlds.rng import generator_to_row
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class Worlds(Protocol):
         Raises:
             ValueError: the rows have another layout, or are damaged.
         """
-        self.check(rows, trusted)
+        rows = self.check(rows, trusted)
         self.put(worlds, rows)
         by_world = partial(self.outputs.of_worlds, num_worlds=len(self))
         by_world("terms")[worlds] = 0.0  # those of another member would stay
@@ -154,14 +155,17 @@ class Worlds(Protocol):
         self.put_generators(worlds, rows["rng"])  # looking may have drawn
         by_world("success")[worlds] = rows["success"][..., 1:]
 
-    def check(self, rows: NDArray[Any], trusted: bool) -> None:
-        """Make sure that rows can be worlds of the scenario; if trusted, by their layout alone.
+    def check(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
+        """Return rows that can be worlds of the scenario, see `Scenario.check`; if trusted, only
+        their layout is looked at.
 
         Raises:
             ValueError: they cannot.
         """
-        if not trusted or rows.dtype != self.scenario.layout.dtype:
-            self.scenario.check(rows)
+        if not trusted:
+            return self.scenario.check(rows)
+        require_layout(self.scenario.layout, rows)
+        return rows
 
     def look(self, worlds: Which) -> None:
         """Show these worlds, and leave all others alone.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gv_engine.language.errors import TrustError, printable, shortened
+from gv_engine.language.errors import complain as complain
 from gv_engine.reading.trust import Consent, is_dotted
 from gv_engine.reading.yaml_nodes import value_of
 
@@ -254,11 +254,6 @@ def _at_least(least: int, text: str) -> int:
             f"found {found!r}, expected a whole number from {least} on"
         )
     return number
-
-
-def complain(message: object) -> None:
-    """Say something to whoever reads the errors."""
-    print(printable(f"gv-engine: {message}"), file=sys.stderr)
 
 
 def say(message: str) -> None:

@@ -120,7 +120,7 @@ _Many = GridVectorEnv | AgentsVectorEnv
 def _many(scenario: Scenario, num_envs: int, **options: Any) -> _Many:
     """Worlds of one agent each, or of several."""
     made = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
-    return made(scenario, num_envs, **options)
+    return made(scenario, num_envs, copy=False, **options)
 
 
 def _shown(envs: _Many) -> int:

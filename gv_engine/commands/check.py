@@ -102,26 +102,32 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def sources_of(source: str) -> list[str]:
-    """A scenario, or all variants of a file; of a pack, it and all of its levels."""
+    """A scenario, or a file and all of its variants; of a pack, it and all of its levels."""
+    return _sources_of(source)[1]
+
+
+def _sources_of(source: str) -> tuple[bool, list[str]]:
+    """Return whether it is a pack, and all that it leads to."""
     if not (exists(Path(source)) or source in built_in_grids()):
-        return [source]
+        return False, [source]
     level = find(source)
     document = read_file(level)
     names = () if level.variant else document.variants
     parts = [f"{source}#{name}" for name in names]
-    return [source, *parts] if document.levels else parts or [source]
+    itself = [] if parts and document.variant else [source]  # it is one of its variants
+    return bool(parts and document.levels), itself + parts
 
 
 def levels_of(source: str) -> list[str]:
     """A scenario, or all levels of a pack."""
-    sources = sources_of(source)
-    return sources[1:] if sources[0] == source and len(sources) > 1 else [source]
+    is_pack, sources = _sources_of(source)
+    return sources[1:] if is_pack else [source]
 
 
 def played_of(source: str) -> list[str]:
-    """A scenario, or all variants of a file; a pack as a whole."""
-    sources = sources_of(source)
-    return [source] if sources[0] == source else sources
+    """A scenario, or a file and all of its variants; a pack as a whole."""
+    is_pack, sources = _sources_of(source)
+    return [source] if is_pack else sources
 
 
 def _examine(

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from gv_engine.commands.arguments import INTERRUPTED, TERMINATED
+from gv_engine.language.errors import printable
 
 
 @contextmanager
@@ -28,11 +29,12 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
         TimeRemainingColumn,
     )
 
-    said = TextColumn("{task.fields[says]}")
-    columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), said
+    named = TextColumn("{task.description}", markup=False)
+    said = TextColumn("{task.fields[says]}", markup=False)
+    columns = named, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), said
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total, says="")
-        yield lambda number=1, says="": bar.update(task, advance=number, says=says)
+        task = bar.add_task(printable(what), total=total, says="")
+        yield lambda number=1, says="": bar.update(task, advance=number, says=printable(says))
 
 
 class Terminated(KeyboardInterrupt):

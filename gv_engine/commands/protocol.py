@@ -21,8 +21,8 @@ from gv_engine.commands.arguments import (
     share,
 )
 from gv_engine.commands.progress import progress, undisturbed
-from gv_engine.language.errors import MissingExtraError, shortened
-from gv_engine.reading.extras import RL
+from gv_engine.language.errors import MissingExtraError, printable, shortened
+from gv_engine.reading.extras import RL, command_line
 
 if TYPE_CHECKING:
     from gv_engine.protocol.entry import BenchmarkEntry, EntryPart
@@ -131,7 +131,7 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
         PolicyError: there is no such policy.
         RunError: it is a run that is damaged, or none.
     """
-    from gv_engine.learning.policy_file import Learned
+    from gv_engine.learning.policy_file import PolicyFile
     from gv_engine.protocol.entry import BenchmarkEntry
     from gv_engine.protocol.making import PPO, RUN_NO_CODE
     from gv_engine.rollouts.policy import load_policy, policy_digest, run_of
@@ -145,7 +145,7 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
         if given and options.policy != PPO:
             raise UsageError(f"--{next(iter(given))} is of --policy {PPO} alone")
         if run := run_of(options.policy):
-            Learned.read(run)
+            PolicyFile.read(run)
         elif options.policy not in RUN_NO_CODE:
             load_policy(options.policy, 1, 1)
         usual = {"memory": False, "steps": _STEPS, "until": _UNTIL} if options.policy == PPO else {}
@@ -154,7 +154,12 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
             for name, value in given.items()
         )
         return BenchmarkEntry(
-            path, path.resolve().name, about, options.policy, usual | given, digest(options.policy)
+            path,
+            printable(path.resolve().name),
+            about,
+            options.policy,
+            usual | given,
+            digest(options.policy),
         )
     entry = BenchmarkEntry.read(path)
     if not entry.policy:
@@ -164,7 +169,7 @@ def _entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
     if options.policy is None and entry.policy not in RUN_NO_CODE:
         raise UsageError(
             f"{path} is of a policy of somebody's own, and reading an entry runs no code: name it, "
-            f"--policy {entry.policy}"
+            f"{command_line(['--policy', entry.policy])}"
         )
     asked = {"policy": options.policy or entry.policy, **given}
     known = {"policy": entry.policy, **entry.settings}

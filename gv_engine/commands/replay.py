@@ -19,6 +19,7 @@ from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError
+from gv_engine.playing.rollout_games import is_rollout
 from gv_engine.reading.text import signed
 
 _EXAMPLES = """\
@@ -117,6 +118,8 @@ def watch(file: Path, options: argparse.Namespace, given: Playable | None = None
     from gv_engine.frontend.window.app import App
     from gv_engine.frontend.window.viewer import NoDisplay
 
+    if not is_rollout(file):
+        Replay.load(file)  # of what is none, whether there is a screen or not
     app = App.load(**consent(options))
     try:
         app.run(lambda app: app.watch(file, given))

@@ -32,7 +32,7 @@ from gv_engine.playing.acting import SOLVER
 from gv_engine.playing.runaway import heeded
 from gv_engine.reading.families import AnyScenario, hooks_of
 from gv_engine.reading.loading import load_scenario
-from gv_engine.rollouts.episode_folder import EpisodeFolder
+from gv_engine.rollouts.episode_folder import EpisodeFolder, read
 from gv_engine.rollouts.following import KnownWay
 from gv_engine.rollouts.policy import policy_digest
 from gv_engine.rollouts.shards import Job, Shard
@@ -192,7 +192,9 @@ def _run(options: argparse.Namespace) -> int:
         )
     before = folder.episodes if folder else 0
     first, left = before if ways else options.first + before, episodes - before
-    tally = Tally()
+    tally, whole = Tally(), Tally()
+    if folder and before:
+        whole.add_kept(env.scenario, read(out, check=False)[0])
     began, code = time.perf_counter(), 0
     try:
         with (
@@ -229,7 +231,9 @@ def _run(options: argparse.Namespace) -> int:
         finally:
             env.close()
     took = time.perf_counter() - began
-    tables.print_table(("", ">"), tally.rows(scenario.reward_names, took), scenario.name)
+    whole.join(tally)
+    rows = whole.rows(scenario.reward_names, took, new=tally)
+    tables.print_table(("", ">"), rows, scenario.name)
     if before + tally.episodes < episodes:
         written = f", {folder.episodes} of them in {out}" if folder else ""
         complain(f"interrupted after {before + tally.episodes} of {episodes} episodes{written}")

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.name is None:
         for title, entries in found:
             rows = [(entry.name, entry.says) for entry in entries]
-            tables.print_table(("", ""), rows, title)
+            tables.print_table((title, ""), rows)
         return 0
     known = {_bare(entry.name): title for title, entries in found for entry in entries}
     if (name := _bare(options.name)) not in known:

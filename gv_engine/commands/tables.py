@@ -17,7 +17,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         rows: one value for each column.
         title: said above.
     """
-    heads = [column.removesuffix(">") for column in columns]
+    heads = [printable(column.removesuffix(">")) for column in columns]
     texts = [[printable(str(value)) for value in row] for row in rows]
     if not sys.stdout.isatty():
         for row in [heads, *texts] if any(heads) else texts:
@@ -29,10 +29,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=printable(title) or None, title_justify="left", box=box.SIMPLE_HEAD)
+    # a `Text`, as names may hold what rich takes for markup
+    named = Text(printable(title), "table.title") if title else None
+    table = Table(title=named, title_justify="left", box=box.SIMPLE_HEAD)
     table.show_header = any(heads)
     for column, head in zip(columns, heads, strict=True):
-        table.add_column(head, justify="right" if column.endswith(">") else "left")
+        table.add_column(Text(head), justify="right" if column.endswith(">") else "left")
     for row in texts:
-        table.add_row(*map(Text, row))  # names may hold what rich takes for markup
+        table.add_row(*map(Text, row))
     Console().print(table)

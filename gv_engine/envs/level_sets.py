@@ -34,6 +34,7 @@ from gv_engine.reading.files import read_bytes, replacing
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.reference import checked, reference_to
 from gv_engine.reading.scenario import Scenario
+from gv_engine.reading.untrusted import parse_json
 
 Levels = str | Path | Sequence[int] | NDArray[np.integer[Any]]
 """The name of a set; or seeds, `range(100)`, `"0:100"` or `[3, 5, 8]`; or a file of `gv-engine
@@ -196,7 +197,7 @@ def _in_file(scenario: Scenario, path: Path) -> LevelSet:
         allowed = (*SETS, "0:100", f"a file {ENDING} of `gv-engine levels --out`")
         raise LevelsError(f"no levels {str(path)!r}: {nearest(str(path), allowed)}")
     try:
-        about = json.loads(read_bytes(path, _LARGEST, "sets of levels"))
+        about = parse_json(read_bytes(path, _LARGEST, "sets of levels"))
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']!r}, and this version reads {_FORMAT}")
         known, seeds = checked(about["scenario"]), checked_seeds(about["seeds"])

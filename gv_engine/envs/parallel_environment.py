@@ -17,7 +17,7 @@ from gv_engine.batches.autoreset import DISABLED, RESTART
 from gv_engine.batches.worlds import make_batch
 from gv_engine.envs.environment import GridEnv, grid_scenario
 from gv_engine.envs.forms import FormName, form_of
-from gv_engine.envs.pictures import Renderer
+from gv_engine.envs.pictures import Renderer, with_usable_modes
 from gv_engine.language.errors import MissingExtraError, nearest
 from gv_engine.reading.extras import PARALLEL
 from gv_engine.reading.scenario import Scenario
@@ -61,7 +61,11 @@ class ParallelGridEnv(ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it h
                 f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}"
             )
         self.scenario = grid_scenario(scenario, max_steps, **options)
-        self.metadata = {**GridEnv.metadata, "name": self.scenario.name, "is_parallelizable": True}
+        self.metadata = {
+            **with_usable_modes(GridEnv.metadata),
+            "name": self.scenario.name,
+            "is_parallelizable": True,
+        }
         self.render_mode = render_mode
         self.possible_agents = list(self.scenario.sharing.names)
         self.agents: list[str] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pkgutil import resolve_name
 from typing import Any, Protocol
@@ -45,6 +47,18 @@ RENDER_MODES = {
     "ansi": "gv_engine.envs.pictures:Text",
 }
 """Where the `RenderMode` of each render mode is; nothing that steps a world imports one."""
+
+
+def has_screen() -> bool:
+    """Return whether windows may be opened: under Linux a display or a driver of SDL is named."""
+    names = "DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER"
+    return not sys.platform.startswith("linux") or any(map(os.environ.get, names))
+
+
+def with_usable_modes(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of an environment, without the mode "human" where there is no screen."""
+    modes = [mode for mode in metadata["render_modes"] if mode != "human" or has_screen()]
+    return {**metadata, "render_modes": modes}
 
 
 class Renderer:

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 import gymnasium
 import numpy as np
 
-from gv_engine.envs.pictures import Renderer
+from gv_engine.envs.pictures import Renderer, with_usable_modes
 from gv_engine.language.errors import shortened
 from gv_engine.reading.families import AnyScenario
 
@@ -41,6 +41,7 @@ class ScenarioEnv(gymnasium.Env[_Observation, np.int64]):
             raise ValueError(
                 f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}"
             )
+        self.metadata = with_usable_modes(self.metadata)
         self.render_mode = render_mode
         self._renderer: Renderer | None = None
         self._started = False

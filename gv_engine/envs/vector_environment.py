@@ -52,8 +52,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
       end with this step, and `s` (N,) bool, their `success`, if `episode_statistics` are asked for,
       and one does end.
 
-    **The arrays are written into again by the next step.** Ask for `copy=True` to keep them, or
-    bring your own, `out`.
+    Results are fresh arrays at every step; nothing that was returned changes later. `copy=False`
+    saves the copies, for those who read the results before the next step or bring arrays, `out`.
 
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
@@ -61,7 +61,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         autoreset_mode: when a finished world begins anew: NEXT_STEP, SAME_STEP (the last
             observation is then in `info["final_obs"]`) or DISABLED (`reset` with
             `options={"reset_mask": (N,) bool}` does it).
-        copy: hand out fresh arrays at every step.
+        copy: False returns the environment's own arrays, which the next step overwrites.
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
         num_threads: how many threads share the compiled worlds; all give the same results.
         episode_statistics: what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds, but
@@ -91,7 +91,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         world: str = "auto",
         max_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        copy: bool = False,
+        copy: bool = True,
         render_mode: str | None = None,
         observation_representation: FormName = "default",
         num_threads: int = 1,
@@ -368,23 +368,31 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
         Args:
             rows: (n,), from an environment of either kind.
-            actions: (a,) integers of the action space; all of it if left out.
+            actions: (a,) integers of the action space; all of it if left out. Of A agents (a, A),
+                one action of each; left out, every combination.
             trusted: as for `restore`.
 
         Returns:
             `rows` (n, a), `rewards` (n, a) float64, `terminated` (n, a) bool and `masks`
-            (n, a, actions) int8, 0 if they are left out of `info`.
+            (n, a, actions) int8, 0 if they are left out of `info`. Of A agents, the last three have
+            an axis of agents behind (n, a).
 
         Raises:
             ValueError: the rows have another layout, or an action is none of the action space.
             RuleError: a rule is not defined on some of the states; `worlds` are positions among
                 the n * a.
         """
-        chosen = np.arange(self.num_actions) if actions is None else np.asarray(actions)
-        known = chosen.ndim == 1 and chosen.dtype.kind in "iu"
-        if not known or np.any((chosen < 0) | (chosen >= self.num_actions)):
-            raise ValueError(f"actions={actions!r}: allowed are 0 to {self.num_actions - 1}, (a,)")
-        self._batch.check(rows, trusted)
+        agents, last = self.scenario.layout.agents, self.num_actions - 1
+        seats = (agents,) if agents > 1 else ()
+        if actions is None:
+            every = np.indices((self.num_actions,) * agents)
+            actions = np.moveaxis(every, 0, -1).reshape(-1, *seats)
+        chosen = np.asarray(actions)
+        known = chosen.shape == (chosen.size // agents, *seats) and chosen.dtype.kind in "iu"
+        if not known or np.any((chosen < 0) | (chosen > last)):
+            shape = "(a, A)" if seats else "(a,)"
+            raise ValueError(f"actions={actions!r}: allowed are 0 to {last}, {shape}")
+        rows = self._batch.check(rows, trusted)
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
         if self._bench is None:

@@ -145,11 +145,16 @@ def function_of(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
         layout: of the worlds that a reset makes, if not one of all types.
 
     Raises:
-        RuleError: it is an esper.Processor.
+        RuleError: it is an esper.Processor, or an observation function of columns.
     """
     system = call_.system
     if system.is_processor:
         raise RuleError(f"{system.name} is an esper.Processor; only functions work on states")
+    if system.phase is OBSERVATION and system.objects is None:
+        raise RuleError(
+            f"{system.name} is an observation function of columns; the object API asks for one of "
+            f"states, `(state, *, rng=None)`"
+        )
     if system.phase not in (OBSERVATION, VISIBILITY):
         return functools.partial(run, call_, layout=layout)
     given = {k: v for k, v in call_.arguments.items() if k not in system.tables}

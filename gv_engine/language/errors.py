@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import accumulate
@@ -9,11 +10,16 @@ from typing import NamedTuple
 
 _SCREEN = 4000
 """Characters of a message, about as many as a screen has room for."""
+_MOST_COMPARED = 300
+"""Names; each that is compared with a wrong one takes up to 0.1 ms."""
 _LONGEST_LINE = 1000
 
 
 class GVEngineError(Exception):
-    """Base of the engine's own errors."""
+    """Base of the engine's own errors, whose text is printable whatever it quotes."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class RuleError(GVEngineError, RuntimeError):
@@ -162,6 +168,11 @@ def printable(text: str) -> str:
     )
 
 
+def complain(message: object) -> None:
+    """Print a message of the engine to the errors, as printable text."""
+    print(printable(f"gv-engine: {message}"), file=sys.stderr, flush=True)
+
+
 def shortened(text: str, most: int) -> str:
     """A text as a screen shows it, without its middle if it is longer than `most` characters."""
     text = printable(text)
@@ -174,8 +185,8 @@ def shortened(text: str, most: int) -> str:
 def nearest(found: object, allowed: Iterable[object]) -> str:
     """`did you mean 'x'? (allowed: x, y)` for a message about a wrong name."""
     names = [str(name) for name in allowed]
-    as_written = {name.casefold(): name for name in reversed(names)}
-    near = get_close_matches(str(found).casefold(), as_written, 1, cutoff=0.5)
+    as_written = {name.casefold(): name for name in reversed(names[:_MOST_COMPARED])}
+    near = get_close_matches(str(found)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff=0.5)
     hint = f"did you mean {as_written[near[0]]!r}? " if near else ""
     return f"{hint}(allowed: {', '.join(names)})"
 

@@ -185,8 +185,11 @@ def takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def measured(value: Measured) -> Measured:
-    """The result of `remember` as the rule gets it: a number is a float, a tuple stays."""
-    return value if isinstance(value, tuple) else float(value)
+    """Return the result of `remember` as the rule gets it: an int or a float, or a tuple as it is.
+
+    A truth value is 1 or 0.
+    """
+    return value if isinstance(value, tuple) else 0 + value
 
 
 def unwrapped(function: Any) -> Any:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
-from gv_engine.language.errors import GVEngineError
-from gv_engine.playing.catalogue import read_playable
+from gv_engine.language.errors import GVEngineError, shortened
+from gv_engine.playing.catalogue import says
 from gv_engine.playing.episode import Playable
 from gv_engine.playing.replay import Replay, ReplayError
+from gv_engine.reading.document import read_text
 from gv_engine.reading.files import replacing
+from gv_engine.reading.library import Level
+from gv_engine.reading.loading import family_of
 from gv_engine.reading.trust import Trust
+from gv_engine.reading.untrusted import checked_digest, is_file_name
 
-_NAME = re.compile(r"\w[\w .+-]{0,80}")
+_TRUST = replace(Trust.given(code=False), alone=True)
 
 
 def brought(replay: Replay, folder: Path) -> Playable:
     """The scenario of a replay by its own text, which is kept as a file: for a replay that somebody
-    has pasted, where nobody knows its scenario. No Python is run for it.
+    has pasted, where nobody knows its scenario. No Python is run for it, and no file that it names
+    is read; nothing is written before the text is known to be the scenario.
 
     Args:
         replay: with the text.
@@ -31,23 +37,22 @@ def brought(replay: Replay, folder: Path) -> Playable:
     said = replay.scenario
     why = ""
     for name, variant in _names(said.name):
-        file = folder / said.digest[:16] / f"{name}.yaml"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file) as draft:
-            draft.write_text(said.text, "utf-8")
+        file = folder / checked_digest(said.digest)[:16] / f"{name}.yaml"
         try:
-            level = f"{file}#{variant}" if variant else file
-            found = read_playable(level, Trust.given(code=False), replay.settings)
+            document = read_text(said.text.encode(), Level(file, variant), _TRUST, replay.settings)
+            found = cast(Playable, family_of(document).hooks.read(document))
         except GVEngineError as error:
             why = f": {error}"
         else:
             if found.identity.digest == said.digest:
+                if not says(str(file), said.text):
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    with replacing(file) as draft:
+                        draft.write_bytes(said.text.encode())
                 return found
-        file.unlink()
-        file.parent.rmdir()
     raise ReplayError(
-        f"a game of {said.name!r}, which is not known here, and its text alone is not enough: it "
-        f"needs other files, or Python of its own{why}"
+        f"a game of {shortened(said.name, 60)!r}, which is not known here, and its text alone is "
+        f"not enough: it needs other files, or Python of its own{why}"
     )
 
 
@@ -55,5 +60,5 @@ def _names(name: str) -> Iterator[tuple[str, str]]:
     """What the file may be called, and which of the levels or variants in it is meant."""
     stem, _, variant = name.rpartition("-")
     for file, inner in ((name, ""), (stem, variant)):
-        if _NAME.fullmatch(file):
+        if is_file_name(file):
             yield file, inner

@@ -39,7 +39,7 @@ _GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", TOGETHE
 """What all levels of a folder stand under."""
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|family):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
-_MOST = 200  # files of a folder that are looked into
+_MOST = 200  # files of each kind in a folder that are looked into
 
 
 class Entry:
@@ -80,7 +80,7 @@ class Entry:
         try:
             place = find(self.source, playable_levels())
             text = read_bytes(place.file, LARGEST_SCENARIO, "scenario files")
-            told = is_pack(place.file) or _PACK.search(text)
+            told = is_pack(place.file, text) or _PACK.search(text)
             found = read_file(place).levels if told and not place.variant else ()
         except (ScenarioError, OSError):
             return ()
@@ -202,9 +202,9 @@ def in_pack(scenario: Playable, name: str) -> Playable | None:
         ScenarioError: it cannot be read any more.
     """
     document, number = scenario.document, name.removeprefix(f"{scenario.name}-")
-    if document.variant or document.source is None or not number.isdecimal():
+    if document.variant or document.source is None:
         return None
-    if not 1 <= int(number) <= len(document.levels):
+    if number not in map(str, range(1, len(document.levels) + 1)):
         return None
     source = str(Level(document.source, number))
     return read_playable(source, document.trust, document.settings)
@@ -242,12 +242,13 @@ def _group(name: str, families: Iterable[str]) -> str:
 def in_folder(folder: Path) -> list[Entry]:
     """Scenario files in a folder, and in the folders in it that hold a `scenario.yaml`."""
     try:
-        files = [*sorted(folder.glob("*.y*ml")), *sorted(folder.glob(f"*/{IN_FOLDER}"))[:_MOST]]
-        files += sorted(file for file in folder.iterdir() if is_pack(file))
+        packs = filter(is_pack, folder.iterdir())
+        found = (folder.glob("*.y*ml"), folder.glob(f"*/{IN_FOLDER}"), packs)
+        files = [file for each in found for file in sorted(each)[:_MOST]]
     except OSError:
         return []
-    found = [str(level) for file in files for level in _levels(file)]
-    return [Entry(source, "In this folder") for source in found[:_MOST]]
+    sources = [str(level) for file in files for level in _levels(file)]
+    return [Entry(source, "In this folder") for source in sources[:_MOST]]
 
 
 def _levels(file: Path) -> list[Level]:

@@ -166,7 +166,9 @@ def field_in_words(world: Any, e: int, column: str, field: str, value: float) ->
         kind.state: dict(enumerate(kind.states)),
     }.get((column, field), {})
     name = names.get(value) if isinstance(value, int) else None
-    return f"{value:g}" if name is None else f"{value} {name}"
+    if name is not None:
+        return f"{value} {name}"
+    return str(value) if isinstance(value, bool) else f"{value:g}"
 
 
 def _facing(world: Any, e: int) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from xml.parsers import expat
 
 from gv_engine.language.errors import GVEngineError
 from gv_engine.language.modules import TEXTS, is_engine_module
@@ -14,9 +14,11 @@ from gv_engine.reading.files import read_bytes
 from gv_engine.reading.resources import ASSETS
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.values import instead, located, mapping
+from gv_engine.reading.xml_trees import parse_xml
 
-_LARGEST = 2**20
-"""Bytes of a drawing."""
+_LARGEST = 2**16
+"""Bytes of a drawing; SDL takes seconds for what a larger one can hold."""
+_DASHES = re.compile(r"stroke-dasharray\s*[:=]\s*[\"']?\s*(?!none)[^\"'\s]")
 
 
 class DrawingError(GVEngineError, ValueError):
@@ -24,28 +26,29 @@ class DrawingError(GVEngineError, ValueError):
 
 
 def tile_letters(types: Iterable[ObjectType], name: str) -> str:
-    """What stands on the plain tile of an object without a drawing: its first letter, and one for
-    its state; "" unless its type is declared in text.
+    """Return the text of the plain tile of an object without a drawing: a letter of its name that
+    no other tile has, and one of its state; "" unless its type is declared in text.
 
     Args:
         types: of the scenario.
         name: of the drawing that there is not.
     """
-    for kind in types:
-        if kind.module.startswith(TEXTS):
-            for state in range(kind.num_states):
-                if kind.sprite_of(state) == name:
-                    return kind.name[0] + _state_letter(kind.states, state)
+    tiled = [kind for kind in types if kind.module.startswith(TEXTS)]
+    for letter, kind in zip(_free_letters([kind.name for kind in tiled]), tiled, strict=True):
+        for state in range(kind.num_states):
+            if kind.sprite_of(state) == name:
+                states = _free_letters(kind.states)
+                return letter.upper() + (states[state] if states else "")
     return ""
 
 
-def _state_letter(states: Sequence[str], state: int) -> str:
-    """A letter of a state's name that no state before it has, else its number."""
-    used: list[str] = []
-    for number, name in enumerate(states):
-        free = (letter for letter in name.lower() if letter not in used)
-        used.append(next(free, str(number)))
-    return used[state] if used else ""
+def _free_letters(names: Sequence[str]) -> list[str]:
+    """Return for each name its first letter that no name before it has taken, else its number."""
+    taken: list[str] = []
+    for number, name in enumerate(names):
+        free = (letter for letter in name.lower() if letter.isalnum() and letter not in taken)
+        taken.append(next(free, str(number)))
+    return taken
 
 
 def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
@@ -83,16 +86,17 @@ def read_drawing(file: Path) -> str:
         DrawingError: it is no SVG, or not all of one.
         OSError: it cannot be read.
     """
-    tags: list[str] = []
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda tag, attributes: tags.append(tag)
+    raw = read_bytes(file, _LARGEST, "drawings")
     try:
-        text = read_bytes(file, _LARGEST, "drawings").decode("utf-8")
-        parser.Parse(text, True)
-    except (expat.ExpatError, UnicodeError) as error:
+        text, root = raw.decode("utf-8"), parse_xml(raw)
+    except ValueError as error:
         raise DrawingError(f"{file}: no SVG drawing, or a part of one ({error})") from None
-    if tags[0] != "svg":
-        raise DrawingError(f"{file}: no SVG drawing: found <{tags[0]}>, expected <svg>")
+    if root.tag != "svg":
+        raise DrawingError(f"{file}: no SVG drawing: found <{root.tag}>, expected <svg>")
+    if not file.is_relative_to(ASSETS) and _DASHES.search(text):
+        raise DrawingError(
+            f"{file}: it has a stroke-dasharray, over which SDL may take hours; remove it"
+        )
     return text
 
 
@@ -106,7 +110,7 @@ def missing_drawings(scenario: Scenario) -> Iterator[str]:
         missing = [n for n in names if drawing_file(n, with_engines_own(folders)) is None]
         if declared and kind.module.startswith(TEXTS):
             files = ", ".join(f"{name}.svg" for name in missing)
-            letters = ", ".join(tile_letters((kind,), name) for name in missing)
+            letters = ", ".join(tile_letters(_own_types(scenario), name) for name in missing)
             says = f"no {files} beside the scenario, so it is a tile with {letters}"
             if missing:
                 yield located(scenario.document.label, mapping(declared)[kind.name], says)

@@ -26,6 +26,7 @@ from gv_engine.reading.files import bytes_for_people, read_bytes, replacing
 from gv_engine.reading.identity import ScenarioIdentity
 from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.trust import Trust
+from gv_engine.reading.untrusted import checked_digest, checked_line, parse_json
 
 SUFFIX = ".gvreplay"
 LINE_BEGINS = "gv:"
@@ -174,7 +175,7 @@ class Replay:
         if _sealed(data.rpartition(_CHECKSUM)[0]) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
         try:
-            return _understood(json.loads(data))
+            return _understood(parse_json(data))
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ReplayError(
                 f"not a replay as GV Engine {__version__} writes it: {_short(error)}"
@@ -289,7 +290,10 @@ def _understood(content: Any) -> Replay:
     seed = content["seed"]
     if type(seed) is not int or seed < 0:
         raise ValueError(f"its seed is {seed!r}")
-    identity = ScenarioIdentity(*(_text(said, name) for name in ScenarioIdentity._fields))
+    family, text = _text(said, "family"), _text(said, "text")
+    text.encode()  # it may become a file
+    name, digest = checked_line(said["name"], "name"), checked_digest(said["digest"])
+    identity = ScenarioIdentity(family, name, digest, text)
     settings = content["settings"]
     if not isinstance(settings, dict):
         raise ValueError(f"its settings are {settings!r}")

@@ -22,7 +22,7 @@ from itertools import dropwhile, takewhile
 from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
-from gv_engine.language.errors import Stopped
+from gv_engine.language.errors import Stopped, complain
 from gv_engine.reading.families import from_here
 from gv_engine.reading.rule_files import is_engines, is_rules
 
@@ -295,6 +295,5 @@ def _heed(ours: socket.socket, seconds: float, says: str) -> None:
 
 def _burn(says: str, code: int = 1) -> NoReturn:
     sys.stdout.flush()
-    sys.stderr.write(f"gv-engine: {says}\n")
-    sys.stderr.flush()
+    complain(says)
     os._exit(code)

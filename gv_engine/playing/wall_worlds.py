@@ -144,6 +144,7 @@ class WallWorlds:
             num_envs,
             world="compiled",
             autoreset_mode="SameStep",
+            copy=False,
             num_threads=num_threads,
             episode_statistics=True,
             action_masks=policy != "random",

@@ -26,6 +26,7 @@ from gv_engine.protocol.plan import (
     unknown_scenario,
 )
 from gv_engine.reading.files import append_line, read_bytes, replacing, sweep
+from gv_engine.reading.untrusted import checked_digest, checked_line, parse_json
 
 ENTRY_FILE = "entry.json"
 """Of a folder: what the entry is."""
@@ -126,8 +127,10 @@ class BenchmarkEntry:
         patterns = given.pop("scenarios", ["*"])
         entry = cls(path, **{name: given[name] for name in kinds if name in given})
         try:
+            for name in texts:
+                checked_line(getattr(entry, name), name)
             matching(patterns)
-        except ProtocolError as error:
+        except (ValueError, ProtocolError) as error:
             raise ProtocolError(f"{path / ENTRY_FILE}: {error}") from None
         return replace(entry, scenarios=tuple(patterns))
 
@@ -203,7 +206,7 @@ def _mapping(data: bytes, place: object) -> dict[str, Any]:
         ProtocolError: it is none.
     """
     try:
-        given = json.loads(data)
+        given = parse_json(data)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{place} is no JSON: {shortened(str(error), 100)}") from None
     if not isinstance(given, dict):
@@ -226,15 +229,13 @@ def _understood(given: dict[str, Any]) -> EntryPart:
     scenario = given["scenario"]
     if scenario not in [*scenarios()]:
         raise unknown_scenario(scenario)
-    if not isinstance(given["digest"], str):
-        raise ValueError("its digest is no text")
     if not isinstance(held_out := given.get("held_out", True), bool):
         told = shortened(json.dumps(held_out), 40)
         raise ValueError(f"its held_out is {told}, expected true or false")
     return EntryPart(
         scenario,
         _whole(given, "seed", SEEDS - 1),
-        given["digest"],
+        checked_digest(given["digest"]),
         _lengths(given, "lengths"),
         _whole(given, "different", TESTED, TESTED),
         held_out,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
 import time
@@ -15,6 +14,7 @@ from gv_engine.playing.acting import SOLVER
 from gv_engine.protocol.entry import EntryPart
 from gv_engine.protocol.plan import TESTED, ProtocolError, played_scenario, split_levels
 from gv_engine.reading.files import read_bytes
+from gv_engine.reading.untrusted import parse_json
 from gv_engine.rollouts.policy import BUILT_IN, GREEDY, absolute
 from gv_engine.rollouts.shards import Job
 
@@ -101,7 +101,7 @@ class Making:
         if self.policy in RUN_NO_CODE or not folder.is_dir():
             return True
         try:
-            run = json.loads(read_bytes(folder / _RUN, _LARGEST, "descriptions of runs"))
+            run = parse_json(read_bytes(folder / _RUN, _LARGEST, "descriptions of runs"))
             told = run["levels"], run["scenario"]["digest"]
         except Exception:  # whatever comes of values that may be anything
             return False
@@ -141,36 +141,37 @@ def _by_solver(making: Making, scenario: str, seed: int) -> dict[str, Any]:
 
 def _by_learning(making: Making, scenario: str, seed: int) -> dict[str, Any]:
     # here, as torch takes its time
-    from gv_engine.learning.ppo import REMEMBERS, Hyperparameters, Learner, make_worlds
+    from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters
+    from gv_engine.learning.ppo import Learner, make_training_env
     from gv_engine.learning.run_folder import Run
 
     known, levels = played_scenario(scenario), split_levels(scenario)
-    asked: dict[str, Any] = {"seed": seed, **(REMEMBERS if making.settings["memory"] else {})}
-    settings = Hyperparameters(**asked)
+    defaults: dict[str, Any] = RECURRENT_DEFAULTS if making.settings["memory"] else {}
+    settings = Hyperparameters(seed=seed, **defaults)
     curve: list[tuple[int, float]] = []
     lengths: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
-        run = Run.begin(Path(folder), known, settings, levels.train and "train", levels.train)
-        learner = Learner(make_worlds(known, settings, levels=levels.train), settings)
+        run = Run.create(Path(folder), known, settings, levels.train and "train", levels.train)
+        learner = Learner(make_training_env(known, settings, levels=levels.train), settings)
         began = time.process_time()
         while True:
-            figures = learner.update()
-            run.note(learner, time.process_time() - began)
-            if not math.isnan(figures.success):
-                curve.append((figures.steps, round(figures.success, 3)))
-                if figures.episodes >= _SURE:
-                    lengths.append((figures.steps, figures.length))
-            wins = bool(lengths) and figures.success >= making.settings["until"]
-            if (wins and _settled(lengths)) or figures.steps >= making.settings["steps"]:
+            metrics = learner.update()
+            run.log_update(learner, time.process_time() - began)
+            if not math.isnan(metrics.success_rate):
+                curve.append((metrics.steps, round(metrics.success_rate, 3)))
+                if metrics.episodes >= _SURE:
+                    lengths.append((metrics.steps, metrics.episode_length))
+            wins = bool(lengths) and metrics.success_rate >= making.settings["until"]
+            if (wins and _settled(lengths)) or metrics.steps >= making.settings["steps"]:
                 break
         seconds = time.process_time() - began
-        run.keep(learner, seconds)
+        run.save_checkpoint(learner, seconds)
         run.close()
         learner.env.close()
         return {
             "lengths": played(scenario, folder, seed),
             "greedy": played(scenario, f"{folder}:{GREEDY}", seed),
-            "steps": figures.steps,
+            "steps": metrics.steps,
             "seconds": round(seconds, 2),
             "curve": _thinned(curve),
         }

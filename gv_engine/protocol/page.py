@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,15 @@ from gv_engine.reading.library import GALLERY, MINIGRID, built_in_grids
 BEGIN, END = "<!-- protocol -->\n", "<!-- end of protocol -->\n"
 """Between which a page has the tables."""
 _NONE = "–"
+_CODE = re.compile(r"((?<!`)`[^`|]+`(?!`))")
+_MARKS = re.compile(r"[\\`*_{}\[\]<>|&~$!#^=]")
+"""Characters that mean something to Markdown within a line."""
 _Successes = Callable[[str], list[float]]
 _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's levels"}
 """Of scenarios: names of files, and titles."""
 
 
+@cache
 def _group(scenario: str) -> str:
     folders = built_in_grids()[scenario].file.parents
     return "gallery" if GALLERY in folders else "minigrid" if MINIGRID in folders else "rooms"
@@ -97,7 +102,8 @@ class Comparison:
         Args:
             images: where the drawings are, from the page.
         """
-        yield "\n".join(f"- **{each.name}**: {each.entry.about}" for each in self.columns)
+        told = ((escape_markdown(each.name), each.entry.about) for each in self.columns)
+        yield "\n".join(f"- **{name}**: {escape_markdown(about)}" for name, about in told)
         yield from self._together()
         yield from self._hard()
         for group, title in _GROUPS.items():
@@ -125,7 +131,7 @@ class Comparison:
                 if all(len(column.successes(name)) == SEEDS for column in columns)
             ]
             rows = [
-                [name, _mean(interquartile_mean([get(each) for each in whole]))]
+                [escape_markdown(name), _mean(interquartile_mean([get(each) for each in whole]))]
                 for name, get in _measures(columns)
                 if whole
             ]
@@ -233,7 +239,9 @@ def _which(scope: Sequence[str], columns: Sequence[Compared]) -> str:
     """What scenarios are called that some entries are meant for."""
     if len(scope) == len(scenarios()):
         return f"all {len(scope)} scenarios"
-    names = [each.name for each in columns if len(each.entry.meant_for) == len(scope)]
+    names = [
+        escape_markdown(each.name) for each in columns if len(each.entry.meant_for) == len(scope)
+    ]
     return f"the {len(scope)} scenarios for {' and '.join(names)}"
 
 
@@ -262,8 +270,16 @@ def _mean(mean: Mean | None) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    names = [escape_markdown(name) for name in head]
+    lines = [names, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def escape_markdown(text: str) -> str:
+    """Return Markdown that shows a text as it is, but for `code` in it, which stays code."""
+    parts = _CODE.split(text)
+    parts[::2] = [_MARKS.sub(r"\\\g<0>", part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:

@@ -5,9 +5,11 @@ action_space: [MOVE_FORWARD, PICK_UP, {name: KICK, key: K, says: kick the ball}]
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pkgutil import resolve_name
 
+from gv_engine.language.errors import nearest
 from gv_engine.language.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.reading.families import FAMILIES, Command
 from gv_engine.reading.forms import ACTION, TEXT, Key, KeyTable, either, keyed, named, several
@@ -33,6 +35,7 @@ ACTION_SPACE, ACTIONS_OF_ALL = (
 """The list of a scenario's actions, for editors; that of a mixture names those of its members."""
 
 _MOST_OWN = 100
+_OWN = re.compile(r"[A-Z][A-Z0-9_]*")
 _KEY = "gv_engine.frontend.controls.bindings:free_key"
 """Place of what reads a key, in a room above."""
 
@@ -63,7 +66,11 @@ def _action(
     problems: Problems, node: YamlNode, own: dict[str, Command], declared: dict[str, YamlNode]
 ) -> int:
     if not isinstance(node.value, dict):
-        return read_action(node, own)
+        name = word(node)
+        if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
+            return read_action(node, own)
+        near, _, _ = nearest(name, (*ACTIONS, *own)).partition("(")
+        raise Wrong(node, f"no action {name!r}; {near}{{name: {name}}} declares one of your own")
     entries = check_keys(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
         raise Wrong(node, "an action of your own needs its name: {name: KICK, key: K}")

@@ -48,9 +48,10 @@ _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
     "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MOST)),
-    "names": Key("What they are called, in place of a number.", list_of(TEXT)),
+    "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MOST)),
     "teams": Key(
-        "Names for several of them, for `for`: `{reds: [ann, bob]}`.", mapped(several(TEXT))
+        "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
+        mapped(several(TEXT), maxProperties=_MOST),
     ),
     "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
     "blocks": Key(
@@ -72,7 +73,7 @@ AGENT_KEYS: KeyTable = {
     ),
     "ends": Key("The episode is over when all are done, or as soon as any is.", named(ENDS)),
 }
-AGENTS_FORM = either(whole(1, _MOST), list_of(TEXT), keyed(AGENT_KEYS))
+AGENTS_FORM = either(whole(1, _MOST), list_of(TEXT, maxItems=_MOST), keyed(AGENT_KEYS))
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """Names of teams, and the numbers of their members."""
@@ -122,6 +123,8 @@ def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
             raise Wrong(node, "agents have either a `number` or `names`; both are given")
     named_by = entries.get("names", node if isinstance(node.value, list) else None)
     if named_by is not None:
+        if len(items(named_by)) > _MOST:
+            raise Wrong(named_by, f"found {len(items(named_by))} agents, expected at most {_MOST}")
         called = distinct(problems, named_by, _read_name)
         if not called:
             return ANY_NUMBER
@@ -178,6 +181,8 @@ def _read_name(node: YamlNode) -> str:
 
 def _read_teams(problems: Problems, node: YamlNode, names: Sequence[str]) -> Teams:
     teams = []
+    if len(mapping(node)) > _MOST:
+        raise Wrong(node, f"found {len(mapping(node))} teams, expected at most {_MOST}")
     for team, members in mapping(node).items():
         with problems.collect():
             if team in names:

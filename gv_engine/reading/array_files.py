@@ -63,7 +63,8 @@ class Archive:
 
     Args:
         path: where it is.
-        most: bytes that the file, and that each of its arrays, may have.
+        most: bytes that the file may have, and that its arrays without a limit of their own have
+            together.
         what: it is, in the plural, for messages.
 
     Raises:
@@ -72,7 +73,7 @@ class Archive:
     """
 
     def __init__(self, path: Path, most: int, what: str) -> None:
-        self._most, self._what = most, what
+        self._left, self._what = most, what
         size_of(path, most, what)
         with path.open("rb") as file:
             _check_end(file)
@@ -115,7 +116,7 @@ class Archive:
 
         Args:
             name: of the array.
-            most: bytes that it may have; as many as the archive if 0.
+            most: bytes that it may have; as many as are left of the archive's if 0.
 
         Raises:
             ArrayError: it is not there, damaged, or too large.
@@ -124,12 +125,13 @@ class Archive:
             about = self._zip.getinfo(f"{name}.npy")
             if about.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArrayError(f"{name} is compressed in a way that NumPy does not use")
-            most = most or self._most
-            if about.file_size > most:
+            if about.file_size > (most or self._left):
                 raise ArrayError(
                     f"{name} is {bytes_for_people(about.file_size)}, in {self._what} at most "
-                    f"{bytes_for_people(most)}"
+                    f"{bytes_for_people(most or self._left)}"
                 )
+            if not most:  # a few bytes can unpack to as many as these, array by array
+                self._left -= about.file_size
             with self._zip.open(about) as file:
                 head = read_head(file)  # type: ignore[arg-type]  # read is all that it needs
                 if file.tell() + head.size != about.file_size:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR
 from gv_engine.language.call import Call
 from gv_engine.language.system import marked
-from gv_engine.reading.drawn_maps import MOST_CELLS, DrawnMaps, Tables
+from gv_engine.reading.drawn_maps import DrawnMaps, Tables
 from gv_engine.reading.draws import DrawnValues, table
 from gv_engine.reading.forms import (
     OBJECT,
@@ -43,6 +43,7 @@ from gv_engine.reading.map import SYMBOL_KEYS, Legend, Symbol, read_symbol
 from gv_engine.reading.names import Names
 from gv_engine.reading.values import (
     LONGEST_SIDE,
+    MOST_CELLS,
     Problems,
     Wrong,
     YamlNode,

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gv_engine.language.errors import ScenarioError
+from gv_engine.language.errors import ScenarioError, printable
 from gv_engine.reading import parameters, variants
 from gv_engine.reading.families import playable_levels
-from gv_engine.reading.files import read_bytes
+from gv_engine.reading.files import bytes_for_people, read_bytes
 from gv_engine.reading.forms import TEXT, Key, KeyTable
 from gv_engine.reading.library import IN_FOLDER, Level, find
 from gv_engine.reading.merging import differences, over
@@ -22,6 +22,7 @@ from gv_engine.reading.packs import (
     LEVELS_KEY,
     PackLevel,
     is_pack,
+    no_file,
     no_level,
     opened,
     scenario_around,
@@ -96,7 +97,7 @@ class Document:
         if self.source is not None:
             folder = self.source.name == IN_FOLDER
             name = self.source.parent.name if folder else self.source.stem
-        return "-".join(filter(None, (name, "" if self.settings else self.variant)))
+        return printable("-".join(filter(None, (name, "" if self.settings else self.variant))))
 
     @property
     def level(self) -> Level | None:
@@ -178,7 +179,7 @@ def read_text(
     place = level.file.absolute()
     document = Document(YamlNode(None, line=1), str(level.file), place.parent, place, problems)
     try:
-        pack = is_pack(level.file)
+        pack = is_pack(level.file, raw)
         root = scenario_around(level.file, problems) if pack else parsed(raw, problems)
         document = replace(document, root=root, text=decoded(raw), trust=trust)
         return _whole(document, level.variant, settings or {}, problems)
@@ -224,9 +225,10 @@ def _whole(
     document: Document, variant: str, settings: Mapping[str, Any], problems: Problems
 ) -> Document:
     """A document with what it extends, of one variant, and with values for its parameters."""
-    extended = _extended(document, (), problems)
-    root, levels = opened(extended.root, document.folder)
-    if levels and variant and not (variant.isdecimal() and 1 <= int(variant) <= len(levels)):
+    extended = _extended(document, (), problems, LARGEST_SCENARIO)
+    folder = document.folder if document.trust.may_name_files(document.folder) else None
+    root, levels = opened(extended.root, folder)
+    if levels and variant and variant not in map(str, range(1, len(levels) + 1)):
         raise Wrong(YamlNode(None, line=root.line), no_level(variant, levels))
     # a scenario whose parameters are set is none of the variants that have names
     plain = bool(settings or levels)
@@ -247,17 +249,20 @@ def _whole(
 # ---- what a scenario extends -----------------------------------------------------------------
 
 
-def _extended(document: Document, above: tuple[Path, ...], problems: Problems) -> Document:
+def _extended(
+    document: Document, above: tuple[Path, ...], problems: Problems, left: int
+) -> Document:
     """A document over the one that it extends, if it does.
 
     Args:
         above: the files that extend it.
+        left: bytes that the files which it extends may have together.
     """
     entries = dict(mapping(document.root))
     if EXTENDS not in entries:
         return document
     node = entries.pop(EXTENDS)
-    base = _base(node, document, above, problems)
+    base = _base(node, document, above, problems, left)
     own = replace(document.root, value=entries)
     below = {key: part for key, part in mapping(base.root).items() if key != "name"}
     whole = over(replace(base.root, value=below), own)
@@ -272,23 +277,28 @@ def _extended(document: Document, above: tuple[Path, ...], problems: Problems) -
 
 
 def _base(
-    node: YamlNode, document: Document, above: tuple[Path, ...], problems: Problems
+    node: YamlNode, document: Document, above: tuple[Path, ...], problems: Problems, left: int
 ) -> Document:
     """The document that another one extends, its names those of the other's folder."""
     named = word(node)
     beside = (Path(document.label).parent if document.source else document.folder) / named
+    known = playable_levels()
+    if named not in known and not document.trust.may_name_files(document.folder):
+        raise Wrong(node, no_file(named))
     try:
-        known = playable_levels()
         level = known[named] if named in known else find(beside, known)
         raw = _bytes_of(level)
     except ScenarioError as error:
         raise Wrong(node, str(error)) from None
+    if (left := left - len(raw)) < 0:
+        most = bytes_for_people(LARGEST_SCENARIO)
+        raise Wrong(node, f"the files that a scenario extends are at most {most} together")
     place = level.file.resolve()
     if place in above or place == document.source or len(above) == _MOST_BASES:
         raise Wrong(node, f"{named} extends this scenario in turn")
     root = _carried(parsed(raw, problems), str(level.file), place.parent, document.folder)
     base = Document(root, str(level.file), place.parent, place, trust=document.trust)
-    base = _extended(base, (*above, document.source or place), problems)
+    base = _extended(base, (*above, document.source or place), problems, left)
     root, _, variant = variants.chosen(base.root, level.variant)
     return replace(base, root=root, variant=variant)
 

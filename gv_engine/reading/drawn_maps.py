@@ -14,11 +14,18 @@ from gv_engine.language.system import marked
 from gv_engine.reading.draws import DrawnValues, table
 from gv_engine.reading.layout import rounded
 from gv_engine.reading.map import Legend, MapReader, Symbol
-from gv_engine.reading.values import Problems, Wrong, YamlNode, distinct, items, one_of, read_pair
+from gv_engine.reading.values import (
+    MOST_CELLS,
+    Problems,
+    Wrong,
+    YamlNode,
+    distinct,
+    items,
+    one_of,
+    read_pair,
+)
 from systems.chance import NOBODY, from_maps, ground_of_maps, walled_room
 
-MOST_CELLS = 2**22
-"""Of all maps together, each as large as the largest."""
 _MOST_MAPS = 1000
 _WAYS = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 

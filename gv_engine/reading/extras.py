@@ -55,8 +55,8 @@ class Extra(NamedTuple):
 
 MATH = Extra("Algebra", "mathy_core", "math")
 PARALLEL = Extra("A parallel environment", "pettingzoo", "pettingzoo")
-TILED = Extra("A map of Tiled", "pytmx", "tiled")
 RL = Extra("Learning", "torch", "rl")
+MINIGRID_PACKAGE = Extra("A picture of MiniGrid's", "minigrid", "minigrid")
 MINARI = Extra("A dataset of Minari", "minari", "minari")
 RAY = Extra("Work on a cluster", "ray", "ray")
 STABLE_BASELINES3 = Extra("SB3VecEnv", "stable_baselines3", "sb3")

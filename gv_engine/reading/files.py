@@ -47,8 +47,7 @@ def size_of(path: Path, most: int, what: str) -> int:
         raise OSError(f"{path}: {error}") from None
     except OSError as error:
         raise type(error)(f"{path} cannot be read: {error.strerror}") from None
-    kind = _KINDS.get(stat.S_IFMT(found.st_mode))
-    if kind:
+    if kind := _KINDS.get(stat.S_IFMT(found.st_mode)):
         raise OSError(f"{path} is {kind}, not a file")
     if found.st_size > most:
         raise OSError(f"{path} is {bytes_for_people(found.st_size)}; {_at_most(what, most)}")
@@ -101,20 +100,30 @@ class Draft:
     While it is open it is locked, so that drafts of processes that were killed can be told from
     those at work; the next draft in the same folder removes them.
 
+    Replacing a file must not change more than writing into it would. So a draft takes over the
+    permissions of the file, and its owner and group where the system lets it, before anything is
+    written: a private file never becomes readable to others. Of a symbolic link the file behind it
+    is replaced, since the link may be how a user keeps the file elsewhere.
+
     Attributes:
         path: where to write.
 
     Raises:
-        OSError: nothing can be written there.
+        OSError: nothing can be written there, or something other than a file is there.
     """
 
     def __init__(self, target: Path) -> None:
-        if target.is_dir():
-            raise IsADirectoryError(f"{target} is a folder")
+        if target.is_symlink():
+            target = Path(os.path.realpath(target))
+        known = target.stat() if exists(target) else None
+        if known and (kind := _KINDS.get(stat.S_IFMT(known.st_mode))):
+            raise OSError(f"{target} is {kind}, not a file")
         self._target = target
         try:
             sweep(target.parent)
             self.path, self._lock = _locked_file(target)
+            if known:
+                _share_as(known, self.path)
         except OSError as error:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
@@ -133,7 +142,8 @@ class Draft:
 def replacing(path: Path) -> Iterator[Path]:
     """A file beside `path` that takes its place when the block is left.
 
-    An error in the block removes it and leaves `path` as it was.
+    An error in the block removes it and leaves `path` as it was. `Draft` says which permissions it
+    has, and what becomes of a symbolic link.
 
     Raises:
         OSError: nothing can be written there, known before the block begins; or not all of it.
@@ -181,6 +191,16 @@ def held(path: Path) -> Iterator[None]:
         yield
 
 
+def _share_as(known: os.stat_result, path: Path) -> None:
+    """Give a file the owner, group and permissions of another one, as far as the system lets it."""
+    if sys.platform != "win32":
+        for owner, group in ((-1, known.st_gid), (known.st_uid, -1)):
+            with suppress(OSError):
+                os.chown(path, owner, group)
+    same_group = path.stat().st_gid == known.st_gid
+    path.chmod(known.st_mode & (0o777 if same_group else 0o707))
+
+
 def _locked_file(target: Path) -> tuple[Path, BinaryIO]:
     while True:
         path = target.with_name(f"{_DRAFT}{secrets.token_hex(4)}{target.suffix}")
@@ -197,7 +217,7 @@ def sweep(folder: Path) -> None:
         drafts: dict[str, list[Path]] = {}
         with os.scandir(folder) as found:
             for entry in found:
-                if entry.name.startswith(_DRAFT):
+                if entry.name.startswith(_DRAFT) and entry.is_file(follow_symlinks=False):
                     drafts.setdefault(Path(entry.name).stem, []).append(Path(entry.path))
         for files in drafts.values():
             _remove_unlocked(files)

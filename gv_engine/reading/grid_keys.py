@@ -20,6 +20,7 @@ from gv_engine.reading.forms import (
     OBJECT,
     PAIR,
     TEXT,
+    TRUTH,
     JsonForm,
     Key,
     KeyTable,
@@ -82,6 +83,11 @@ FROM_VISIBILITY: KeyTable = {
 }
 
 GRID_KEYS: KeyTable = {
+    "always_truncates": Key(
+        "True counts the step that reaches `max_steps` as truncated even if the episode terminates "
+        "in it, as MiniGrid and Gymnasium's `TimeLimit` do; false, if left out.",
+        TRUTH,
+    ),
     "family": Key("The family of worlds, `grid` if left out; `mathy` is algebra.", named(["grid"])),
     **SHARED_KEYS,
     "capacity": Key(

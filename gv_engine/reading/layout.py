@@ -25,7 +25,7 @@ from gv_engine.language.component import (
     fields_of,
     is_read_often,
 )
-from gv_engine.language.geometry import FORWARD, ORIENTATIONS
+from gv_engine.language.geometry import FORWARD
 from gv_engine.language.objects import GROUND, OBJECT_TYPES, ObjectType, ObjectTypes, Parts
 
 RNG = np.dtype(
@@ -381,60 +381,3 @@ class Layout:
         row["capacity"] = self.capacity
         row["free"] = 1
         return row
-
-    def check(self, rows: np.ndarray[Any, Any]) -> None:
-        """Make sure that rows are of this layout, and that nothing in them points beyond them.
-
-        Raises:
-            ValueError: they have other maximum sizes, components or object types, or are damaged.
-        """
-        if rows.dtype != self.dtype:
-            raise ValueError(
-                "the snapshot is of a world with other maximum sizes, components or object "
-                "types; restore it into an environment of the same scenario"
-            )
-        last = self.capacity - 1
-        bounds = {"height": (0, self.height), "width": (0, self.width)}
-        bounds |= dict.fromkeys(self.layers, (0, last))
-        bounds |= {"recent": (0, last), "free": (1, self.capacity), "steps": (0, 2**31 - 1)}
-        bounds |= {"capacity": (self.capacity, self.capacity)}
-        values: dict[str, tuple[Any, Any, Any]] = {
-            name: (rows[name], *bound) for name, bound in bounds.items()
-        }
-        for cls in self.components:
-            column = column_name(cls)
-            values[f"{column}.has of no entity"] = rows[column]["has"][..., NOTHING], 0, 0
-            for part in fields_of(cls):
-                nothing = rows[column][part.name][..., NOTHING]
-                values[f"{column}.{part.name} of no entity"] = nothing, part.default, part.default
-                if part.is_entity:
-                    values[f"{column}.{part.name}"] = rows[column][part.name], 0, last
-        values["rng.has_half"] = rows["rng"]["has_half"], 0, 1
-        values["rng.half"] = rows["rng"]["half"], 0, 2**32 - 1
-        values["kind.value"] = rows["kind"]["value"], 0, self.kinds - 1
-        worlds = np.atleast_1d(rows)
-        begun = worlds["height"] > 0  # where there is a level
-        height, width = (worlds[side][begun] for side in ("height", "width"))
-        away = 0 if self.agents == 1 else -1  # one of several may have left
-        for agent in self.everyone:
-            name = "the agent" if self.agents == 1 else f"agent {agent}"
-            y, x = (worlds["position"][axis][begun, agent] for axis in ("y", "x"))
-            values[f"{name}'s y"] = y, away, height - 1
-            values[f"{name}'s x"] = x, away, width - 1
-            facing = worlds["agent"]["facing"][begun, agent]
-            values[f"{name}'s facing"] = facing, 0, len(ORIENTATIONS) - 1
-        if self.agents > 1:
-            values["who"] = rows["who"], 0, self.agents
-            values["next"] = rows["next"], 0, self.agents
-            values["spot"] = rows["spot"], 0, (self.height + 1) * (self.width + 1)
-            following = rows["next"].clip(0, self.agents).astype(np.int64)
-            behind = following
-            for _ in self.everyone:
-                behind = np.take_along_axis(behind, following, -1)
-            values["next of the last agent in a cell"] = behind, 0, 0
-        values["position.y"] = rows["position"]["y"], -1, self.height
-        values["position.x"] = rows["position"]["x"], -1, self.width
-        for name, (found, low, high) in values.items():
-            wrong = (found < low) | (found > high)
-            if np.any(wrong):
-                raise ValueError(f"the snapshot is damaged: {name} is {found[wrong].flat[0]}")

@@ -57,6 +57,8 @@ class Missions:
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
         assert layout.mission
         fields = shown_fields(layout.mission)
+        self._agents = layout.agents + 1
+        self._wordings = np.array([max(1, len(own)) for own in texts])
         self.names = tuple(field.name for field in fields)
         self.firsts: tuple[int, ...] = ()
         self.texts: list[str] = []
@@ -84,6 +86,19 @@ class Missions:
         found = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
         found[0] += self.firsts[w.member]
         return found
+
+    def find_fault(self, rows: NDArray[Any]) -> str:
+        """Return what agents of (n,) rows are asked that nobody is, as a clause; empty if nothing.
+
+        Args:
+            rows: of the layout, whose members there are.
+        """
+        for name, low, high in zip(self.names, self.low, self.high, strict=True):
+            asked = rows["mission"][name][:, 1 : self._agents]
+            most = self._wordings[rows["member"]][:, None] - 1 if name == "wording" else high
+            if (wrong := (asked < low) | (asked > most)).any():
+                return f"mission.{name} is {asked[wrong][0]}"
+        return ""
 
     def text(self, numbers: NDArray[np.int32]) -> str:
         """What these numbers ask, in words; empty if it is nothing."""

@@ -15,16 +15,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from components.appearance import Color
 from gv_engine.language.errors import ScenarioError, TrustError, shortened
-from gv_engine.language.objects import ObjectType
+from gv_engine.language.objects import COLORS, ObjectType
 from gv_engine.reading.actions import ACTIONS_OF_ALL
 from gv_engine.reading.document import FILE_KEYS, Document
+from gv_engine.reading.families import playable_levels
 from gv_engine.reading.files import exists
 from gv_engine.reading.forms import SCENARIO, TEXT, Key, KeyTable, either, keyed, list_of, mapped
 from gv_engine.reading.grid_keys import SHARED_KEYS
 from gv_engine.reading.layout import Layout
 from gv_engine.reading.library import Level
 from gv_engine.reading.numbering import Numbering
+from gv_engine.reading.packs import no_file
 from gv_engine.reading.reader import TopLevel
 from gv_engine.reading.values import (
     Refused,
@@ -180,8 +183,11 @@ class _Reader(TopLevel):
             wanted = self.document.inside(node, settings)
         else:
             wanted = word(node)
-            file = self.document.folder / wanted
-            wanted = file if exists(Level.at(file).file) else wanted
+            if self.document.trust.may_name_files(self.document.folder):
+                file = self.document.folder / wanted
+                wanted = file if exists(Level.at(file).file) else wanted
+            elif wanted not in playable_levels():
+                raise Wrong(node, no_file(wanted))
         with self.told(node):
             return self.find(wanted, self.document, settings)
 
@@ -215,13 +221,11 @@ class _Reader(TopLevel):
 
         largest = _of_most_agents([scenario for _, scenario, _ in read])
         for node, scenario, _ in read:
-            if not _is_part_of(scenario, largest):
-                ours, theirs = (", ".join(each.sharing.names) for each in (scenario, largest))
+            if differs := _difference_of_agents(scenario, largest):
                 self.problems.add(
                     node,
-                    f"{scenario.name} has the agents {ours}, and {largest.name} {theirs}; all "
-                    f"scenarios of a mixture need the same or the first of them, of the same "
-                    f"colours and components",
+                    f"{differs}; all scenarios of a mixture need the same agents or the first of "
+                    f"them, of the same colours and components",
                 )
 
         asking = [(node, member) for node, member, _ in read if member.layout.mission]
@@ -273,16 +277,28 @@ def _of_most_agents(members: Sequence[Scenario]) -> Scenario:
     return max(members, key=lambda member: len(member.sharing.names))
 
 
-def _is_part_of(scenario: Scenario, largest: Scenario) -> bool:
-    """Whether the agents of a scenario are the first ones of another, by names and by what they are
-    made of. One alone has no name, and what makes it one of several it gets there."""
-    count, (body, *_) = len(scenario.sharing.names), scenario.layout.bodies
-    if count == 1 and largest.layout.agents > 1:
-        return {*body} <= {*largest.layout.bodies[0]}
-    names, bodies = scenario.sharing.names, scenario.layout.bodies
-    return (*names,) == (*largest.sharing.names[:count],) and bodies == largest.layout.bodies[
-        :count
-    ]
+def _difference_of_agents(scenario: Scenario, largest: Scenario) -> str:
+    """Return the first difference of a scenario's agents from the first ones of another, in names
+    or components; "" for none. One agent alone has no name, and gets there what several have."""
+    ours, theirs = scenario.sharing.names, largest.sharing.names[: len(scenario.sharing.names)]
+    joins = len(ours) == 1 < largest.layout.agents
+    if ours != theirs and not joins:
+        all_theirs = ", ".join(largest.sharing.names)
+        return f"{scenario.name} has the agents {', '.join(ours)}, and {largest.name} {all_theirs}"
+    bodies = zip(ours, scenario.layout.bodies, largest.layout.bodies, strict=False)
+    for name, body, other_body in bodies:
+        own, other = dict(body), dict(other_body)
+        for cls in own if joins else own | other:
+            if own.get(cls) != other.get(cls):
+                found, expected = _component(cls, own), _component(cls, other)
+                return f"{name} has {found} in {scenario.name}, and {expected} in {largest.name}"
+    return ""
+
+
+def _component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
+    if cls not in parts:
+        return f"no {cls.__name__}"
+    return f"Color {COLORS[parts[cls][0]]}" if cls is Color else repr(cls(*parts[cls]))
 
 
 def _weight(node: YamlNode) -> float:

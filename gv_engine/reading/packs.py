@@ -12,6 +12,7 @@ the built-in `sokoban`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -19,14 +20,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from gv_engine.language.errors import MissingExtraError
+import numpy as np
+
+from gv_engine.language.errors import shortened
 from gv_engine.language.frame import VIEWS
-from gv_engine.reading.extras import TILED
-from gv_engine.reading.files import read_bytes
+from gv_engine.reading.files import bytes_for_people, read_bytes
 from gv_engine.reading.forms import TEXT, Key, KeyTable, either, keyed, list_of, named, whole
 from gv_engine.reading.sokoban import read_sokoban
+from gv_engine.reading.tiled import TiledMap, read_tiled
 from gv_engine.reading.values import (
     LARGEST,
+    MOST_CELLS,
     Problems,
     Wrong,
     YamlNode,
@@ -43,9 +47,13 @@ from gv_engine.reading.yaml_nodes import Builder
 LEVELS = "levels"
 SOKOBAN = (".xsb", ".sok")
 """Ends of names of files that are scenarios by themselves."""
+_BOARD = re.compile(rb"(?:[ \t]*(?:;.*)?\r?\n)*[ \t]*#[#@$.*+_ -]*\r?(?:\n|$)")
+"""The first row of a board, behind comments."""
 _SOKOBAN_RULES = "sokoban"
 _LARGEST = 2**20
-"""Bytes of a file of levels."""
+"""Bytes of a file of levels, or of a tileset."""
+_MOST_BYTES = 8 * _LARGEST
+"""Bytes of all files of a pack."""
 _MOST = 1000
 
 _LEVEL_KEYS: KeyTable = {
@@ -105,9 +113,15 @@ class PackLevel:
         return ", by ".join(filter(None, (self.title or "A level", self.author)))
 
 
-def is_pack(file: Path) -> bool:
-    """Whether a file is one of levels alone, and a scenario by itself."""
-    return file.suffix.lower() in SOKOBAN
+def is_pack(file: Path, raw: bytes = b"") -> bool:
+    """Return True for a file of levels alone, which is a scenario by itself.
+
+    Args:
+        file: its name counts.
+        raw: the text of a `.txt` file, which counts if it begins with a board.
+    """
+    kind = file.suffix.lower()
+    return kind in SOKOBAN or (kind == ".txt" and bool(_BOARD.match(raw)))
 
 
 def scenario_around(file: Path, problems: Problems) -> YamlNode:
@@ -116,11 +130,11 @@ def scenario_around(file: Path, problems: Problems) -> YamlNode:
     return Builder(problems).from_python(text, YamlNode(None, line=1))
 
 
-def opened(root: YamlNode, folder: Path) -> tuple[YamlNode, tuple[PackLevel, ...]]:
+def opened(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
     """A scenario with the levels of its pack as maps and variants; (root, ()) without a pack.
 
     Args:
-        folder: where its files are.
+        folder: where its files are; None for a scenario that names no file.
 
     Raises:
         Wrong: a level cannot be read, or there is none.
@@ -130,13 +144,17 @@ def opened(root: YamlNode, folder: Path) -> tuple[YamlNode, tuple[PackLevel, ...
     node = entries.pop(LEVELS)
     if VARIANTS in entries:
         raise Wrong(entries[VARIANTS], "a scenario has either `levels` or `variants`")
-    tiles = _Tiles()
-    found = tuple(_levels(node, Path(node.file).parent if node.file else folder, tiles))
-    if not 1 <= len(found) <= _MOST:
-        raise Wrong(node, f"found {len(found)} levels, expected 1 to {_MOST}")
-    if tiles.legend:
+    reading, found, cells = _Reading(), list[PackLevel](), 0
+    for level in _levels(node, Path(node.file).parent if node.file else folder, reading):
+        found.append(level)
+        cells += len(level.map.text)
+        if len(found) > _MOST or cells > MOST_CELLS:
+            raise Wrong(node, f"found more than {_MOST} levels, or more than {MOST_CELLS:,} cells")
+    if not found:
+        raise Wrong(node, f"found 0 levels, expected 1 to {_MOST}")
+    if reading.legend:
         own = mapping(entries["legend"]) if "legend" in entries else {}
-        entries["legend"] = replace(node, value={**tiles.legend, **own})
+        entries["legend"] = replace(node, value={**reading.legend, **own})
     told = words(entries["description"]) if "description" in entries else ""
     entries["maps"] = replace(node, value=[level.map for level in found], path="levels")
     variants = {}
@@ -147,7 +165,12 @@ def opened(root: YamlNode, folder: Path) -> tuple[YamlNode, tuple[PackLevel, ...
         own |= {"view": level.view} if level.view else {}
         variants[str(number)] = replace(node, value=own)
     entries[VARIANTS] = replace(node, value=variants)
-    return replace(root, value=entries), found
+    return replace(root, value=entries), tuple(found)
+
+
+def no_file(named: str) -> str:
+    """Return the message about a file that a scenario names which came without its folder."""
+    return f"found {shortened(named, 60)!r}, and no other file is read for a line that was pasted"
 
 
 def no_level(wanted: str, levels: tuple[PackLevel, ...]) -> str:
@@ -156,11 +179,11 @@ def no_level(wanted: str, levels: tuple[PackLevel, ...]) -> str:
     return f"no level {wanted!r}; there are {', '.join(numbered)}"
 
 
-def _levels(node: YamlNode, folder: Path, tiles: _Tiles) -> Iterator[PackLevel]:
+def _levels(node: YamlNode, folder: Path | None, reading: _Reading) -> Iterator[PackLevel]:
     """The levels that a node says, in order."""
     if isinstance(node.value, list):
         for item in node.value:
-            yield from _levels(item, folder, tiles)
+            yield from _levels(item, folder, reading)
     elif isinstance(node.value, dict):
         problems = Problems("")
         entries = check_keys(problems, node, _LEVEL_KEYS)
@@ -171,9 +194,11 @@ def _levels(node: YamlNode, folder: Path, tiles: _Tiles) -> Iterator[PackLevel]:
         told: dict[str, Any] = {key: words(entries[key]) for key in _TEXTS if key in entries}
         par = integer(entries["par"], 1, LARGEST) if "par" in entries else 0
         yield PackLevel(entries["map"], par=par, view=entries.get("view"), **told)
+    elif folder is None:
+        raise Wrong(node, no_file(word(node)))
     else:
         for file in _files(node, folder / word(node)):
-            yield from _levels_of(node, file, tiles)
+            yield from _levels_of(node, file, reading)
 
 
 def _files(node: YamlNode, place: Path) -> list[Path]:
@@ -190,12 +215,11 @@ def _files(node: YamlNode, place: Path) -> list[Path]:
     return known
 
 
-def _levels_of(node: YamlNode, file: Path, tiles: _Tiles) -> Iterator[PackLevel]:
+def _levels_of(node: YamlNode, file: Path, reading: _Reading) -> Iterator[PackLevel]:
     """The levels in a file."""
     try:
-        raw = read_bytes(file, _LARGEST, "files of levels")
-        yield from _FORMATS[file.suffix.lower()](file, raw, tiles)
-    except (OSError, MissingExtraError) as error:
+        yield from _FORMATS[file.suffix.lower()](file, reading)
+    except OSError as error:
         raise Wrong(node, str(error)) from None
     except UnicodeDecodeError:
         raise Wrong(node, f"{file}: no UTF-8 text") from None
@@ -203,8 +227,8 @@ def _levels_of(node: YamlNode, file: Path, tiles: _Tiles) -> Iterator[PackLevel]
         raise Wrong(node, f"{file}: {error}") from None
 
 
-def _sokoban(file: Path, raw: bytes, tiles: _Tiles) -> Iterator[PackLevel]:
-    for level in read_sokoban(raw.decode("utf-8-sig")):
+def _sokoban(file: Path, reading: _Reading) -> Iterator[PackLevel]:
+    for level in read_sokoban(reading.read(file).decode("utf-8-sig")):
         yield PackLevel(
             _map(file, level.rows, level.line), level.title, level.author, level.solution
         )
@@ -220,17 +244,32 @@ def _map(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
 # ---- Tiled ---------------------------------------------------------------------------------------
 
 
-class _Tiles:
-    """Characters for the tiles of Tiled, equal ones of all levels alike.
+class _Reading:
+    """Files of a pack, which are limited together, and characters for the tiles of Tiled.
 
     Attributes:
-        legend: what they stand for.
+        legend: what the characters stand for, equal ones of all levels alike.
     """
 
     def __init__(self) -> None:
+        self._bytes = 0
         self.legend: dict[str, YamlNode] = {}
         self._known: dict[str, str] = {}
         self._free = (chr(number) for number in count(0x2460) if chr(number).isprintable())
+
+    def read(self, file: Path) -> bytes:
+        """Return the bytes of a file.
+
+        Raises:
+            OSError: it cannot be read, or this and the files before it are too large.
+        """
+        found = read_bytes(file, _LARGEST, "files of levels")
+        self._bytes += len(found)
+        if self._bytes > _MOST_BYTES:
+            raise OSError(
+                f"the files of a pack are at most {bytes_for_people(_MOST_BYTES)} together"
+            )
+        return found
 
     def character(self, symbol: dict[str, Any], at: YamlNode) -> str:
         """What stands for something that a legend could say."""
@@ -245,43 +284,45 @@ _SYMBOL = "object", "state", "color", "agent", "room"
 """Properties of a tile that mean something; its class is the object, if none says."""
 
 
-def _tiled(file: Path, raw: bytes, tiles: _Tiles) -> Iterator[PackLevel]:
-    if TILED.missing:
-        raise MissingExtraError(TILED.missing)
-    import pytmx  # what only readers of Tiled's maps need
-
+def _tiled(file: Path, reading: _Reading) -> Iterator[PackLevel]:
     try:
-        level = pytmx.TiledMap(str(file), load_all_tiles=False)
-        rows = _rows_of(level, tiles, YamlNode(None, file=str(file)))
-        keys = "title", "author", "solution"
-        told: dict[str, Any] = {key: str(level.properties.get(key, "")) for key in keys}
-    except Exception as error:  # whatever a damaged file makes its reader raise
+        level = read_tiled(file, reading.read)
+        rows = _rows_of(level, reading, YamlNode(None, file=str(file)))
+    except OSError:
+        raise
+    except Exception as error:  # whatever comes of damaged bytes
         raise ValueError(f"no map of Tiled that can be read ({error})") from None
+    told: dict[str, Any] = {
+        key: level.properties.get(key, "") for key in ("title", "author", "solution")
+    }
     yield PackLevel(_map(file, rows), **told)
 
 
-def _rows_of(level: Any, tiles: _Tiles, at: YamlNode) -> list[str]:
+def _rows_of(level: TiledMap, reading: _Reading, at: YamlNode) -> list[str]:
     """The characters of a map of Tiled; of several layers, the uppermost tile of each cell."""
-    rows = [["."] * level.width for _ in range(level.height)]
-    for layer in level.visible_tile_layers:
-        for y, line in enumerate(level.layers[layer].data):
-            for x, gid in enumerate(line):
-                if gid:
-                    told = level.get_tile_properties_by_gid(gid) or {}
-                    symbol = {key: str(told[key]) for key in _SYMBOL if told.get(key)}
-                    kind = told.get("type") or told.get("class")
-                    if kind and "object" not in symbol and "agent" not in symbol:
-                        symbol["object"] = str(kind)
-                    if not symbol:
-                        raise ValueError(
-                            f"layer {level.layers[layer].name!r}, row {y + 1}, column {x + 1}: "
-                            f"this tile says nothing; give it a class, the name of an object"
-                        )
-                    rows[y][x] = tiles.character(symbol, at)
-    return ["".join(row) for row in rows]
+    rows = np.full(level.shape, ".")
+    for layer in level.layers:
+        numbers, first, where = np.unique(layer.tiles, return_index=True, return_inverse=True)
+        characters = []
+        for number, place in zip(numbers.tolist(), first.tolist(), strict=True):
+            told = level.tiles.get(number, {})
+            symbol = {key: told[key] for key in _SYMBOL if told.get(key)}
+            kind = told.get("type") or told.get("class")
+            if kind and "object" not in symbol and "agent" not in symbol:
+                symbol["object"] = kind
+            if number and not symbol:
+                y, x = divmod(place, layer.tiles.shape[1])
+                raise ValueError(
+                    f"layer {layer.name!r}, row {y + 1}, column {x + 1}: "
+                    f"this tile says nothing; give it a class, the name of an object"
+                )
+            characters.append(reading.character(symbol, at) if number else ".")
+        shown = np.array(characters)[where.reshape(layer.tiles.shape)]
+        rows = np.where(layer.tiles > 0, shown, rows)
+    return ["".join(row) for row in rows.tolist()]
 
 
-_FORMATS: dict[str, Callable[[Path, bytes, _Tiles], Iterator[PackLevel]]] = {
+_FORMATS: dict[str, Callable[[Path, _Reading], Iterator[PackLevel]]] = {
     **dict.fromkeys((*SOKOBAN, ".txt"), _sokoban),
     ".tmx": _tiled,
 }

@@ -210,12 +210,17 @@ def refuse_settings(
         raise _unknown(name, known, scenario)
 
 
+_LIMIT = "max_steps"
+
+
 def _unknown(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
     own = list(declared)
     has = f"the parameters {', '.join(own)}" if own else "no parameters"
     known = ", ".join(("the named arguments", *Consent.__annotations__))
-    near = get_close_matches(name, own, 1, cutoff=0.5)
+    near = get_close_matches(name, [*own, _LIMIT], 1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
+    if near == [_LIMIT] and _LIMIT not in own:
+        hint = f"environments take {_LIMIT!r}, the limit of steps; "
     return UnknownOptionError(
         [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {known}"]
     )

@@ -57,9 +57,10 @@ from gv_engine.reading.values import (
     one_of,
     read_area,
     read_color,
+    read_name,
     read_pair,
+    truth,
     unique,
-    word,
     words,
 )
 from systems.chance import settle
@@ -107,7 +108,7 @@ class TopLevel:
     def described(self, name: str) -> dict[str, Any]:
         """The fields for people and `source`; the name by default this one."""
         return {
-            "name": self.key("name", word, name),
+            "name": self.key("name", read_name, name),
             "description": self.key("description", words, ""),
             "view": self.key("view", lambda node: VIEWS[one_of(node, VIEWS, "view")], ""),
             "source": self.document.source,
@@ -205,6 +206,7 @@ class _Reader(TopLevel):
         fields = {
             **self.described(self.document.default_name),
             "max_steps": self.key("max_steps", self.limit_or_none, None),
+            "always_truncates": self.key("always_truncates", truth, False),
             "objects": objects,
             "colors": colors,
             "observation_objects": seen_objects,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -13,6 +14,7 @@ from gv_engine.reading.families import AnyScenario, playable_levels
 from gv_engine.reading.library import with_whole_files
 from gv_engine.reading.loading import read_scenario
 from gv_engine.reading.trust import Consent, Trust
+from gv_engine.reading.untrusted import checked_digest, checked_line
 
 
 def reference_to(scenario: AnyScenario) -> dict[str, Any]:
@@ -92,6 +94,8 @@ def checked(known: Any) -> dict[str, Any]:
     for name, kinds in _KNOWN.items():
         if not isinstance(known.get(name), kinds):
             raise ValueError(f"its scenario has no {name}")
+    checked_line(known["name"], "name of its scenario")
+    checked_digest(known["digest"])
     for name, value in known["changes"].items():
         if name not in _CHANGES or not _CHANGES[name](value):
             raise ValueError(f"no file keeps such a change of {shortened(name, 40)!r}")
@@ -100,6 +104,12 @@ def checked(known: Any) -> dict[str, Any]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _is_line(value: Any) -> bool:
+    with suppress(ValueError):
+        return bool(checked_line(value, "name"))
+    return False
 
 
 def _is_limit(value: Any) -> bool:
@@ -119,7 +129,7 @@ _KNOWN = {
     "changes": dict,
 }
 _CHANGES: dict[str, Callable[[Any], bool]] = {
-    "name": _is_text,
+    "name": _is_line,
     "description": _is_text,
     "difficulty": _is_text,
     "max_steps": _is_limit,

@@ -61,6 +61,8 @@ from gv_engine.reading.resources import PACKAGE
 # a module with a path, even an empty one, can have modules below it
 __path__: list[str] = []
 
+_LARGEST = 2**24
+"""Bytes of a rule file."""
 _MOST_LOOKED_AT = 100, 2**20
 """Files, and bytes of each, for a hint."""
 _BROKEN = "broken"
@@ -87,7 +89,7 @@ class SourceFile:
     def of(cls, path: Path) -> SourceFile:
         """The file as it is now."""
         try:
-            return cls(path, text_digest(path.read_bytes()))
+            return cls(path, text_digest(read_bytes(path, _LARGEST, "rule files")))
         except OSError:
             return cls(path, "")
 

@@ -39,6 +39,7 @@ from gv_engine.reading.missions import Missions
 from gv_engine.reading.mixture import is_mixture, read_mixture
 from gv_engine.reading.numbering import Numbering
 from gv_engine.reading.reader import read_document, shapes_of
+from gv_engine.reading.row_check import checked_rows
 from gv_engine.reading.rule_files import SourceFile
 from gv_engine.reading.trust import parted
 
@@ -58,6 +59,7 @@ class Scenario:
         description: for people, maybe several lines.
         view: how the window shows it at first; "" for as the player likes.
         max_steps: an episode is cut off after so many; None for no limit.
+        always_truncates: whether the last step of these is truncated beside an end in it.
         objects: type indices of what may stand on the grid, in order.
         colors: indices of its colours, in order, NONE among them.
         observation_objects, observation_colors: the same for what is seen.
@@ -106,6 +108,7 @@ class Scenario:
     weights: tuple[float, ...] = ()
     code: tuple[SourceFile, ...] = ()
     sharing: Sharing = ALONE
+    always_truncates: bool = False
     numbering: Numbering = field(default_factory=Numbering, repr=False)
 
     @classmethod
@@ -227,7 +230,8 @@ class Scenario:
             return ""
         member = self.members[w.member]
         by = member._ends[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
-        return ending(member.success if w.success[agent] else None, bool(w.truncated), by)
+        cut = bool(w.truncated and not w.terminated)
+        return ending(member.success if w.success[agent] else None, cut, by)
 
     def canvas(
         self,
@@ -295,13 +299,18 @@ class Scenario:
             )
         return self
 
-    def check(self, rows: NDArray[Any]) -> None:
-        """Make sure that rows can be this scenario's worlds.
+    def check(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return rows that can be this scenario's worlds, with columns that follow from others
+        computed anew.
+
+        Args:
+            rows: () or (n,), from anywhere.
 
         Raises:
-            ValueError: they have another layout, or play a member or have an end that there is not.
+            ValueError: they have another layout, hold what no world can, or play a member or have
+                an end or a mission that there is not.
         """
-        self.layout.check(rows)
+        rows = checked_rows(self.layout, rows)
         played = np.atleast_1d(rows["member"])
         wrong = played[(played < 0) | (played >= len(self.members))]
         if len(wrong):
@@ -322,6 +331,9 @@ class Scenario:
         beyond = found[found > ends[played][:, None]]
         if len(beyond):
             raise ValueError(f"the snapshot is damaged: ended_by is {beyond[0]}")
+        if self.missions and (fault := self.missions.find_fault(np.atleast_1d(rows))):
+            raise ValueError(f"the snapshot is damaged: {fault}")
+        return rows
 
     def inner_env(self) -> Any:
         """The environment of states and observations as objects; it knows no `max_steps`.

@@ -20,14 +20,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-_USUAL = r"[\d#@+$*.\-_ |]*"
-_ROW = re.compile(rf"\s*({_USUAL}#{_USUAL}|#[^:]*)")
-_ENCODED = re.compile(_USUAL)
-_RUN = re.compile(r"(\d+)(\D)")
+_ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
+_RUN = re.compile(r"(?<!\d)(\d+)(\D)")
 _TOLD = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
 _MOVES = re.compile(r"[udlrUDLR\s]+")
 _LONGEST = 512
-"""Cells of a row."""
+"""Cells of a row, and rows of a level."""
 
 
 @dataclass(frozen=True)
@@ -46,25 +44,34 @@ class SokobanLevel:
     author: str = ""
     solution: str = ""
 
+    def solved_by(self, moves: list[str]) -> SokobanLevel:
+        """Return the level with more moves behind its solution."""
+        return replace(self, solution=self.solution + "".join(moves))
+
 
 def read_sokoban(text: str) -> Iterator[SokobanLevel]:
     """The levels of a file, in order.
 
     Raises:
-        ValueError: a row is too long.
+        ValueError: a row is too long, or a level has too many.
     """
     whole = SokobanLevel()  # what is told before the first level holds for all
-    found: list[SokobanLevel] = []
+    last: SokobanLevel | None = None
+    moves: list[str] = []  # of its solution; adding each to a text would take quadratic time
     ahead, solving, drawing = "", False, False
     lines = text.splitlines()
     first = next((line.strip() for line in lines if line.strip()), "")
     for number, line in enumerate(lines, 1):
         told = _TOLD.fullmatch(line)
-        if _ROW.fullmatch(line):
-            if not drawing:
-                found.append(SokobanLevel(number, [], ahead, whole.author))
+        if _is_row(line.lstrip()):
+            if not drawing or last is None:
+                if last:
+                    yield last.solved_by(moves)
+                last, moves = SokobanLevel(number, [], ahead, whole.author), []
                 ahead = ""
-            found[-1].rows.extend(_rows(line, number))
+            last.rows.extend(_rows(line, number))
+            if len(last.rows) > _LONGEST:
+                raise ValueError(f"line {number} belongs to a level of more than {_LONGEST} rows")
             drawing, solving = True, False
             continue
         drawing = False
@@ -72,31 +79,38 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
             key = told[1].lower()
             value: dict[str, Any] = {key: told[2].strip()}
             solving = key == "solution"
-            if found:
-                found[-1] = replace(found[-1], **value)
+            if last:
+                last, moves = replace(last, **value), [] if solving else moves
             elif not solving:
                 whole = replace(whole, **value)
         elif line.startswith(";"):
             solving, title = False, line.strip("; \t")
             if first.startswith(";"):  # titles are above their levels in such a file
                 ahead = title
-            elif found and not found[-1].title:
-                found[-1] = replace(found[-1], title=title)
-        elif solving and found and _MOVES.fullmatch(line):
-            found[-1] = replace(found[-1], solution=found[-1].solution + line.strip())
+            elif last and not last.title:
+                last = replace(last, title=title)
+        elif solving and last and _MOVES.fullmatch(line):
+            moves.append(line.strip())
         elif line.strip():
             solving = False
-    yield from found
+    if last:
+        yield last.solved_by(moves)
+
+
+def _is_row(line: str) -> bool:
+    """Return whether a line that begins with no blanks is part of a board."""
+    usual = "#" in line and _ENCODED.fullmatch(line) is not None
+    return usual or (line.startswith("#") and ":" not in line)
 
 
 def _rows(line: str, number: int) -> list[str]:
     """The rows of a line, of which there are several where they are run-length encoded."""
-    if not _ENCODED.fullmatch(line):
-        return [line.rstrip()]
-    runs = [*_RUN.findall(line)]
-    if sum(int(times[:9]) for times, _ in runs) > _LONGEST**2:
-        raise ValueError(f"line {number} is longer than any level")
-    rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
+    rows = [line.rstrip()]
+    if _ENCODED.fullmatch(line):
+        runs = [times for times, _ in _RUN.findall(line)]
+        if sum(int(times) if len(times) < 7 else _LONGEST**2 + 1 for times in runs) > _LONGEST**2:
+            raise ValueError(f"line {number} is longer than any level")
+        rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
     if max(map(len, rows)) > _LONGEST:
         raise ValueError(f"line {number} is longer than {_LONGEST} cells")
     return rows

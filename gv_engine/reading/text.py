@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from components.objects import WALL
 from gv_engine.language.component import snake_case
+from gv_engine.language.errors import printable
 from gv_engine.language.frame import Frame
 from gv_engine.language.geometry import FORWARD
 from gv_engine.language.objects import COLORS, ObjectTypes
@@ -79,7 +80,7 @@ def view_text(
 
 def mission_line(mission: str) -> str:
     """How a text says what the agent is asked to do."""
-    return f"mission: {mission}"
+    return printable(f"mission: {mission}")
 
 
 def _where(ahead: int, right: int) -> str:

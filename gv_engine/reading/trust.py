@@ -38,6 +38,7 @@ class Trust:
         code: False if nothing but YAML may be loaded.
         referrer: the file that refers to the scenario, if nobody has named or trusted it.
         extended: folders elsewhere that hold what the scenario extends.
+        alone: the scenario came without its folder, so that it may name no other file.
     """
 
     trust: bool = False
@@ -45,6 +46,7 @@ class Trust:
     code: bool = True
     referrer: str = ""
     extended: tuple[Path, ...] = ()
+    alone: bool = False
 
     @classmethod
     def given(cls, **consent: Unpack[Consent]) -> Trust:
@@ -87,6 +89,10 @@ class Trust:
         if base.is_relative_to(folder.resolve()):
             return self
         return replace(self, extended=(*self.extended, base))
+
+    def may_name_files(self, folder: Path) -> bool:
+        """Return True where a scenario in a folder may name other files than built-in scenarios."""
+        return not self.alone or folder.is_relative_to(SCENARIOS)
 
     def refusal(self, folder: Path, where: str) -> str:
         """Why a file of a scenario's folder, or a module, may not be loaded; empty if it may."""

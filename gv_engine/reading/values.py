@@ -21,9 +21,12 @@ from gv_engine.language.errors import (
     printable,
 )
 from gv_engine.language.objects import COLORS
+from gv_engine.reading.untrusted import checked_line
 
 LONGEST_SIDE = 512
 """Cells of a grid."""
+MOST_CELLS = 2**22
+"""Cells of all maps of a scenario together, each as large as the largest."""
 SMALLEST, LARGEST = -(2**31), 2**31 - 1
 """Whole numbers that columns can hold."""
 _WIDEST_VIEW = 129
@@ -200,6 +203,14 @@ def word(node: YamlNode) -> str:
     return node.text
 
 
+def read_name(node: YamlNode) -> str:
+    """Return a name, one line of text."""
+    try:
+        return checked_line(word(node), "name")
+    except ValueError as error:
+        raise Wrong(node, str(error)) from None
+
+
 def integer(node: YamlNode, least: int, most: int) -> int:
     """A whole number within bounds."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
@@ -282,13 +293,13 @@ def read_colors(problems: Problems, node: YamlNode) -> tuple[int, ...]:
 
 def distinct(problems: Problems, node: YamlNode, read: Callable[[YamlNode], _T]) -> tuple[_T, ...]:
     """The items of a list, read one by one: at least one, and none twice."""
-    found: list[_T] = []
+    found: dict[_T, None] = {}
     for item in items(node):
         with problems.collect():
             value = read(item)
             if value in found:
                 raise Wrong(item, f"{item.text} stands here a second time")
-            found.append(value)
+            found[value] = None
     if not items(node):
         raise Wrong(node, "found an empty list, expected at least one name")
     return tuple(found)

@@ -5,7 +5,9 @@
       9x9: {reset_function: {shape: [9, 9]}}
 
 What a variant says goes over what the file says, see `gv_engine.reading.merging`. Its name is that
-of the scenario with its own behind it, and `file.yaml#9x9` leads to it from elsewhere.
+of the scenario with its own behind it, and `file.yaml#9x9` leads to it from elsewhere. The file
+alone is what it says without any of them, or its first variant, if each of them adds to what a
+level begins with.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ VARIANTS_KEY = Key(
     "Settings with names, each of which says what it does otherwise than the file.",
     mapped(VARIANT, minProperties=1),
 )
+_RESET = "reset_function"
+_BEGINNINGS = ("map", "maps", "room", _RESET)
+"""Keys one of which a level begins with; with the last of them, its arguments count."""
 _NAME = re.compile(r"[\w.-]+")
 _BLOCK = re.compile(rf"^{VARIANTS}:.*\n((?: .*\n)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
@@ -52,6 +57,22 @@ def names_of(root: YamlNode) -> tuple[str, ...]:
     return tuple(variants)
 
 
+def _is_whole(entries: dict[str, YamlNode]) -> bool:
+    """Return True if one of the variants, at least, adds nothing to what a level begins with."""
+    return any(
+        all(
+            key in entries and (key != _RESET or _keys(part) <= _keys(entries[key]))
+            for key, part in mapping(variant).items()
+            if key in _BEGINNINGS
+        )
+        for variant in mapping(entries[VARIANTS]).values()
+    )
+
+
+def _keys(node: YamlNode) -> set[str]:
+    return set(node.value) if isinstance(node.value, dict) else set()
+
+
 def chosen(
     root: YamlNode, wanted: str, plain: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
@@ -60,7 +81,7 @@ def chosen(
 
     Args:
         root: the whole.
-        wanted: name of the variant; "" for the first, if there are any.
+        wanted: name of the variant; "" for none, or the first, if each adds what the rest lacks.
         plain: "" for none of them, and the scenario keeps its name.
 
     Raises:
@@ -69,7 +90,8 @@ def chosen(
     names = names_of(root)
     if not (names or wanted):
         return root, names, wanted
-    wanted = wanted or ("" if plain else names[0])
+    if not (wanted or plain or _is_whole(mapping(root))):
+        wanted = names[0]
     if wanted and wanted not in names:
         others = instead(wanted, names) or "; there are none in it"
         raise Wrong(YamlNode(None, line=root.line), f"no variant {wanted!r}{others}")

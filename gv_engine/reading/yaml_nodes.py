@@ -12,6 +12,10 @@ import yaml
 from gv_engine.reading.values import Problems, Wrong, YamlNode, mapping
 
 _MOST_VALUES = 50_000
+_MOST_CHARACTERS = 2**21
+"""Characters of all values, with those of aliases."""
+_LONGEST_NUMBER = 1000
+"""Characters."""
 _DEEPEST = 50
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, where it was built
 _TELLS_MORE = 20_000
@@ -115,20 +119,24 @@ class Builder:
     def __init__(self, problems: Problems) -> None:
         self.repeated = 0
         self._problems = problems
-        self._values = 0
+        self._values = self._characters = 0
 
-    def _count(self, at: YamlNode, depth: int) -> None:
+    def _count(self, at: YamlNode, depth: int, characters: int = 0) -> None:
         # aliases can make a short file a huge or an endless one
         self._values += 1
+        self._characters += characters
         if depth > _DEEPEST:
             raise Wrong(at, f"nested deeper than {_DEEPEST} levels; does it contain itself?")
         if self._values > _MOST_VALUES:
             first = self._values == _MOST_VALUES + 1
             raise Wrong(at, f"more than {_MOST_VALUES} values, with those of aliases" * first)
+        if self._characters > _MOST_CHARACTERS:
+            first = self._characters - characters <= _MOST_CHARACTERS
+            raise Wrong(at, f"more than {_MOST_CHARACTERS:,} characters, with aliases" * first)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
         """The node of a YAML node; `at` gives its path and line."""
-        self._count(at, depth)
+        self._count(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
             raise Wrong(at, f"found the tag {tree.tag!r}; scenario files have none")
         if isinstance(tree, yaml.MappingNode):
@@ -227,7 +235,7 @@ def _resolved(text: str) -> str | bool | int | float | None:
     """What an unquoted scalar means; other than YAML 1.1, `1e-3` is a number and 1:30 is none."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if any(character.isdigit() for character in text):
+    if len(text) <= _LONGEST_NUMBER and any(character.isdigit() for character in text):
         try:
             return int(text, 0)
         except ValueError:

@@ -51,6 +51,7 @@ from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.reading.array_files import ArrayError, read_head
 from gv_engine.reading.files import read_bytes, replacing, size_of, sweep
 from gv_engine.reading.reference import checked, reference_to
+from gv_engine.reading.untrusted import is_file_name, parse_json
 from gv_engine.rollouts.growing_array import GrowingArray, row_kind
 from gv_engine.rollouts.policy import without_files
 from gv_engine.rollouts.rollout import FinishedEpisode, rows_of_steps
@@ -59,6 +60,8 @@ LISTING = "rollout.json"
 """Of a folder: what is in it."""
 _COUNTS = "complete", "episodes", "steps"
 """What `rollout.json` says of how far it is."""
+_NEEDED = frozenset({"action", "reward", "episode_start", "episode_seed"})
+"""Arrays that whoever reads a folder may rely on."""
 _CHUNK = 2**14
 """Steps that are written at once; twice as many may be lost if the process is killed."""
 _LONGEST_NAME = 100
@@ -360,22 +363,31 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
         expected = about["arrays"][name].get("crc32")  # older ones have none
         if expected is not None and zlib.crc32(array.data) != expected:
             raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
+    starts = arrays["episode_start"]
+    if starts.dtype != np.int64 or starts.ndim != 1:
+        raise RolloutError(f"{path} is damaged: episode_start is no list of numbers")
+    if len(starts) and (starts[0] != 0 or (np.diff(starts, append=about["steps"]) <= 0).any()):
+        raise RolloutError(f"{path} is damaged: its episodes do not begin one behind the other")
     return arrays, about
 
 
 def _about(path: Path) -> dict[str, Any]:
     """What `rollout.json` says, as far as the arrays need it."""
     try:
-        about = json.loads(read_bytes(path / LISTING, _LONGEST_ABOUT, "descriptions of rollouts"))
+        about = parse_json(read_bytes(path / LISTING, _LONGEST_ABOUT, "descriptions of rollouts"))
         for name in ("steps", "episodes"):
             if type(about[name]) is not int or not 0 <= about[name] < 2**62:
                 raise ValueError(f"{name} is {about[name]!r}")
         for name, kind in about["arrays"].items():
-            if Path(name).name != name or len(name) > _LONGEST_NAME:
+            if not is_file_name(name) or len(name) > _LONGEST_NAME:
                 raise ValueError(f"{shortened(name, 100)!r} is no name of an array")
+            if type(kind.get("crc32", 0)) is not int:
+                raise ValueError(f"the crc32 of {name} is {kind['crc32']!r}")
             row = np.dtype((kind["dtype"], tuple(kind["shape"])))
             if row.base.kind in "iuf":
                 bounds_of(kind)
+        if missing := _NEEDED - about["arrays"].keys():
+            raise ValueError(f"{min(missing)} is missing among its arrays")
         checked(about["scenario"])
     except FileNotFoundError:
         raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {LISTING}") from None
@@ -402,6 +414,8 @@ def bounds_of(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         np.array(kind.get(name, end), row.base)
         for name, end in (("low", most.min), ("high", most.max))
     )
+    if low.ndim and high.ndim and low.shape != high.shape:  # compared, they could be a huge table
+        raise ValueError(f"bounds of two shapes: {low.shape} and {high.shape}")
     if not (low <= high).all():
         raise ValueError(f"no bounds: {low.tolist()} to {high.tolist()}")
     return np.broadcast_to(low, row.shape), np.broadcast_to(high, row.shape)

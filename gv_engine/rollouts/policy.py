@@ -16,8 +16,8 @@ from gv_engine.batches.seeding import seeded_pairs
 from gv_engine.envs.representations import Arrays
 from gv_engine.language.errors import GVEngineError, nearest, shortened
 from gv_engine.language.turns import ALONE, Sharing
+from gv_engine.learning.checkpoint_policy import CheckpointPolicy
 from gv_engine.learning.policy_file import POLICY_FILE
-from gv_engine.learning.trained import Trained
 from gv_engine.reading import rule_files
 from gv_engine.reading.families import AnyScenario
 from gv_engine.reading.layout import RNG
@@ -281,7 +281,7 @@ def load_policy(
     if name in BUILT_IN:
         return Uniform(num_envs, num_actions, BUILT_IN[name], compiled)
     if run := run_of(name):
-        return Trained(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
+        return CheckpointPolicy(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")
     if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
         raise PolicyError(f"{name} is of a run; name its folder, {Path(name).parent}")

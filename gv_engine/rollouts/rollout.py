@@ -133,7 +133,7 @@ def rollout(
             continue
         told = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
         member = info["member"] if "member" in info else np.zeros(over.shape, np.int64)
-        ended = partial(_ended, env.scenario, member.max(axis=1) if member.ndim > 1 else member)
+        ended = partial(find_ended, env.scenario, member.max(axis=1) if member.ndim > 1 else member)
         ends = ended(terminated)[told].tolist()
         good = ended(info["success"])[told].tolist() if "success" in info else [None] * len(told)
         sums = terms[:, told].T.copy()
@@ -163,7 +163,9 @@ def rollout(
             expected += 1
 
 
-def _ended(scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def find_ended(
+    scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """(N,) what holds of worlds that play these members, whose agents' flags are (N, A)."""
     if flags.ndim == 1:
         return flags

@@ -23,6 +23,7 @@ from gv_engine.reading.files import bytes_for_people, replacing
 from gv_engine.reading.reference import checked, found_again, reference_to
 from gv_engine.reading.scenario import Scenario
 from gv_engine.reading.trust import Consent
+from gv_engine.reading.untrusted import parse_json
 
 __all__ = ["SnapshotError", "found_again", "load", "save"]
 
@@ -52,7 +53,7 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
     path = Path(path)
     if path.suffix != ".npz":
         raise ValueError(f"{path}: the name of a snapshot must end with .npz")
-    scenario.check(rows)
+    rows = scenario.check(rows)
     if rows.nbytes > _LARGEST:
         raise ValueError(
             f"{path}: {len(rows):,} worlds are {bytes_for_people(rows.nbytes)}, a snapshot holds "
@@ -106,7 +107,7 @@ def load(
         ) from None
     name = shortened(known["name"], 100)
     try:
-        scenario.check(rows)
+        rows = scenario.check(rows)
     except ValueError as error:
         raise SnapshotError(
             f"{path} holds worlds of {name} that {scenario.name} cannot go on with: {error}"
@@ -137,11 +138,8 @@ def _known(file: Archive) -> dict[str, Any]:
     Raises:
         ArrayError: it is something else.
     """
+    about = file.text("scenario", _LONGEST_ABOUT)
     try:
-        known = json.loads(file.text("scenario", _LONGEST_ABOUT))
-    except (json.JSONDecodeError, RecursionError):
-        known = None
-    try:
-        return checked(known)
-    except ValueError as error:
+        return checked(parse_json(about))
+    except (ValueError, RecursionError) as error:
         raise ArrayError(str(error)) from None

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gv_engine.rollouts.rollout import FinishedEpisode
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.reading.families import AnyScenario
+from gv_engine.rollouts.episode_folder import RolloutError
+from gv_engine.rollouts.rollout import FinishedEpisode, find_ended
+
+_CHUNK = 2**14
+"""Episodes of a folder that are read at once."""
 
 
 class _Spread(NamedTuple):
@@ -14,6 +23,10 @@ class _Spread(NamedTuple):
     total: float = 0.0
     least: float = math.inf
     most: float = -math.inf
+
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> _Spread:
+        return cls(float(values.sum()), float(values.min()), float(values.max()))
 
     def join(self, other: _Spread) -> _Spread:
         return _Spread(
@@ -41,6 +54,35 @@ class Tally:
             ends["success"] = episode.success
         total, length = (_Spread(each, each, each) for each in (episode.total, episode.length))
         self._count(1, episode.length, ends, total, length, episode.terms)
+
+    def add_kept(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Count the episodes of a folder.
+
+        Args:
+            scenario: of the environment that played them.
+            arrays: those of the folder, from `gv_engine.rollouts.episode_folder.read`.
+
+        Raises:
+            RolloutError: they are of members that the scenario does not have.
+        """
+        bounds = np.append(arrays["episode_start"], len(arrays["reward"]))
+        for first in range(0, len(bounds) - 1, _CHUNK):
+            some = bounds[first : first + _CHUNK + 1]
+            own, steps = slice(first, first + len(some) - 1), slice(some[0], some[-1])
+            reward, terms = arrays["reward"][steps], arrays["reward_terms"][steps]
+            if reward.ndim > 1:  # of several agents
+                reward, terms = reward.sum(axis=1), terms.sum(axis=1)
+            last, member = arrays["terminated"][some[1:] - 1], arrays["episode_member"][own]
+            try:
+                terminated = find_ended(scenario, member, last)
+            except IndexError:
+                raise RolloutError("the rollout is damaged: its members are not there") from None
+            ends = {"terminated": terminated.sum(), "truncated": (~terminated).sum()}
+            if "episode_success" in arrays:
+                ends["success"] = arrays["episode_success"][own].sum()
+            returns = _Spread.of(np.add.reduceat(reward, some[:-1] - some[0]))
+            lengths = _Spread.of(np.diff(some))
+            self._count(len(some) - 1, len(reward), ends, returns, lengths, terms.sum(axis=0))
 
     def join(self, other: Tally) -> None:
         """Count the episodes of another, which are behind these."""
@@ -70,17 +112,19 @@ class Tally:
         self._lengths = self._lengths.join(lengths)
         self._terms = self._terms + terms
 
-    def rows(self, reward_names: tuple[str, ...], took: float) -> list[tuple[str, str]]:
+    def rows(self, reward_names: tuple[str, ...], took: float, new: Tally) -> list[tuple[str, str]]:
         """(what, value) of a finished rollout.
 
         Args:
             reward_names: of the scenario.
             took: seconds.
+            new: those of the episodes that were played in this time.
         """
         rows = [
             ("episodes", f"{self.episodes:,}"),
+            *([("new episodes", f"{new.episodes:,}")] if new.episodes < self.episodes else []),
             ("steps", f"{self.steps:,}"),
-            ("steps per second", f"{self.steps / took:,.0f}"),
+            ("steps per second", f"{new.steps / took:,.0f}"),
         ]
         if not self.episodes:
             return rows
@@ -98,4 +142,4 @@ class Tally:
 
 
 def _number(value: float) -> str:
-    return f"{value:.6g}"
+    return f"{round(value, 12) + 0.0:.6g}"  # no noise of sums that are 0, and no -0

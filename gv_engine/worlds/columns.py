@@ -6,8 +6,6 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from gv_engine.language.component import column_name, fields_of
 from gv_engine.language.errors import ColumnError, OutOfBoundsError
 
@@ -69,6 +67,10 @@ class ObjectPresence:
         )
 
 
+_KINDS: dict[str, type] = {"f": float, "b": bool}
+"""Types of the values in columns by the kind of their dtype; all others are int."""
+
+
 class ComponentColumns:
     """All columns of one component class: `w.door`, with `has` and one attribute per field."""
 
@@ -79,7 +81,7 @@ class ComponentColumns:
         self.rows = self.nowhere.copy()
         self.has = ObjectPresence(self)
         for field in fields_of(cls):
-            kind = float if isinstance(field.dtype, np.dtype) and field.dtype.kind == "f" else int
+            kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
             setattr(self, field.name, _column_class(field.name)(self.rows, kind))
 
     def __getitem__(self, field: Any) -> Any:

@@ -116,7 +116,8 @@ class Simulation:
         world.terminated = world.done[1] if alone else is_over(world, scenario.sharing.ends == ANY)
         world.steps += 1
         limit = scenario.max_steps
-        world.truncated = limit is not None and world.steps >= limit and not world.terminated
+        goes_on = not world.terminated or scenario.always_truncates
+        world.truncated = limit is not None and world.steps >= limit and goes_on
 
     def _arrange(self, actions: Sequence[int], sharing: Sharing) -> None:
         """Find out which of several agents take part in a step, and in which order."""

@@ -30,6 +30,7 @@ from gv_engine.language.errors import (
 from gv_engine.language.verbs import Verbs
 from gv_engine.language.world import Columns, World
 from gv_engine.reading.layout import FIGURES, OF_AGENTS, WHO, Layout, Prefab
+from gv_engine.reading.row_check import require_layout
 from gv_engine.worlds.columns import ComponentColumns, ObjectColumn
 from gv_engine.worlds.esper_context import EsperContext
 from gv_engine.worlds.rng import generator_from_row, generator_to_row
@@ -486,10 +487,13 @@ class ObjectWorld(Verbs, World):
     def restore(self, row: NDArray[Any]) -> None:
         """Become the world that a row holds; what follows is what would have followed there.
 
+        Args:
+            row: of a world of this layout; from elsewhere, see `Scenario.check`.
+
         Raises:
             ValueError: the row has another layout.
         """
-        self.layout.check(row)
+        require_layout(self.layout, row)
         if self.layout.fewer:
             self.present = row["present"].item()
         self.clear()

@@ -39,7 +39,7 @@ def by_age(w: World, object_type: int) -> NDArray[np.int64]:
         if w.kind.value[e] == object_type:
             found[count] = e
             count += 1
-    return found
+    return found[:count]
 
 
 @system(TRANSITION)

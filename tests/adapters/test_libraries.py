@@ -212,11 +212,11 @@ ADAPTERS = {
 def test_an_adapter_says_which_options_it_sets_itself(name):
     pytest.importorskip(ADAPTERS[name])
     make = getattr(importlib.import_module(f"gv_engine.adapters.{ADAPTERS[name]}"), name)
-    given: Any = {"autoreset_mode": "NextStep", "reward_dtype": "float32"}
+    given: Any = {"autoreset_mode": "NextStep", "copy": True, "reward_dtype": "float32"}
     if name in ("SB3VecEnv", "GridPufferEnv"):
         given["episode_statistics"] = True
     if name == "GridPufferEnv":
-        given |= {"copy": True, "render_mode": "rgb_array", "flat_info": True}
+        given |= {"render_mode": "rgb_array", "flat_info": True}
     for option, value in given.items():
         with pytest.raises(ValueError, match=f"^{option}={value!r}: {name} sets {option}=.*itself"):
             make(LEVEL, 2, **{option: value})
@@ -367,6 +367,27 @@ def test_minari_gives_back_what_it_was_given(tmp_path: Path, monkeypatch, capsys
     assert "datasets are of grids with one agent" in capsys.readouterr().err
     assert main(["minari", "badname", "--from", "demos"]) == 2
     assert "badname: expected a version behind the name" in capsys.readouterr().err
+
+
+def test_a_dataset_runs_nothing(tmp_path: Path, monkeypatch, capsys):
+    """Minari itself calls the function that a dataset names, if the dataset lacks its spaces."""
+    pytest.importorskip("minari")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "datasets"))
+    assert main(["rollout", "keydoor-5x5", "--episodes", "1", "--out", "small"]) == 0
+    words = ["--author", "a", "--email", "a@b.org", "--link", "c"]
+    assert main(["minari", "doors/small-v0", "--from", "small", *words]) == 0
+    file = tmp_path / "datasets/doors/small-v0/data/metadata.json"
+    about = json.loads(file.read_text())
+    spec = json.loads(about["env_spec"]) | {"entry_point": "os:mkdir", "kwargs": {"path": "ran"}}
+    for kwargs in {"path": "ran"}, {"scenario": "keydoor-5x5", "path": "ran"}:
+        changed = {**about, "env_spec": json.dumps({**spec, "kwargs": kwargs})}
+        del changed["observation_space"]
+        file.write_text(json.dumps(changed))
+        capsys.readouterr()
+        assert main(["minari", "doors/small-v0", "--to", "again"]) == 2
+        assert "doors/small-v0" in capsys.readouterr().err
+        assert not Path("ran").exists()
 
 
 @pytest.mark.parametrize("representation", ["default", "compact", "cells", "minigrid"])

@@ -171,6 +171,35 @@ def test_what_does_not_compile_stays_objects_and_says_so_once(
         assert GridEnv(played).world == "object"
 
 
+@pytest.fixture
+def nothing_kept(monkeypatch):
+    """Programs seem to be missing, as if the cache were empty."""
+    monkeypatch.setattr(CompiledBatch, "load", lambda worlds: False)
+    monkeypatch.setattr(elsewhere, "_COMPILATIONS", {})
+    yield
+    for each in elsewhere._COMPILATIONS.values():
+        each.stop()
+
+
+def processes():
+    return [each._process for each in elsewhere._COMPILATIONS.values() if each._process]
+
+
+def test_the_other_process_tells_why_a_rule_does_not_compile(tmp_path, nothing_kept):
+    (tmp_path / "rules.py").write_text(FAULTY)
+    env = GridEnv(Scenario.load({**LEVEL, "name": "cell"}, folder=tmp_path))
+    env.reset(seed=0)
+    (compiling,) = processes()
+    compiling.wait()
+    says = r"^cell: a rule cannot be compiled \(any_python in .*rules\.py, line 6\): .* instead$"
+    with pytest.warns(RuntimeWarning, match=says):
+        env.step(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.step(0)
+    assert env.world == "object"
+
+
 def test_a_built_in_rule_that_does_not_compile_is_told_once(compiled_after, monkeypatch):
     monkeypatch.setattr(programs, "_PROGRAMS", {})  # or other tests would find this one broken
     compiled_after(1, ["broken"])
@@ -184,20 +213,6 @@ def test_a_built_in_rule_that_does_not_compile_is_told_once(compiled_after, monk
 # ---- the other process ---------------------------------------------------------------------------
 
 SLEEPS = "import time; time.sleep(100)"
-
-
-@pytest.fixture
-def nothing_kept(monkeypatch):
-    """Programs seem to be missing, as if the cache were empty."""
-    monkeypatch.setattr(CompiledBatch, "load", lambda worlds: False)
-    monkeypatch.setattr(elsewhere, "_COMPILATIONS", {})
-    yield
-    for each in elsewhere._COMPILATIONS.values():
-        each.stop()
-
-
-def processes():
-    return [each._process for each in elsewhere._COMPILATIONS.values() if each._process]
 
 
 def test_two_environments_wait_for_one_process_and_others_for_their_turn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -11,9 +12,17 @@ from typing import Any
 import pytest
 from numba import njit, types
 from numba.core import event
+from numba.core.typing.templates import builtin_registry
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.batches.compiled import compiler, parts, program_cache, program_functions
+from gv_engine.batches.compiled import (
+    compiler,
+    parts,
+    program_cache,
+    program_functions,
+    programs,
+    units,
+)
 from gv_engine.batches.compiled.intrinsics import intrinsic
 from gv_engine.checking.lockstep import play_in_lockstep
 from tests.caches import own_cache
@@ -124,6 +133,24 @@ def test_a_long_list_of_rules_compiles(load):
     _, rewards, _, _, _ = envs.step([4, 5])
     assert rewards.tolist() == [-41.0, -41.0]
     assert [envs.snapshot(i)["agent"]["facing"][1] for i in range(2)] == [0, 1]
+
+
+def test_numba_keeps_no_more_of_environments_that_are_made_again_and_forked(load):
+    """It keeps every intrinsic that there ever was, some 73 of each program that is linked."""
+
+    def counted() -> tuple[int, int, int]:
+        for _ in range(4):
+            GridEnv(load("turn_agent"), world="compiled").fork()
+            GridVectorEnv(load("turn_agent"), 2, world="compiled").fork()
+        gc.collect()
+        return (
+            len(builtin_registry.functions),
+            len(builtin_registry.globals),
+            len(gc.get_objects()) // 1000,
+        )
+
+    counted()
+    assert counted() == counted()
 
 
 LOAD = """
@@ -344,7 +371,7 @@ def undefined(w, agent):
 @pytest.mark.parametrize(
     ("rule", "cause"),
     [
-        ("dictionary", r"rules\.py, line 8\): `found\[.x.\] = 3`"),
+        ("dictionary", r"dictionary in .*rules\.py, line 8\): `found\[.x.\] = 3`"),
         ("generator", r"rules\.py, line 12\): a generator"),
         ("exception", r"rules\.py, line \d+\): this kind of try/except"),
         ("library", r"rules\.py, line 22\): a function of another library"),
@@ -359,6 +386,19 @@ def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys,
         with pytest.raises(DoesNotCompileError, match=cause):
             GridEnv(wrong, world="compiled")
     assert capsys.readouterr().err.count("compiling") == 1
+
+
+def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
+    def fail(*given: Any) -> Any:
+        raise AttributeError("'Boolean' object has no attribute 'bitwidth'")
+
+    level = load("./rules.py:harden")
+    monkeypatch.setattr(programs, "kept_program", lambda key: None)
+    for module, broken in ((units, "compile_whole"), (compiler, "link_scenario")):
+        monkeypatch.setattr(programs, "_PROGRAMS", {})
+        monkeypatch.setattr(module, broken, fail)
+        with pytest.warns(RuntimeWarning, match=r"scenario: a rule .*'bitwidth' \(AttributeError"):
+            assert GridEnv(level).world == "object"
 
 
 def test_numba_tells_its_listeners_again_when_nobody_compiles():

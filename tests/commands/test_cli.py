@@ -4,12 +4,19 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
+import rich.progress
 
 from gv_engine import __version__
 from gv_engine.commands import COMMANDS, main
+from gv_engine.commands.progress import progress
+from gv_engine.commands.tables import print_table
+from gv_engine.language.errors import printable
 from gv_engine.reading.families import built_in_names
 from gv_engine.reading.library import gym_id, levels_of_several
 from tests import ROOT
@@ -51,6 +58,41 @@ def test_unknown_scenario(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert said.startswith("keydor-9x9: no scenario of this name; did you mean 'keydoor-9x9'?")
     assert said.endswith("; `gv-engine list` shows all\n")
     assert len(said) < 200
+
+
+def test_what_is_no_replay_is_told_of_with_and_without_a_screen(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "none")
+    assert main(["replay", "nosuch"]) == 1
+    assert capsys.readouterr().err == (
+        "gv-engine: nosuch cannot be read: No such file or directory\n"
+    )
+
+
+class _Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_names_in_tables_and_bars_are_text(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TERM", "dumb")
+    name, out = "[/nothing]{task.x}[bold]a\x1b[2J", _Terminal()
+    shown = r"[/nothing]{task.x}[bold]a\x1b[2J"
+    with redirect_stdout(out), redirect_stderr(out):
+        print_table([f"{name}>"], [[name]], name)
+        with progress(name, 1) as advance:
+            advance(1, name)
+    said = out.getvalue()
+    assert said.count(shown) == 3
+    assert printable(said) == said
+    bars: list[Any] = []
+    monkeypatch.setattr(rich.progress.Progress, "start", lambda bar: bars.append(bar))
+    with redirect_stderr(out), progress(name, 1) as advance:
+        advance(1, name)
+    columns = bars[0].columns
+    texts = [columns[k].render(bars[0].tasks[0]).plain for k in (0, -1)]
+    assert texts == [shown, shown]
 
 
 def test_more_worlds_than_the_memory_holds(capsys: pytest.CaptureFixture[str]):

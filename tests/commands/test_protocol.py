@@ -51,7 +51,7 @@ def test_it_goes_on_where_it_was_stopped(made, capsys):
 def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
     words = ["protocol", "mine", "--scenario", "keydoor-5x5", "--seeds", "0:2"]
     assert main([*words, "--policy", "valid"]) == 0
-    BenchmarkEntry.read(Path("mine")).add(EntryPart("keydoor-5x5", 1, "old", (3,) * TESTED))
+    BenchmarkEntry.read(Path("mine")).add(EntryPart("keydoor-5x5", 1, "ab" * 32, (3,) * TESTED))
     made.clear()
     capsys.readouterr()
     assert main(["protocol", "mine", "--show"]) == 0

@@ -31,6 +31,11 @@ def rolled(*words: str, out: str) -> dict[str, np.ndarray]:
     return arrays
 
 
+def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Return the table that was printed."""
+    return dict(line.split("\t") for line in capsys.readouterr().out.splitlines())
+
+
 @pytest.mark.parametrize("policy", ["random", "valid", "./policy.py:lazy"])
 def test_episodes_are_the_same_for_every_number_of_worlds(here: Path, policy: str):
     (here / "policy.py").write_text(
@@ -333,6 +338,24 @@ def test_a_rollout_goes_on_behind_what_is_whole(here: Path, monkeypatch, capsys)
         assert each.read_bytes() == (here / "part" / each.name).read_bytes(), each.name
     assert main([*words, "part", "--resume"]) == 0  # there is nothing left to do
     assert main(["rollout", "empty-4x4", "--resume"]) == 2
+
+
+@pytest.mark.parametrize(
+    "words", ["keydoor-5x5 --max-steps 40 --policy valid", "hand-over --max-steps 60"]
+)
+def test_what_is_printed_is_of_all_episodes_of_the_folder(here: Path, capsys, words: str):
+    command = ["rollout", *words.split(), "--out"]
+    assert main([*command, "whole", "--episodes", "7"]) == 0
+    whole = printed(capsys)
+    assert main([*command, "part", "--episodes", "3"]) == 0
+    capsys.readouterr()
+    assert main([*command, "part", "--episodes", "7", "--resume"]) == 0
+    resumed = printed(capsys)
+    assert resumed.pop("new episodes") == "4"
+    del whole["steps per second"], resumed["steps per second"]
+    assert resumed == whole
+    assert main([*command, "part", "--episodes", "7", "--resume"]) == 0
+    assert printed(capsys) == {**whole, "new episodes": "0", "steps per second": "0"}
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 import gv_engine
 from components.appearance import HIDDEN
 from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
+from gv_engine.envs.forms import FORMS
 from gv_engine.gridverse import GridWorld
 from gv_engine.language.turns import DONE, ENDS, TURNS
 from gv_engine.reading.library import levels_of_several
+from tests.comparing import same
 from tests.processes import traces
 from tests.worlds.test_worlds import assert_same_rows
 
@@ -237,14 +239,28 @@ def test_rows_say_who_is_there():
         other.restore(row)
 
 
-def test_members_whose_agents_are_not_the_first_of_the_largest():
-    for other in (
-        level(names=["bob", "cat"]),
-        level(names=["ann", "bob"], colors=["GREEN"]),
-        {**ALONE, "agents": {"components": ["Solid"]}},
-    ):
-        with pytest.raises(gv_engine.ScenarioError, match="the same or the first of them"):
-            gv_engine.Scenario.load({"mixture": [{"scenario": level()}, {"scenario": other}]})
+SOLID = {**ALONE, "agents": {"components": ["Solid"]}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        (
+            level(),
+            level(names=["bob", "cat"]),
+            "two has the agents bob, cat, and one ann, bob, cat",
+        ),
+        (level(), level(colors=["GREEN"]), "ann has Color GREEN in two, and Color RED in one"),
+        (level(), SOLID, "agent has Solid() in two, and no Solid in one"),
+        (ALONE, SOLID, "agent has Solid() in two, and no Solid in one"),
+        (SOLID, ALONE, "agent has no Solid in two, and Solid() in one"),
+    ],
+)
+def test_members_whose_agents_are_not_the_first_of_the_largest(one, other, says):
+    members = [{**one, "name": "one"}, {**other, "name": "two"}]
+    with pytest.raises(gv_engine.ScenarioError, match="need the same agents or the first") as error:
+        gv_engine.Scenario.load({"mixture": [{"scenario": member} for member in members]})
+    assert f"mixture[1]: {says}; all scenarios" in str(error.value)
 
 
 @pytest.mark.compiled
@@ -305,6 +321,49 @@ def test_each_agent_is_a_line():
             told += 1
         assert live.shape == (6,)
     assert told > 2
+
+
+@pytest.mark.parametrize("form", [*FORMS, {"name": "minigrid", "fully_observable": True}])
+def test_spaces_hold_what_arrays_by_world_and_agent_show(form: Any):
+    asked = {"extends": "MiniGrid-PutNear-6x6-N2-v0", "agents": 2}
+    envs = AgentsVectorEnv(asked, 3, world="object", observation_representation=form)
+    shown, _ = envs.reset(seed=0)
+    assert shown in envs.observation_space
+    actions = envs.action_space.sample()
+    assert actions.shape == (3, 2)
+    assert envs.step(actions)[0] in envs.observation_space
+    texts = [envs.flat.missions()[2 * i : 2 * i + 2] for i in range(3)]
+    assert envs.missions() == tuple(texts)
+    assert all(map(all, texts))
+
+
+def test_what_vectors_of_one_agent_have_those_of_several_have_too(world: str):
+    envs = AgentsVectorEnv(level(), 2, world=world, autoreset_mode="Disabled", render_mode="ansi")
+    envs.reset(seed=3)
+    twin, rows = envs.fork(), envs.snapshot()
+    assert (envs.state_key(rows) == twin.state_key(twin.snapshot())).all()
+    assert envs.state_key(rows)[0] != envs.state_key(rows)[1]
+    assert len(envs.render()) == 2
+    assert (envs.render_mode, envs.num_worlds) == ("ansi", 2)
+    joint = np.array([[0, 1, 2], [4, 5, 0]])
+    grown = envs.expand(rows, joint)
+    assert envs.expand(rows[:1]).rewards.shape == (1, 8**3, 3)
+    out = {"grid": np.zeros((2, 3, 4, 5, 3), np.uint8), "reward": np.zeros((2, 3))}
+    for k, actions in enumerate(joint):
+        shown, rewards, *_ = envs.step([actions] * 2, out=out)
+        assert same(grown.rewards[:, k], rewards)
+        assert_same_rows(grown.rows[0, k], envs.snapshot(0))
+        expected = twin.step([actions] * 2)
+        assert same((shown, rewards), expected[:2])
+        assert np.shares_memory(shown["grid"], out["grid"])
+        assert same(out["reward"], rewards)
+        for each in (envs, twin):
+            each.restore(rows, trusted=True)
+    for wrong in ([0, 1], 0, [[0, 9, 0]]):
+        with pytest.raises(ValueError, match=r"allowed are 0 to 7, \(a, A\)"):
+            envs.expand(rows, wrong)
+    with pytest.raises(ValueError, match=r"shape \(6,\) and dtype float64: expected \(2, 3\)"):
+        envs.step(joint, out={"reward": np.zeros(6)})
 
 
 def test_a_copy_has_the_same_future(world: str):

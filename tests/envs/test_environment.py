@@ -17,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import NormalizeObservation, TimeAwareObservation
 
 from gv_engine import (
+    AgentsVectorEnv,
     DoesNotCompileError,
     GridEnv,
     GridVectorEnv,
@@ -25,6 +26,7 @@ from gv_engine import (
     ScenarioError,
 )
 from gv_engine.batches.compiled import programs, sight
+from gv_engine.envs.any_family import make_env
 from gv_engine.families.grid.hooks import examine
 from gv_engine.reading.library import gym_id
 from tests.boards import RULES, distances, scenario
@@ -169,6 +171,22 @@ def test_wrong_arguments(arguments, message):
         GridEnv(**{"scenario": "keydoor-5x5", **arguments})
 
 
+@pytest.mark.parametrize(
+    ("make", "source"),
+    [
+        (GridEnv, "keydoor-5x5"),
+        (GridVectorEnv, Scenario.load("keydoor-5x5")),
+        (gymnasium.make_vec, "GV-Keydoor-5x5-v0"),
+        (gymnasium.make_vec, "GV-MathyPolySimplify-easy-v0"),
+        (make_env, {"extends": "keydoor-5x5"}),
+        (AgentsVectorEnv, {"extends": "keydoor-5x5", "agents": 2}),
+    ],
+)
+def test_the_limit_of_gymnasium_names_that_of_ours(make, source):
+    with pytest.raises(ScenarioError, match=r"no option 'max_episode_steps': .*take 'max_steps'"):
+        make(source, max_episode_steps=5)
+
+
 @pytest.mark.sample("object")
 @KINDS
 def test_a_rule_that_is_not_defined_here(kind):
@@ -220,6 +238,22 @@ def test_a_snapshot_of_another_scenario_is_refused():
 
 
 # ---- pictures ----------------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("env_id", ["GV-Keydoor-5x5-v0", "GV-MathyPolySimplify-easy-v0"])
+@pytest.mark.parametrize("mode", ["rgb_array", "ansi", None])
+def test_gymnasiums_check_of_pictures_without_a_screen(env_id, mode, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    env = gymnasium.make(env_id, render_mode=mode)
+    assert env.unwrapped.metadata["render_modes"] == ["rgb_array", "ansi"]
+    check_env(env.unwrapped)
+    human = gymnasium.make(env_id, render_mode="human")
+    with pytest.raises(RuntimeError, match="No window can be opened: there is no screen"):
+        human.reset(seed=0)
+    monkeypatch.setenv("DISPLAY", ":99")
+    assert "human" in gymnasium.make(env_id).unwrapped.metadata["render_modes"]
 
 
 @KINDS
@@ -461,3 +495,11 @@ def test_an_info_is_flat_on_request():
     assert not any(isinstance(value, dict) for value in (*info.values(), *told.values()))
     assert terms == {name: info[f"reward_terms/{name}"] for name in terms}
     assert terms == {name: told[f"reward_terms/{name}"][0] for name in terms}
+
+
+def test_what_is_true_is_no_number():
+    for made in (lambda: GridVectorEnv("empty-4x4", True), lambda: GridVectorEnv("empty-4x4", 0)):
+        with pytest.raises(ValueError, match=r"num_envs=.*: allowed are whole numbers from 1 on"):
+            made()
+    with pytest.raises(ValueError, match="seed=True: allowed are whole numbers from 0 on"):
+        GridVectorEnv("empty-4x4", 2, world="object").reset(seed=True)

@@ -15,7 +15,7 @@ from gymnasium.vector import AutoresetMode
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.envs.forms import FORMS, form_of
+from gv_engine.envs.forms import FORMS, form_of, mark_channels
 from gv_engine.envs.representations import Representation
 from gv_engine.families.grid import hooks
 from gv_engine.families.grid.views import draws
@@ -310,3 +310,29 @@ def test_rollouts_keep_numbers_of_all_kinds(name):
         shown: Any = envs.single_observation_space
         part = envs.recorded[0]
         assert episode.steps[part].shape[1:] == shown[part].shape
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_planes_hold_zeros_and_ones_as_their_space_says(dtype):
+    envs = GridVectorEnv(
+        "keydoor-5x5",
+        2,
+        world="object",
+        observation_representation={"name": "onehot", "dtype": dtype},
+    )
+    shown, _ = envs.reset(seed=0)
+    spaces: Any = envs.single_observation_space
+    for name in ("grid", "item"):
+        space = spaces[name]
+        assert (space.low.min(), space.low.max(), space.high.min(), space.high.max()) == (
+            0,
+            0,
+            1,
+            1,
+        )
+        assert set(np.unique(shown[name])) == {0, 1}
+    numbers = np.random.default_rng(0).integers(0, 7, (4, 5, 3))
+    planes = np.full((4, 7, 5), 9)
+    mark_channels(numbers, planes)
+    expected = [[[k in cell for cell in cells] for k in range(7)] for cells in numbers.tolist()]
+    assert planes.tolist() == np.array(expected, int).tolist()

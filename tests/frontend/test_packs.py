@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gv_engine import Scenario
 from gv_engine.commands.new import write_starter
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.folders import progress_file, unfinished_file
@@ -22,8 +26,10 @@ from gv_engine.frontend.window.screens.pause import PauseMenu
 from gv_engine.frontend.window.screens.play import PlayScreen
 from gv_engine.frontend.window.screens.replay import ReplayScreen
 from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.playing.brought import brought
 from gv_engine.playing.catalogue import load_playable
 from gv_engine.playing.game import Game
+from gv_engine.playing.replay import Replay, ReplayError
 from tests.desk import Desk, playing
 
 pytestmark = pytest.mark.window
@@ -244,6 +250,55 @@ def test_a_level_of_ones_own_comes_along_in_the_line(
     desk.press("Ctrl+V")  # it is known now
     assert played(desk).game.title == game.title
     assert len(list((tmp_path / "data").rglob("*.yaml"))) == 1
+
+
+@pytest.mark.parametrize("field", ["digest", "name", "text"])
+@pytest.mark.parametrize(
+    "value", ["{victim}", "../../../victim", "\0", "\ud800", "x" * 300, "CON", ""]
+)
+def test_a_line_touches_no_file_outside(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: str
+):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "level.yaml").write_text("mine")
+    game = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4)
+    replay = game.replay()
+    changes = {field: value.format(victim=victim)}
+    line = replace(replay, scenario=replay.scenario._replace(**changes)).to_line()
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    before = sorted(tmp_path.rglob("*"))
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    assert isinstance(desk.app.top, StartScreen)
+    assert desk.app._note
+    assert (victim / "level.yaml").read_text() == "mine"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
+    levels, victim = tmp_path / "levels", tmp_path / "victim"
+    levels.mkdir()
+    victim.mkdir()
+    (victim / "level.yaml").write_text("mine")
+    replay = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
+    for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
+        with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
+            brought(opened(), levels)
+    assert (victim / "level.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("said", [{"levels": "FILE"}, {"extends": "FILE"}, {"mixture": ["FILE"]}])
+def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
+    file = tmp_path / "b.xsb"
+    file.write_text("#####\n#@$.#\n#####\n")
+    replay = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    text = json.dumps(said).replace("FILE", str(file))
+    sent = replace(replay, scenario=replay.scenario._replace(text=text))
+    with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
+        brought(sent, tmp_path / "levels")
+    assert not (tmp_path / "levels").exists()
 
 
 def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,7 @@
 import re
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -221,6 +222,16 @@ def test_a_type_of_text_without_a_drawing_is_a_tile_with_its_letters():
     ]
 
 
+def test_tiles_of_different_types_have_different_letters():
+    objects: dict[str, Any] = {name: {} for name in ("Onion", "Onions", "Net")}
+    played = scenario(">.", objects=objects)
+    sheet = SpriteSheet(types=played.types)
+    tiles = {pixels(sheet.get(name, 1, 40)).tobytes() for name in ("onion", "onions", "net")}
+    assert len(tiles) == 3
+    letters = [said.rpartition(" ")[2] for said in missing_drawings(played)]
+    assert letters == ["O", "N", "E"]
+
+
 def test_a_broken_drawing_is_named(tmp_path: Path):
     (tmp_path / "lava.svg").write_text("<html>")
     with pytest.raises(ValueError, match=r"lava\.svg"):
@@ -234,6 +245,11 @@ def test_a_broken_drawing_is_named(tmp_path: Path):
         (b"<svg", "no SVG drawing, or a part of one"),
         (b'<svg viewBox="0 0 9 9"><rect ', "no SVG drawing, or a part of one"),
         (b"\xff", "no SVG drawing, or a part of one"),
+        (b'<!DOCTYPE svg [<!ENTITY a "ha">]><svg>&a;</svg>', "its DOCTYPE declares entities"),
+        (b'<!DOCTYPE svg [<!ATTLIST g a CDATA "b">]><svg/>', "its DOCTYPE declares entities"),
+        (b"<svg>" + b"<g>" * 60 + b"</g>" * 60 + b"</svg>", "nested deeper than 50 levels"),
+        (b'<svg><path stroke-dasharray="0.01"/></svg>', "it has a stroke-dasharray"),
+        (b'<svg><path style="stroke-dasharray: .01"/></svg>', "it has a stroke-dasharray"),
         (b"<html></html>", "found <html>, expected <svg>"),
     ],
 )

@@ -1,4 +1,8 @@
-"""`make fuzz SECONDS=60`, or `python -m tests.fuzz --seconds 60 --seed 1`."""
+"""`make fuzz SECONDS=60`, or `python -m tests.fuzz --seconds 60 --seed 1`.
+
+`python -m tests.fuzz --hostile --cases 10000` puts hostile values into what names files, modules
+and commands, or is printed, while a sandbox records which paths are written.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from typing import Any
 
 from tests import ROOT
 
-_HANGS_AFTER = 60.0
+_HANGS_AFTER = 120.0
 """Seconds without a word of the worker."""
 _MOST_FAILURES = 20
 
@@ -23,13 +27,18 @@ _MOST_FAILURES = 20
 class Run:
     """Cases of one seed, in a worker that is started again where one ended it.
 
+    Args:
+        levels: how many are compiled for damaged rows; all that there are by default.
+
     Attributes:
         ran: how many of each kind.
         failures: by fault, what was told of the first case that has it.
     """
 
-    def __init__(self, seed: int, folder: Path) -> None:
-        self.seed, self.folder = seed, folder
+    def __init__(
+        self, seed: int, folder: Path, hostile: bool = False, levels: int = sys.maxsize
+    ) -> None:
+        self.seed, self.folder, self.hostile, self._levels = seed, folder, hostile, levels
         self.ran: Counter[str] = Counter()
         self.failures: dict[tuple[str, str], dict[str, Any]] = {}
         self.slowest: dict[str, float] = {}
@@ -45,7 +54,8 @@ class Run:
     def _work(self, until: float, count: int) -> None:
         folder = self.folder / "work"
         folder.mkdir(exist_ok=True)
-        words = [str(folder), str(self.seed), str(self._next), str(until), str(count)]
+        numbers = self.seed, self._next, until, count, self._levels
+        words = [str(folder), *map(str, numbers), *["hostile"] * self.hostile]
         with subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.worker", *words],
             cwd=ROOT,
@@ -55,7 +65,8 @@ class Run:
         ) as worker:
             assert worker.stdout is not None
             assert worker.stderr is not None
-            watch = threading.Timer(_HANGS_AFTER, worker.kill)
+            # it makes what cases are made of first
+            watch = threading.Timer(5 * _HANGS_AFTER, worker.kill)
             watch.start()
             for line in worker.stdout:
                 watch.cancel()
@@ -101,13 +112,16 @@ class Run:
 def main() -> int:
     """1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, help="by default 60, or as long as --cases take")
+    parser.add_argument("--cases", type=int, default=sys.maxsize)
+    parser.add_argument("--hostile", action="store_true", help="hostile values in place of damage")
     parser.add_argument("--seed", type=int, help="by default another one each time")
     options = parser.parse_args()
     seed = time.time_ns() % 10**6 if options.seed is None else options.seed
-    run = Run(seed, Path(tempfile.mkdtemp(prefix="gv-fuzz-")))
+    run = Run(seed, Path(tempfile.mkdtemp(prefix="gv-fuzz-")), options.hostile)
     print(f"seed {seed}")
-    run.go(options.seconds)
+    seconds = options.seconds or (60 if options.cases == sys.maxsize else 10**6)
+    run.go(seconds, options.cases)
     print(run.report())
     return 1 if run.failures else 0
 

@@ -1,20 +1,27 @@
 """What is fuzzed: how a case of each kind is made, and what the engine is asked to do with it.
 
 A case is files by name. Scenarios are played a few steps over objects, if they are small enough
-for that to be quick; nothing is compiled.
+for that to be quick; only the levels whose rows are damaged are compiled.
 """
 
 from __future__ import annotations
 
+import base64
+import gzip
 import io
 import json
+import os
+import pickle
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
+from unittest import mock
 
 import gymnasium
 import numpy as np
@@ -22,16 +29,21 @@ import yaml
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv
+from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP
+from gv_engine.batches.compiled import program_cache
+from gv_engine.batches.compiled.program_cache import KeptProgram
+from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.controls.bindings import as_toml as keys_as_toml
 from gv_engine.frontend.controls.settings import Settings
-from gv_engine.language.errors import GVEngineError, RuleError, ScenarioError
+from gv_engine.language.errors import CapacityError, GVEngineError, RuleError, ScenarioError
 from gv_engine.learning.policy_file import POLICY_FILE, RunError
 from gv_engine.playing.catalogue import load_playable as load_playable
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError, _sealed
 from gv_engine.reading.families import hooks_of
 from gv_engine.reading.loading import load_scenario
+from gv_engine.reading.reference import reference_to
 from gv_engine.reading.resources import SCENARIOS
 from gv_engine.rollouts import episode_folder, snapshots
 from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
@@ -52,6 +64,14 @@ _STARTER = Path(gv_engine.__file__).parent / "commands" / "starter"
 _YAML_BLOCK = re.compile(r"^```yaml.*?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _KEYDOOR = load_scenario("keydoor-5x5")
 _SMALL = "keydoor-5x5", "empty-4x4", "dynamic-obstacles-5x5", "teleport-5x5"
+_OF_ROWS = (
+    *("keydoor-5x5", "MiniGrid-Dynamic-Obstacles-5x5-v0", "hold-plates", "medley-7x7"),
+    *("teleport-5x5", "boxes", "fetch", "sokoban", "hand-over", "shutters", "memory-5x5"),
+)
+"""Levels whose rows are damaged: several agents, a ground, a mixture, missions, boxes, states."""
+_ROWS = 12
+_STEPS_OF_ROWS = 10
+_CACHED = "compiled/k/program", "units/k.unit"
 
 
 class Kind(NamedTuple):
@@ -116,6 +136,65 @@ def play(env: gymnasium.Env[Any, Any], steps: int = 2) -> None:
         _, _, terminated, truncated, info = env.step(int(mask.argmax()))
         if terminated or truncated:
             return
+
+
+# ---- packs ---------------------------------------------------------------------------------------
+
+
+class Packs:
+    """A map of Tiled, its tileset and a file of Sokoban levels, one of which is damaged."""
+
+    def __init__(self) -> None:
+        sizes = "width", "height", "firstgid", "id", "name", "value", "class", "encoding", "version"
+        self._words = (*sizes, "source", "compression", "visible", "infinite", "type")
+        self._packings: Any = {"zlib": zlib.compress, "gzip": gzip.compress}
+        rules = {"extends": "sokoban", "levels": ["a.tmx", "b.xsb"]}
+        self._rules = json.dumps(rules).encode()
+
+    def make(self, rng: Random) -> Case:
+        numbers = np.array([rng.choice((0, 1, 2, 2**31 + 1)) for _ in range(12)], "<u4")
+        numbers[5] = 3
+        packing = rng.choice(("csv", "zlib", "gzip"))
+        data = f'<data encoding="csv">{",".join(map(str, numbers.tolist()))}</data>'
+        if packing != "csv":
+            raw = self._packings[packing](numbers.tobytes() * rng.choice((1,) * 9 + (100_000,)))
+            text = base64.b64encode(damaged(rng, raw) if rng.random() < 0.3 else raw).decode()
+            data = f'<data encoding="base64" compression="{packing}">{text}</data>'
+        case = {
+            "level.yaml": self._rules,
+            "a.tmx": _TMX.replace("DATA", data).encode(),
+            "a.tsx": _TSX.encode(),
+            "b.xsb": b"Title: Small\n####\n#@$.#\n#  ##\nSolution: R\n\n4#|#@-.#|5#\n",
+        }
+        name = rng.choice(("a.tmx", "a.tmx", "a.tsx", "b.xsb"))
+        how = rng.random()
+        if how < 0.4:
+            word, value = rng.choice(self._words), str(rng.choice((*NUMBERS, *TEXTS)))
+            told = re.sub(rf'{word}="[^"]*"', lambda _: f'{word}="{value}"', case[name].decode())
+            case[name] = told.encode("utf-8", "replace")
+        elif how < 0.7:
+            case[name] = edited(rng, case[name].decode()).encode("utf-8", "replace")
+        else:
+            case[name] = damaged(rng, case[name])
+        return case
+
+
+_TMX = """<?xml version="1.0" encoding="UTF-8"?>
+<map version="1.10" width="4" height="3" infinite="0">
+<properties><property name="title" value="Drawn"/></properties>
+<tileset firstgid="1" source="a.tsx"/>
+<group id="3"><layer id="1" name="floor" width="4" height="3" visible="1">
+DATA
+</layer></group>
+</map>
+"""
+_TSX = """<?xml version="1.0" encoding="UTF-8"?>
+<tileset version="1.10" name="things">
+<tile id="0" class="Wall"/>
+<tile id="1" type="Key"><properties><property name="color" value="RED"/></properties></tile>
+<tile id="2"><properties><property name="agent" type="string">RIGHT</property></properties></tile>
+</tileset>
+"""
 
 
 # ---- replays -------------------------------------------------------------------------------------
@@ -220,6 +299,185 @@ def _npy(array: Any) -> bytes:
     found = io.BytesIO()
     np.lib.format.write_array(found, array, allow_pickle=False)
     return found.getvalue()
+
+
+# ---- rows ----------------------------------------------------------------------------------------
+
+
+class Rows:
+    """Snapshots of damaged rows: refused, or played the same in both worlds."""
+
+    def __init__(self, levels: int) -> None:
+        self._levels = _OF_ROWS[:levels]
+        self._known: dict[str, tuple[Any, list[Worlds]]] = {}
+
+    def _level(self, name: str) -> tuple[Any, list[Worlds]]:
+        """Rows of a level, and worlds of it of either kind; it is compiled when it is asked for."""
+        if name not in self._known:
+            scenario: Any = load_scenario(name)
+            pair = [make_batch(scenario, _ROWS, world) for world in ("object", "compiled")]
+            played, agents, chance = pair[0], scenario.layout.agents, np.random.default_rng(0)
+            for i in range(_ROWS):
+                played.set_generator(i, np.random.default_rng(i))
+            played.reset(np.ones(_ROWS, np.bool_))
+            for step in range(_ROWS):  # each world one step more than the last
+                actions = chance.integers(0, len(scenario.actions), (_ROWS, agents))
+                actions[:step] = KEEP
+                played.step(actions.ravel(), NEXT_STEP)
+            rows = played.snapshot(np.arange(_ROWS))
+            self._known[name] = rows, [make_batch(scenario, 1, each.world) for each in pair]
+        return self._known[name]
+
+    def make(self, rng: Random) -> Case:
+        name = rng.choice(self._levels)
+        rows, (worlds, _) = self._level(name)
+        row = rows[rng.randrange(_ROWS) :][:1].copy()
+        for _ in range(rng.choice((1, 1, 1, 2, 4))):
+            if rng.random() < 0.2:
+                raw = bytearray(row.tobytes())
+                raw[rng.randrange(len(raw))] = rng.choice((0, 1, 2, 127, 255, rng.randrange(256)))
+                row = np.frombuffer(raw, row.dtype).copy()
+            else:
+                before = row.tobytes()
+                while row.tobytes() == before:
+                    _change_row(rng, row)
+        about = np.array(json.dumps(reference_to(worlds.scenario)))
+        packed = io.BytesIO()
+        np.savez(packed, rows=row, scenario=about)
+        return {"a.npz": packed.getvalue()}
+
+    def run(self, folder: Path) -> None:
+        scenario, rows = snapshots.load(folder / "a.npz")
+        pair = self._level(scenario.name)[1]
+        for worlds in pair:  # what a rule that gave up left of the last case
+            for array in vars(worlds.outputs).values():
+                array[...] = 0
+        chance = np.random.default_rng(0)
+        for step in range(_STEPS_OF_ROWS):
+            actions = chance.integers(0, len(scenario.actions), scenario.layout.agents)
+            told = []
+            for worlds in pair:
+                try:
+                    if step:
+                        worlds.step(actions, DISABLED)
+                    else:
+                        worlds.restore(0, rows[0:1].reshape(()))
+                    told.append([*map(np.copy, vars(worlds.outputs).values())])
+                except RuleError:
+                    told.append([])
+            if not told[0] and not told[1]:
+                return
+            assert same_arrays(*told), f"step {step} shows something else"
+            try:
+                after = [[*_columns(worlds.snapshot(0))] for worlds in pair]
+            except RuleError:
+                return  # what a column cannot hold, and objects can
+            assert same_arrays(*after), f"step {step} leaves something else"
+
+
+def _change_row(rng: Random, row: Any) -> None:
+    """Change a value of any column of a row: to any other, to one beside it, or both of these."""
+    column = rng.choice([*_columns(row)])
+    values = column.reshape(-1)
+    assert np.shares_memory(values, row)
+    at, other = rng.randrange(values.size), rng.randrange(values.size)
+    match rng.randrange(4):
+        case 0:
+            values[[at, other]] = values[[other, at]]
+        case 1:
+            values[at] = values[other]
+        case 2 if values.dtype.kind in "iu":
+            size = 2 ** (8 * values.itemsize)
+            value = (int(values[at]) + rng.choice((1, -1, 2, size // 2))) % size
+            values[at] = np.array(value, f"u{values.itemsize}").view(values.dtype)
+        case _:
+            values[at] = rng.choice((0, 1, 2, 3, 5, 9, 100, 127))
+
+
+def _columns(record: Any) -> Iterator[Any]:
+    """The arrays of a record, those of records inside it too."""
+    for name in record.dtype.names:
+        if record.dtype[name].names:
+            yield from _columns(record[name])
+        else:
+            yield record[name]
+
+
+def same_arrays(some: list[Any], others: list[Any]) -> bool:
+    """Whether there are equal ones, where no number equals no number."""
+    return len(some) == len(others) and all(
+        np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+# ---- caches --------------------------------------------------------------------------------------
+
+
+class Caches:
+    """Caches of compiled programs that are damaged, planted, or open to others: nothing is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "cache"
+        program_cache.make_folder(self._folder)
+        errors = {1: RuleError("no"), 7: CapacityError("full")}
+        self._kept = KeptProgram("made", bytes(range(256)), ("a", "b"), ("c",), errors)
+        with self._in_place():
+            program_cache.keep_program("k", self._kept)
+            program_cache.keep_unit("k", ["int64", "bool"], self._kept.code)
+        self._files = {name: (self._folder / name).read_bytes() for name in _CACHED}
+
+    def make(self, rng: Random) -> Case:
+        data = dict(self._files)
+        name = rng.choice(_CACHED)
+        how = rng.random()
+        if how < 0.6:
+            data[name] = damaged(rng, data[name])
+        elif how < 0.7:
+            data[name] = pickle.dumps(Planted(self._folder / "ran"))
+        elif how < 0.75:
+            data[name] = data[rng.choice(_CACHED)]
+        modes = {}
+        for place in (".", "compiled", "compiled/k", "units", *_CACHED):
+            modes[place] = (
+                rng.choice((0o700, 0o755, 0o600 | 0o100)) if rng.random() < 0.9 else 0o777
+            )
+        program, unit = data.values()
+        return {"program": program, "unit": unit, "modes.json": json.dumps(modes).encode()}
+
+    def run(self, folder: Path) -> None:
+        data = dict(zip(_CACHED, (folder / name for name in ("program", "unit")), strict=True))
+        modes = json.loads((folder / "modes.json").read_text())
+        for name, file in data.items():
+            (self._folder / name).unlink(missing_ok=True)
+            shutil.copy(file, self._folder / name)
+        for name, mode in modes.items():
+            (self._folder / name).chmod(mode)
+        with self._in_place():
+            program, unit = program_cache.kept_program("k"), program_cache.kept_unit("k")
+        for name, found in (("compiled/k/program", program), ("units/k.unit", unit)):
+            way = (".", name, *(str(parent) for parent in Path(name).parents))
+            whole = data[name].read_bytes() == self._files[name]
+            sound = whole and all(modes[place] != 0o777 for place in way)
+            assert (found is not None) == sound, name
+        assert program is None or program[:4] == self._kept[:4]
+        assert unit in (None, (["int64", "bool"], self._kept.code))
+        assert not (self._folder / "ran").exists()
+
+    @contextmanager
+    def _in_place(self) -> Iterator[None]:
+        with mock.patch.dict(os.environ, GV_ENGINE_CACHE_DIR=str(self._folder)):
+            yield
+
+
+class Planted:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self._file,)
 
 
 # ---- rollouts ------------------------------------------------------------------------------------
@@ -377,16 +635,25 @@ def _value(rng: Random, depth: int = 0) -> str:
             return f"np.full({rng.choice(shapes)}, {rng.choice(NUMBERS[:12])})"
 
 
-def kinds(folder: Path) -> dict[str, Kind]:
-    """All kinds of cases, by name; the folder is for what they are made of."""
+def kinds(folder: Path, levels: int) -> dict[str, Kind]:
+    """All kinds of cases, by name.
+
+    Args:
+        folder: for what they are made of.
+        levels: how many are compiled for damaged rows.
+    """
     scenarios, replays, rollouts = Scenarios(), Replays(), Rollouts(folder)
     saved, learned = Snapshots(folder), Policies(folder)
-    chosen, actions = Preferences(), Actions()
+    chosen, actions, packs = Preferences(), Actions(), Packs()
+    rows, caches = Rows(levels), Caches(folder)
     grids = ScenarioError, RuleError, GVEngineError
     return {
         "scenarios": Kind(scenarios.make, "level.yaml", scenarios.run, grids),
+        "packs": Kind(packs.make, "level.yaml", scenarios.run, grids),
         "replays": Kind(replays.make, "a.gvreplay", replays.run, (ReplayError, OSError)),
         "snapshots": Kind(saved.make, "a.npz", saved.run, (SnapshotError, ScenarioError)),
+        "rows": Kind(rows.make, "a.npz", rows.run, (SnapshotError,)),
+        "caches": Kind(caches.make, "program", caches.run, ()),
         "rollouts": Kind(rollouts.make, "rollout.json", rollouts.run, (RolloutError,)),
         "policies": Kind(learned.make, POLICY_FILE, learned.run, (RunError,)),
         "settings": Kind(chosen.make, "settings.toml", chosen.run, ()),

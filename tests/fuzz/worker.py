@@ -15,17 +15,20 @@ from random import Random
 from typing import Any, NamedTuple
 
 from gv_engine.language.errors import ScenarioError
-from tests.canary import Ear, canary
+from tests.canary import Ear, Sandbox, canary
 from tests.fuzz.kinds import Case, Kind, kinds
 
 MOST_CPU = 2.0
 """Seconds that a case may take of a processor."""
 MOST_MEMORY = 300 * 2**20
 """Bytes that the process may have had at its largest."""
+_NUMBA = 300 * 2**20
+"""Bytes beside these where Numba has compiled what rows are played by."""
 _LONGEST_MESSAGE = 5000
 _SHRINK_FOR = 30.0
 _SHARES = {
-    "scenarios": 4, "replays": 1, "snapshots": 1, "rollouts": 1, "settings": 1, "actions": 1,
+    "scenarios": 4, "packs": 1, "replays": 1, "snapshots": 1, "rows": 1, "caches": 1,
+    "rollouts": 1, "policies": 1, "settings": 1, "actions": 1,
 }  # fmt: skip
 """How often a kind has its turn."""
 
@@ -37,14 +40,35 @@ class Failure(NamedTuple):
     told: str
 
 
-def main(folder: Path, seed: int, first: int, until: float, count: int) -> None:
-    """Run cases until there is no time left, or so many; tell of each kind on stdout."""
+def main(
+    folder: Path,
+    seed: int,
+    first: int,
+    until: float,
+    count: int,
+    levels: int,
+    hostile: bool = False,
+) -> None:
+    """Run cases until there is no time left, or so many; tell of each kind on stdout.
+
+    Args:
+        levels: how many are compiled for damaged rows.
+        hostile: values that do harm where they are believed, in place of damage.
+    """
     warnings.simplefilter("ignore")
+    sys.dont_write_bytecode = True
     here = folder / "case"
     canary(folder / "outside.py", folder / "has run")
-    ear = Ear(here)
-    known = kinds(folder)
-    turns = [name for name, share in _SHARES.items() for _ in range(share)]
+    ear, sandbox = Ear(here), Sandbox(here, folder / "cache")  # where `Caches` lays them
+    if hostile:
+        from tests.fuzz.hostile import hostile_kinds  # opens the app, and what reads datasets
+
+        known = hostile_kinds(folder)
+        turns = [*known]
+    else:
+        known = kinds(folder, levels)
+        turns = [name for name, share in _SHARES.items() for _ in range(share)]
+    at_first = _peak() if hostile else 0
     for index in range(first, first + count):
         if time.time() > until:
             return
@@ -53,15 +77,16 @@ def main(folder: Path, seed: int, first: int, until: float, count: int) -> None:
         _write(here, case)
         (folder / "now").write_text(json.dumps([index, name]))
         began = time.process_time()
-        failure = run(known[name], here, case, ear)
+        failure = run(known[name], here, case, ear, sandbox)
         took = time.process_time() - began
         peak = _peak()
         if failure is None and took > MOST_CPU:
             failure = Failure("slow", f"{took:.1f} s of CPU")
-        if failure is None and peak > MOST_MEMORY:
+        most = MOST_MEMORY + at_first + ("numba" in sys.modules) * _NUMBA
+        if failure is None and peak > most:
             failure = Failure("large", f"{peak >> 20} MiB at its largest")
         if failure is not None:
-            if failure.fault not in ("slow", "large"):
+            if failure.fault not in ("slow", "large") and not hostile:
                 case = smallest(known[name], here, case, ear, failure)
             path = str(_kept(folder, name, case))
             _tell(failed=name, index=index, path=path, **failure._asdict())
@@ -79,10 +104,14 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def run(kind: Kind, here: Path, case: Case, ear: Ear) -> Failure | None:
+def run(
+    kind: Kind, here: Path, case: Case, ear: Ear, sandbox: Sandbox | None = None
+) -> Failure | None:
     """What is wrong with how the engine takes a case, None if nothing is."""
+    broken = [] if sandbox is None else sandbox.broken
     try:
         ear.strange.clear()
+        broken.clear()
         said = kind.run(here) or ""
     except kind.allowed as error:
         said = str(error)
@@ -98,6 +127,8 @@ def run(kind: Kind, here: Path, case: Case, ear: Ear) -> Failure | None:
         )
     if ear.strange:
         return Failure("strange", f"opened for running: {ear.strange[:3]}")
+    if broken:
+        return Failure("broken", f"outside of its folder: {broken[:3]}")
     if len(said) > _LONGEST_MESSAGE:
         return Failure("long", f"a message of {len(said)} characters: {said[:200]}")
     left = {path.name for path in here.iterdir()} - set(case)
@@ -154,5 +185,6 @@ def _tell(**what: Any) -> None:
 
 
 if __name__ == "__main__":
-    place, begun, start, end, most = sys.argv[1:]
-    main(Path(place), int(begun), int(start), float(end), int(most))
+    place, begun, start, end, most, few, *more = sys.argv[1:]
+    numbers = int(begun), int(start), float(end), int(most), int(few)
+    main(Path(place), *numbers, more == ["hostile"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+import shutil
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.canary import Ear
+from tests.canary import Ear, Sandbox
 from tests.fuzz.__main__ import Run
 from tests.fuzz.kinds import Kind
 from tests.fuzz.worker import Failure, run, smallest
@@ -22,13 +24,22 @@ def here(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.compiled
 def test_some_cases(tmp_path: Path):
-    fuzz = Run(7, tmp_path)
-    fuzz.go(seconds=60, count=450)
+    fuzz = Run(7, tmp_path, levels=1)
+    fuzz.go(seconds=300, count=650)
     assert not fuzz.failures, fuzz.report()
     assert fuzz.ran["scenarios"] == 200
     assert min(fuzz.ran.values()) == 50
     assert "200 cases" in fuzz.report()
+
+
+def test_some_hostile_cases(tmp_path: Path):
+    fuzz = Run(7, tmp_path, hostile=True)
+    fuzz.go(seconds=600, count=180)
+    assert not fuzz.failures, fuzz.report()
+    assert len(fuzz.ran) >= 8
+    assert min(fuzz.ran.values()) >= 20
 
 
 def kind(read) -> Kind:
@@ -50,6 +61,41 @@ def test_what_is_not_allowed_is_found(here: Path, read, fault: str | None):
     found = run(kind(read), here, {"a.txt": b""}, Ear(here))
     assert (found.fault if found else "").startswith(fault or "")
     assert (found is None) == (fault is None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda other: other.write_text("x"),
+        lambda other: other.open("a").close(),
+        lambda other: other.unlink(),
+        lambda other: other.rename(other.parent / "case" / "a.txt"),
+        lambda other: (other.parent / "case" / "a.txt").replace(other),
+        lambda other: (other.parent / "made").mkdir(),
+        lambda other: (other.parent / "link").symlink_to(other),
+        lambda other: shutil.rmtree(other.parent / "folder"),
+        lambda other: pickle.loads(pickle.dumps(Path)),
+    ],
+)
+def test_changes_outside_are_found(here: Path, tmp_path: Path, change):
+    (tmp_path / "folder").mkdir()
+    other = tmp_path / "other.txt"
+    other.touch()
+    case = {"a.txt": b""}
+    (here / "a.txt").touch()
+    sandbox = Sandbox(here)
+    found = run(kind(lambda _: str(change(other))[:0]), here, case, Ear(here), sandbox)
+    assert found is not None
+    assert found.fault == "broken"
+
+    def inside(folder: Path) -> None:
+        (folder / "b").mkdir()
+        (folder / "b" / "c.txt").write_text("x")
+        (folder / "b" / "c.txt").rename(folder / "b" / "d.txt")
+        shutil.rmtree(folder / "b")
+
+    (here / "a.txt").touch()
+    assert run(kind(inside), here, case, Ear(here), sandbox) is None
 
 
 def test_foreign_files_are_found(here: Path, tmp_path: Path):

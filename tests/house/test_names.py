@@ -34,3 +34,26 @@ def test_no_name_is_defined_in_two_modules():
     assert len(homes) > 500
     twice = {name: sorted(where) for name, where in homes.items() if len(where) > 1}
     assert {name: where for name, where in twice.items() if name not in ROLES} == {}
+
+
+MAY_PRINT = {
+    "commands/__init__.py": "ScenarioErrors, whose text is printable",
+    "commands/arguments.py": "`say`",
+    "commands/check.py": "a ScenarioError",
+    "commands/new.py": "the folder that was named",
+    "commands/tables.py": "printable cells",
+    "families/algebra/env.py": "a formula",
+    "frontend/terminal/tty.py": "the terminal, which shows a ? for what is not printable",
+    "language/errors.py": "`complain`",
+}
+"""Modules that print by themselves, and what; all others call `say` or `complain`."""
+
+
+def test_what_is_printed_is_printable():
+    found = set()
+    for file in ENGINE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if called == "print" or called.endswith((".print", "stdout.write", "stderr.write")):
+                found.add(file.relative_to(ENGINE).as_posix())
+    assert found == MAY_PRINT.keys()

@@ -4,10 +4,14 @@ import doctest
 import itertools
 from pathlib import Path
 
-from gv_engine import Scenario
+import pytest
+
+from gv_engine import Scenario, ScenarioError
 from gv_engine.commands.new import write_starter
 from gv_engine.playing import catalogue
+from gv_engine.playing.catalogue import read_playable
 from gv_engine.reading.families import playable_levels
+from gv_engine.reading.trust import Trust
 
 
 def test_the_example_in_its_docstring():
@@ -40,3 +44,32 @@ def test_scenarios_are_found_again(tmp_path: Path):
         assert catalogue.source_of(scenario) == source
         assert catalogue.load_playable(catalogue.source_of(scenario)).name == scenario.name
     assert catalogue.source_of(Scenario.load("GV-Empty-4x4-v0")) == "empty-4x4"
+
+
+def test_levels_of_a_pack_follow_each_other_and_packs_too():
+    tutorial = read_playable("tutorial#1", Trust(), {})
+    whole = read_playable("tutorial", Trust(), {})
+    many = len(tutorial.document.levels)
+    second = catalogue.beside_in_pack(tutorial, 1)
+    assert second
+    assert second.document.variant == "2"
+    last = catalogue.beside_in_pack(tutorial, many - 1)
+    assert last
+    assert last.document.variant == str(many)
+    after = catalogue.beside_in_pack(last, 1)
+    assert after
+    assert after.name.startswith("puzzles-easy")
+    assert catalogue.beside_in_pack(tutorial, -1) is None
+    assert catalogue.beside_in_pack(Scenario.load("keydoor-5x5"), 1) is None
+    for number, is_there in ((0, False), (1, True), (many, True), (many + 1, False), ("x", False)):
+        found = catalogue.in_pack(whole, f"tutorial-{number}")
+        assert (found is not None) == is_there
+        assert found is None or found.document.variant == str(number)
+    assert catalogue.in_pack(tutorial, "tutorial-2") is None
+
+
+def test_the_next_size_comes_round_again():
+    for name, following in itertools.pairwise([*(kin := catalogue.kin("empty-8x8")), kin[0]]):
+        assert catalogue.next_of_kin(name) == following
+    with pytest.raises(ScenarioError, match="no other size"):
+        catalogue.next_of_kin("tutorial")

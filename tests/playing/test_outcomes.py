@@ -56,3 +56,17 @@ def test_the_end_is_told():
     assert found["MOVE_FORWARD"].ending == "You reached the exit"
     assert found["MOVE_FORWARD"].reward > 0
     assert found["TURN_LEFT"].ending == ""
+
+
+def test_a_rule_that_fails_is_told_and_pays_nothing(tmp_path):
+    rules = (
+        "from gv_engine import TRANSITION, system\n\n@system(TRANSITION)\ndef fails(w, agent):\n"
+    )
+    (tmp_path / "rules.py").write_text(rules + "    1 // (w.action[agent] - w.action[agent])\n")
+    changes = {"transition_functions": [*ROOM["transition_functions"], "./rules.py:fails"]}
+    scenario = Scenario.load({**ROOM, **changes, "name": "fails"}, tmp_path)
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(0))
+    for found in Trial(scenario).outcomes(simulation.world.snapshot()).values():
+        assert found[:4] == ((), 0.0, {}, "")
+        assert "division" in found.problem or "by zero" in found.problem

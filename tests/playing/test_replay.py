@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,12 +17,16 @@ import imageio_ffmpeg  # type: ignore[import-untyped]  # it has no types
 import numpy as np
 import pytest
 
-from gv_engine import Scenario
+from gv_engine import GridVectorEnv, Scenario
 from gv_engine.commands import main
 from gv_engine.commands.new import write_starter
 from gv_engine.language.geometry import ACTIONS
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import Replay, ReplayError
+from gv_engine.playing.rollout_games import RolloutGames, is_rollout
+from gv_engine.rollouts.episode_folder import EpisodeFolder, read
+from gv_engine.rollouts.policy import load_policy
+from gv_engine.rollouts.rollout import rollout
 from tests import DATA
 from tests.levels import NOT_OF_GALLERY
 
@@ -117,6 +122,9 @@ def test_files_that_are_none_are_refused_in_one_line(text: str):
         ("steps", "TURN"),
         ("scenario", {"family": "grid", "name": 3, "digest": "", "text": ""}),
         ("scenario", {"family": "grid"}),
+        ("settings", {"size": "\0"}),
+        ("settings", {"\ud800": 5}),
+        ("engine", "\udfff"),
     ],
 )
 def test_so_are_values_that_mean_nothing(replay: Replay, key: str, value: object):
@@ -349,3 +357,35 @@ def test_own_scenarios_are_given(here: Path, capsys: pytest.CaptureFixture[str])
     assert main(["replay", "cave.gvreplay", "--verify"]) == 1
     assert "--scenario" in capsys.readouterr().err
     assert main(["replay", "cave.gvreplay", "--verify", "--scenario", "cave"]) == 0
+
+
+def test_episodes_of_a_rollout_are_games(tmp_path: Path):
+    env = GridVectorEnv(
+        "keydoor-5x5", 2, world="object", autoreset_mode="Disabled", max_steps=9, copy=True
+    )
+    folder = EpisodeFolder(tmp_path / "out", env, {})
+    found = [*rollout(env, load_policy("valid", 2, env.num_actions), 3, 4, keep=True)]
+    for each in found:
+        folder.append(each)
+    folder.close(complete=True)
+    games = RolloutGames(tmp_path / "out", env.scenario)
+    assert (len(games), is_rollout(tmp_path / "out"), is_rollout(tmp_path)) == (3, True, False)
+    for number, each in enumerate(found):
+        game = games.game(number)
+        assert (game.seed, game.position, game.length) == (each.seed, 0, each.length)
+        assert game.difference is None
+        game.seek(game.length)
+        assert np.isclose(game.frame().total, each.total)
+    arrays = {name: np.array(array) for name, array in read(tmp_path / "out")[0].items()}
+    for name, value, message in (
+        ("reward", 7.0, r"Step 3: the reward is .0\.\d+, and was \+7"),
+        ("action", 200, "Step 3: .*, and was "),
+    ):
+        changed = arrays[name].copy()
+        changed[found[0].length + 2] = value
+        np.save(tmp_path / "out" / f"{name}.npy", changed)
+        game = RolloutGames(tmp_path / "out", env.scenario).game(1)
+        assert game.difference
+        assert (game.difference.step, game.position) == (3, 0)
+        assert re.fullmatch(message + ".*", game.difference.message)
+        np.save(tmp_path / "out" / f"{name}.npy", arrays[name])

@@ -14,6 +14,7 @@ from gv_engine.protocol.entry import PARTS_FILE, BenchmarkEntry, EntryPart
 from gv_engine.protocol.plan import TESTED, ProtocolError, scenarios
 
 LENGTHS = tuple(k % 7 for k in range(TESTED))
+DIGEST = "ab" * 32
 CURVE = ((4096, 0.1), (8192, 0.75))
 
 
@@ -24,7 +25,7 @@ def entry(tmp_path: Path) -> BenchmarkEntry:
 
 def put(entry: BenchmarkEntry, **changes: Any) -> None:
     """A part behind those that are there, with some of its values changed; None takes them away."""
-    given = {"scenario": "keydoor-5x5", "seed": 3, "digest": "abc"}
+    given = {"scenario": "keydoor-5x5", "seed": 3, "digest": DIGEST}
     given |= {"lengths": list(LENGTHS), **changes}
     line = json.dumps({k: v for k, v in given.items() if v is not None})
     with (entry.path / PARTS_FILE).open("a") as file:
@@ -32,7 +33,7 @@ def put(entry: BenchmarkEntry, **changes: Any) -> None:
 
 
 def test_what_is_written_is_read_back(entry):
-    part = EntryPart("keydoor-5x5", 3, "abc", LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
+    part = EntryPart("keydoor-5x5", 3, DIGEST, LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
     entry.add(part)
     assert entry.parts() == {("keydoor-5x5", 3): part}
     assert (entry.path / PARTS_FILE).stat().st_size < 2500
@@ -49,14 +50,14 @@ def test_an_entry_may_be_meant_for_some_scenarios(tmp_path):
 def test_parts_come_from_the_smallest_scenario_on_and_by_seed(entry):
     asked = [("keydoor-9x9", 0), ("keydoor-5x5", 9), ("keydoor-5x5", 2)]
     for scenario, seed in asked:
-        entry.add(EntryPart(scenario, seed, "", LENGTHS))
+        entry.add(EntryPart(scenario, seed, DIGEST, LENGTHS))
     assert [*entry.parts()] == asked[::-1]
 
 
 def test_a_part_that_is_made_again_takes_the_place_of_the_old_one(entry):
-    for digest in ("old", "new"):
+    for digest in (DIGEST, DIGEST[::-1]):
         entry.add(EntryPart("keydoor-5x5", 3, digest, LENGTHS))
-    assert [part.digest for part in entry.parts().values()] == ["new"]
+    assert [part.digest for part in entry.parts().values()] == [DIGEST[::-1]]
 
 
 def test_a_line_that_was_never_finished_is_no_part_and_gives_way_to_one(entry):
@@ -65,16 +66,16 @@ def test_a_line_that_was_never_finished_is_no_part_and_gives_way_to_one(entry):
     with (entry.path / PARTS_FILE).open("ab") as file:
         file.write(b'{"scenario": "keyd')
     assert [seed for _, seed in entry.parts()] == [3]
-    entry.add(EntryPart("keydoor-5x5", 4, "", LENGTHS))
+    entry.add(EntryPart("keydoor-5x5", 4, DIGEST, LENGTHS))
     assert [seed for _, seed in entry.parts()] == [3, 4]
 
 
 def test_processes_write_to_one_entry(entry):
     with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
-        parts = [EntryPart("keydoor-5x5", k % 10, str(k), LENGTHS) for k in range(80)]
+        parts = [EntryPart("keydoor-5x5", k % 10, f"{k:064x}", LENGTHS) for k in range(80)]
         list(pool.map(entry.add, parts))
     lines = (entry.path / PARTS_FILE).read_text("utf-8").splitlines()
-    assert {json.loads(line)["digest"] for line in lines} == {str(k) for k in range(80)}
+    assert {json.loads(line)["digest"] for line in lines} == {f"{k:064x}" for k in range(80)}
 
 
 def test_all_grids_that_tell_success_are_played():
@@ -93,7 +94,8 @@ def test_all_grids_that_tell_success_are_played():
         ({"seed": 10}, "its seed is 10, expected a whole number from 0 to 9"),
         ({"scenario": "keydor-5x5"}, "plays no \"keydor-5x5\": did you mean 'keydoor-5x5'"),
         ({"scenario": ["keydoor-5x5"]}, r'plays no \["keydoor-5x5"\]'),
-        ({"digest": 7}, "its digest is no text"),
+        ({"digest": 7}, "the digest is 7, expected 64 hexadecimal digits"),
+        ({"digest": "/tmp"}, "the digest is .*/tmp.*, expected 64 hexadecimal digits"),
         ({"different": 201}, "its different is 201, expected a whole number from 0 to 200"),
         ({"held_out": 1}, "its held_out is 1, expected true or false"),
         ({"steps": 1.5}, "its steps is 1.5, expected a whole number"),
@@ -131,7 +133,7 @@ def test_a_wrong_part_is_told(entry, changes, message):
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
 def test_a_wrong_part_is_not_added(entry, changes, message):
-    part = EntryPart("keydoor-5x5", 3, "abc", LENGTHS)
+    part = EntryPart("keydoor-5x5", 3, DIGEST, LENGTHS)
     with pytest.raises(ProtocolError, match=f"mine: no such part is added, .*{message}"):
         entry.add(replace(part, **changes))
     assert not entry.parts()
@@ -166,6 +168,11 @@ def test_folders_that_are_none_are_told(entry, tmp_path):
         ),
         ('{"format": 2, "name": "x", "scenarios": [7]}', "entry.json: the protocol plays no 7: "),
         ('{"format": 2}', "has no name: add"),
+        (
+            r'{"format": 2, "name": "a\u001b[2J"}',
+            r"entry.json: the name is 'a\\x1b\[2J', expected one",
+        ),
+        (r'{"format": 2, "name": "x", "about": "\ud800"}', "entry.json is no JSON: .* half of a"),
     ],
 )
 def test_what_a_wrong_entry_says_of_itself_is_told(entry, text, message):

@@ -1,6 +1,8 @@
 """The page of the protocol, and that it says what the entries say."""
 
+import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from gv_engine.protocol.plan import SEEDS, TESTED, ProtocolError, scenarios
 from tests import ROOT
 
 ENTRIES = sorted(path.parent for path in (ROOT / "benchmarks/entries").glob("*/entry.json"))
-LEVEL = "keydoor-5x5"
+LEVEL, DIGEST = "keydoor-5x5", "ab" * 32
 
 
 def test_the_page_of_the_docs_has_what_the_entries_have(tmp_path):
@@ -36,12 +38,14 @@ def entries(tmp_path: Path) -> list[BenchmarkEntry]:
     curve = ((1000, 0.0), (3000, 1.0))
     for seed in range(SEEDS):
         learner.add(
-            EntryPart(LEVEL, seed, "", won if seed else half, TESTED, True, lost, 4000, 2.0, curve)
+            EntryPart(
+                LEVEL, seed, DIGEST, won if seed else half, TESTED, True, lost, 4000, 2.0, curve
+            )
         )
-    learner.add(EntryPart("memory-9x9", 4, "", half[50:] + lost[:50], 7, False))
+    learner.add(EntryPart("memory-9x9", 4, DIGEST, half[50:] + lost[:50], 7, False))
     solver = BenchmarkEntry(tmp_path / "solver", "Shortest", "", "solver").begin()
     ways = (4,) * (TESTED - 50) + lost[:50]
-    solver.add(EntryPart(LEVEL, 0, "", ways))
+    solver.add(EntryPart(LEVEL, 0, DIGEST, ways))
     return [learner, solver]
 
 
@@ -76,7 +80,7 @@ def test_what_is_missing_is_said(entries):
 def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
     other = BenchmarkEntry(tmp_path / "other", "Other", scenarios=(LEVEL, "sokoban")).begin()
     for seed in range(SEEDS):
-        other.add(EntryPart(LEVEL, seed, "", (8,) * TESTED))
+        other.add(EntryPart(LEVEL, seed, DIGEST, (8,) * TESTED))
     text = "\n\n".join(page.Comparison([*entries, other]).sections("images"))
     count = len(scenarios())
     assert f"21 of {10 * (count + 2):,} parts are there." in text
@@ -93,10 +97,20 @@ def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
 
 def test_who_has_learned_the_test_is_marked_and_nobody_else(entries, tmp_path):
     other = BenchmarkEntry(tmp_path / "other", "Other").begin()
-    other.add(EntryPart(LEVEL, 0, "", (8,) * TESTED, held_out=False))
+    other.add(EntryPart(LEVEL, 0, DIGEST, (8,) * TESTED, held_out=False))
     told, _ = row("\n\n".join(page.Comparison([*entries, other]).sections("images")), LEVEL)
     assert told[0] == f"`{LEVEL}`"
     assert told[3:] == ["100.0 % (91.7 to 100.0)", "0.0 %", "100.0 %, 1 of 10 *"]
+
+
+def test_names_and_texts_of_entries_are_shown_as_they_are(entries):
+    name, about = "<script>|x|", "<img src=x> [a](b), `<b>`, and ```<i>`"
+    shown = [replace(entries[0], name=name, about=about), entries[1]]
+    text = "\n\n".join(page.Comparison(shown).sections("images"))
+    said = r"- **\<script\>\|x\|**: \<img src\=x\> \[a\](b), `<b>`, and \`\`\`\<i\>\`"
+    assert text.startswith(f"{said}\n")
+    assert r"| \<script\>\|x\|, greedy |" in text
+    assert not re.search(r"(?<!\\)<(?!b>`)", text)
 
 
 def test_a_page_has_marks(entries, tmp_path):

@@ -99,7 +99,8 @@ def test_another_process_finds_the_same_number():
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        (["KICK"], "[0]: no action 'KICK'; did you mean 'PICK_UP'?"),
+        (["KICK"], "[0]: no action 'KICK'; did you mean 'PICK_UP'? {name: KICK} declares one of"),
+        (["SLEEP"], "[0]: no action 'SLEEP'; {name: SLEEP} declares one of your own"),
         (["WAIT"], "[0]: no action 'WAIT' (allowed: MOVE_FORWARD"),
         ([{"key": "k"}], "[0]: an action of your own needs its name: {name: KICK, key: K}"),
         ([{"name": "kick"}], "[0].name: found the name 'kick', expected one of an action, like `"),

@@ -113,6 +113,7 @@ def test_what_is_built_in_can_be_extended(tmp_path):
         ("extends: nothing.yaml", "child.yaml:1: extends: .*nothing.yaml: no such file"),
         ("extends: [a]", "child.yaml:1: extends: found a list of 1, expected a text"),
         ("extends: child.yaml", "extends this scenario in turn"),
+        ("extends: large.yaml", "the files that a scenario extends are at most 512 KiB together"),
         ("extends: scenario.yaml\nmax_steps: 0", "child.yaml:2: max_steps: found 0"),
         (
             "extends: scenario.yaml\nreward_functions: {living: null}",
@@ -127,6 +128,8 @@ def test_what_is_built_in_can_be_extended(tmp_path):
 )
 def test_mistakes_are_told_where_they_stand(base, text, said):
     (base / "child.yaml").write_text(text + "\n")
+    (base / "large.yaml").write_text(f"extends: larger.yaml\n#{'x' * 300_000}\n")
+    (base / "larger.yaml").write_text(f"{BASE}\n#{'x' * 300_000}\n")
     with pytest.raises(ScenarioError, match=said):
         Scenario.load(base / "child.yaml")
 

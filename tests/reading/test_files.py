@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gv_engine.commands import main
@@ -17,8 +19,10 @@ from gv_engine.frontend.controls.settings import Settings
 from gv_engine.language.errors import GVEngineError, ScenarioError
 from gv_engine.playing.catalogue import in_folder
 from gv_engine.playing.replay import Replay
+from gv_engine.reading.array_files import Archive, ArrayError
 from gv_engine.reading.files import Draft, bytes_for_people, read_bytes, replacing, sweep
 from gv_engine.reading.loading import load_scenario
+from gv_engine.reading.rule_files import SourceFile
 from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.episode_folder import read
 from tests import ROOT
@@ -72,6 +76,13 @@ def test_lists_pass_over_what_is_no_file(tmp_path: Path):
     assert [entry.title for entry in in_folder(tmp_path)] == ["a"]
 
 
+def test_lists_look_into_some_hundred_files(tmp_path: Path):
+    for number in range(201):
+        (tmp_path / f"{number:03}.yaml").write_text("family: mathy" if number == 200 else "a: 1")
+    (tmp_path / "z.xsb").touch()
+    assert [entry.title for entry in in_folder(tmp_path)] == ["z"]
+
+
 def test_what_is_no_file_is_said(tmp_path: Path):
     with pytest.raises(OSError, match=f"{tmp_path} is a folder, not a file"):
         read_bytes(tmp_path, 1, "files")
@@ -115,6 +126,22 @@ def test_sizes_for_people():
     ]
 
 
+def test_the_arrays_of_an_archive_are_limited_together(tmp_path: Path):
+    zeros = np.zeros(600, np.uint8)
+    np.savez_compressed(tmp_path / "a.npz", a=zeros, b=zeros, c=zeros)
+    with Archive(tmp_path / "a.npz", 2000, "archives") as archive:
+        assert archive.read("a").size == archive.read("b", most=1000).size == 600
+        assert archive.read("a").size == 600
+        with pytest.raises(ArrayError, match="c is 728 bytes, in archives at most 544 bytes"):
+            archive.read("c")
+
+
+@posix
+def test_the_digest_of_a_rule_file_waits_for_no_fifo(tmp_path: Path):
+    os.mkfifo(tmp_path / "rules.py")
+    assert SourceFile.of(tmp_path / "rules.py").digest == ""
+
+
 # ---- drafts --------------------------------------------------------------------------------------
 
 
@@ -137,6 +164,64 @@ def test_what_cannot_be_written_is_named(tmp_path: Path):
         raise OSError(28, "No space left on device")
     with pytest.raises(OSError, match=r"b\.txt cannot be written: No such file"):
         Draft(tmp_path / "gone" / "b.txt")
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
+def test_a_draft_has_the_permissions_of_the_file_before_anything_is_written(
+    tmp_path: Path, mode: int
+):
+    file = tmp_path / "a.txt"
+    file.touch()
+    file.chmod(mode)
+    if os.geteuid() == 0:
+        os.chown(file, 1234, 2345)
+    before = file.stat()
+    with replacing(file) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == mode
+        draft.write_text("new")
+    after = file.stat()
+    assert after.st_ino != before.st_ino
+    assert (after.st_mode, after.st_uid, after.st_gid) == before[:1] + before[4:6]
+
+
+@posix
+def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "a.txt"
+    file.touch()
+    file.chmod(0o664)
+    os.chown(file, -1, next(iter({*os.getgroups(), 2345} - {os.getegid()})))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refuse)
+    with replacing(file) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o604
+
+
+@posix
+def test_behind_a_link_the_file_itself_is_replaced(tmp_path: Path):
+    (tmp_path / "kept").mkdir()
+    link, file = tmp_path / "link.txt", tmp_path / "kept" / "a.txt"
+    for target in (file, Path("kept/a.txt")):
+        link.symlink_to(target)
+        with replacing(link) as draft:  # the first time, the file is not there yet
+            draft.write_text(str(target))
+        assert link.is_symlink()
+        assert file.read_text() == str(target)
+        link.unlink()
+
+
+@posix
+def test_what_is_no_file_is_not_replaced(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path / "pipe", "FIFO"), (Path("/dev/null"), "device")):
+        with pytest.raises(OSError, match=f"is a {kind}, not a file"), replacing(path):
+            pass
+    os.mkfifo(tmp_path / ".gv-draft-0.txt")  # nor waited for
+    sweep(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", ".gv-draft-0.txt"}
 
 
 @posix

@@ -103,3 +103,5 @@ def test_the_command_lists_all(capsys):
     said = capsys.readouterr().out
     for name in ("keydoor", "move_agent", "raytracing", "Telepod", "w.place", "all_with", "put"):
         assert f"\n{name}\t" in said, name
+    lines = said.splitlines()
+    assert all(f"{title}\t" in lines for title, _ in CHAPTERS)

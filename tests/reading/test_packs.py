@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
+import os
+import tracemalloc
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +25,6 @@ from gv_engine.playing.catalogue import (
     source_of,
     with_levels,
 )
-from gv_engine.reading.extras import TILED
 from gv_engine.reading.sokoban import read_sokoban
 from gv_engine.worlds.simulation import Simulation
 
@@ -174,6 +178,20 @@ def test_commands_take_all_levels(pack: Path, capsys: pytest.CaptureFixture[str]
     assert printed.out.count("solution\twins in 3 steps") == 1
 
 
+BOXOBAN = "; 0\n#####\n#@$.#\n#####\n\n; 1\n######\n#@ $.#\n######\n"
+
+
+@pytest.mark.parametrize("text", [BOXOBAN, "\n" * 9 + BOXOBAN[4:], BOXOBAN.replace("\n", "\r\n")])
+def test_a_text_file_of_boards_is_a_scenario_by_itself(text: str, tmp_path: Path):
+    file = tmp_path / "three.txt"
+    file.write_bytes(text.encode())
+    assert len(Scenario.load(file).document.levels) == 2
+    assert Scenario.load(f"{file}#2").name == "three-2"
+    (tmp_path / "notes.txt").write_text("# a comment\nmap: ^E\n")
+    with pytest.raises(ScenarioError, match="transition_functions: missing"):
+        Scenario.load(tmp_path / "notes.txt")
+
+
 def test_folders_hold_levels(tmp_path: Path):
     (tmp_path / "levels").mkdir()
     for name in ("b.xsb", "a.txt"):
@@ -245,9 +263,12 @@ TMX = """\
 """
 
 
+SIZE = 'width="4" height="2" tile'
+OWN = 'firstgid="1" name="things"'
+
+
 @pytest.fixture
 def tiled(tmp_path: Path) -> Path:
-    pytest.importorskip("pytmx")
     (tmp_path / "a.tmx").write_text(TMX)
     return tmp_path
 
@@ -276,7 +297,106 @@ def test_mistakes_in_maps_of_tiled_are_told(old: str, new: str, says: str, tiled
     assert any(says in problem for problem in error.value.problems), error.value.problems
 
 
-def test_without_the_extra_it_is_told_how_to_get_it(tiled: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(type(TILED), "missing", property(lambda extra: extra.how_to_get))
-    with pytest.raises(ScenarioError, match=r"levels: .*needs pytmx, which is not installed"):
-        Scenario.load({**RULES, "levels": "a.tmx"}, folder=tiled)
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (SIZE, 'width="100000" height="100000" tile', "expected 1 to 512"),
+        (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),
+        (SIZE, 'width="512" height="512" tile', "has not as many tiles as its map has cells"),
+        ('encoding="csv">2,0,0,1,1,1,1,1', "BOMB", "as many tiles as its map has cells, 8"),
+        ('encoding="csv">2', 'encoding="csv">99999999999999999999', "int too large"),
+        ('encoding="csv"', 'encoding="base64" compression="zstd"', "'base64 zstd'; choose CSV"),
+        ('<map version="1.10"', '<map version="1.10" infinite="1"', "the map is infinite; switch"),
+        ("<map v", '<!DOCTYPE map [<!ENTITY a "ha">]><map v', "its DOCTYPE declares entities"),
+        ("<properties>", "<x>" * 60 + "</x>" * 60 + "<properties>", "deeper than 50 levels"),
+        (
+            TMX,
+            '<map width="512" height="512">' + "<layer/>" * 5 + "</map>",
+            "more than 1,048,576 cells together",
+        ),
+        (OWN, 'firstgid="1" source="../a.tsx"', "outside of the map's folder"),
+        (OWN, 'firstgid="1" source="/dev/zero"', "outside of the map's folder"),
+        (OWN, 'firstgid="1" source="pipe.tsx"', "pipe.tsx is a FIFO, not a file"),
+        (OWN, 'firstgid="1" source="gone.tsx"', "No such file"),
+    ],
+)
+def test_maps_of_tiled_are_read_within_bounds(old: str, new: str, says: str, tiled: Path):
+    if "pipe" in new:
+        if os.name != "posix":
+            pytest.skip("of POSIX")
+        os.mkfifo(tiled / "pipe.tsx")
+    if new == "BOMB":
+        bomb = base64.b64encode(zlib.compress(bytes(2**27), 1)).decode()
+        new = f'encoding="base64" compression="zlib">{bomb}'
+    text = TMX.replace(old, new)
+    (tiled / "a.tmx").write_text(text)
+    tracemalloc.start()
+    try:
+        told_of({**RULES, "levels": "a.tmx"}, tiled, says)
+        assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def told_of(scenario: Any, folder: Path, says: str) -> None:
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(scenario, folder=folder)
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize("packing", [None, "zlib", "gzip"])
+def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled: Path):
+    numbers = np.array([2 | 2**31, 0, 0, 1, 1, 1, 1, 1], "<u4").tobytes()
+    pack: Any = {"zlib": zlib.compress, "gzip": gzip.compress, None: bytes}
+    text = base64.b64encode(pack[packing](numbers)).decode()
+    how = f'encoding="base64" compression="{packing}"' if packing else 'encoding="base64"'
+    begin, end = TMX.index("<tileset"), TMX.index("</tileset>") + len("</tileset>")
+    (tiled / "sets").mkdir()
+    (tiled / "sets" / "a.tsx").write_text(TMX[begin:end])
+    whole = TMX[:begin] + '<tileset firstgid="1" source="sets/a.tsx"/>' + TMX[end:]
+    whole = whole.replace('encoding="csv">2,0,0,1,1,1,1,1', f"{how}>{text}")
+    (tiled / "b.tmx").write_text(whole.replace('<layer id="2"', '<layer visible="0"'))
+    drawn = Scenario.load({**RULES, "levels": "b.tmx"}, folder=tiled).document
+    shown = drawn.levels[0].map.text
+    assert shown[0] != shown[3] == shown[5] == shown[8] != "."
+    assert shown[1:3] == ".."
+
+
+def test_a_map_of_tiled_without_layers_is_floor(tiled: Path):
+    (tiled / "a.tmx").write_text(TMX[: TMX.index("<layer")] + "</map>")
+    told_of({**RULES, "levels": "a.tmx"}, tiled, "no agent; put one of")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("#" * 2**20, "line 1 is longer than 512 cells"),
+        (" " * 500_000 + "#" + " " * 500_000 + "x:", "expected 1 to 1000"),
+        ("#" + "9" * 2**19, "line 1 is longer than 512 cells"),
+        ("#00000000009999999999#", "line 1 is longer than any level"),
+        ("#\n" * 600, "line 513 belongs to a level of more than 512 rows"),
+        ("#\n\n" * 300_000, "more than 1000 levels"),
+        (("512#|" * 511 + "512#\n\n") * 300, "more than 4,194,304 cells"),
+        ("#\nSolution: u\n" + "u\n" * 500_000, "no agent"),
+    ],
+    ids=["row", "blanks", "digits", "zeros", "rows", "levels", "cells", "solution"],
+)
+def test_files_of_levels_are_read_within_bounds(text: str, says: str, tmp_path: Path):
+    (tmp_path / "a.xsb").write_text(text)
+    told_of({**RULES, "levels": "a.xsb"}, tmp_path, says)
+
+
+def test_the_files_of_a_pack_are_limited_together(tmp_path: Path):
+    (tmp_path / "a.xsb").write_text("x" * 2**20)
+    told_of({**RULES, "levels": ["a.xsb"] * 9}, tmp_path, "pack are at most 8 MiB together")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="of POSIX")
+def test_a_list_of_levels_waits_for_no_fifo(tiled: Path):
+    os.mkfifo(tiled / "pipe.tsx")
+    os.mkfifo(tiled / "pipe.xsb")
+    text = TMX.replace(OWN, 'firstgid="1" source="pipe.tsx"')
+    (tiled / "a.tmx").write_text(text)
+    (tiled / "walks.yaml").write_text(yaml.safe_dump({**RULES, "levels": "a.tmx"}))
+    entries = [entry.source for entry in with_levels(in_folder(tiled))]
+    assert entries == [str(tiled / "walks.yaml"), str(tiled / "pipe.xsb")]

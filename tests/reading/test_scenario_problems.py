@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from gv_engine.language.errors import ScenarioError
+from gv_engine.language.errors import ScenarioError, nearest
 from gv_engine.reading.scenario import Scenario
 
 LEVEL = """\
@@ -318,6 +318,30 @@ def test_long_values_are_shortened(tmp_path):
     text = LEVEL.replace("reach_exit", "a" * 100_000)
     (found,) = problems_of(tmp_path / "level.yaml", text)
     assert len(found) < 1100
+
+
+@pytest.mark.parametrize("agents", ["agents: [{}]\n", "agents: {{names: [{}]}}\n"])
+def test_agents_with_names_are_as_many_as_those_with_numbers(tmp_path, agents: str):
+    names = ", ".join(f"agent{number}" for number in range(30_000))
+    (tmp_path / "level.yaml").write_text(LEVEL + agents.format(names))
+    with pytest.raises(ScenarioError, match="found 30000 agents, expected at most 256"):
+        Scenario.load(tmp_path / "level.yaml")
+
+
+def test_many_teams_and_names_to_compare_with_end(tmp_path):
+    teams = ", ".join(f"team{number}: [ann]" for number in range(10_000))
+    agents = f"agents: {{names: [ann, bob], teams: {{{teams}}}}}\n"
+    found = problems_of(tmp_path / "level.yaml", LEVEL + agents)
+    assert any("found 10000 teams, expected at most 256" in problem for problem in found)
+    assert nearest("zz", [*(f"a{number}" for number in range(300)), "zz"]).startswith("(allowed")
+    assert nearest("zz", [*(f"a{number}" for number in range(299)), "zz"]).startswith("did you")
+
+
+def test_texts_behind_aliases_count_as_often_as_they_stand(tmp_path):
+    legend = "".join(f"  {chr(0x4E00 + number)}: *a\n" for number in range(200))
+    text = f"description: &a {'x' * 100_000}\nlegend:\n{legend}"
+    found = problems_of(tmp_path / "level.yaml", text)
+    assert any("more than 2,097,152 characters, with aliases" in problem for problem in found)
 
 
 def test_many_rules_of_one_name_have_names_of_their_own(tmp_path):

@@ -103,7 +103,7 @@ def test_recorded_scenarios_are_valid():
         {"mixture": ["empty-4x4"]},
         {"family": "mathy"},
         {"variants": {}},
-        {"variants": {"a": {"max_step": 9}}},
+        {"variants": {"a": {"max_step": 9, "room": [3, 3]}}},
     ],
     ids=str,
 )

@@ -1,19 +1,20 @@
 """Variants: several levels in one file, and the ways that lead to each."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from gv_engine import Scenario, ScenarioError
 from gv_engine.commands import main
+from gv_engine.commands.check import sources_of
 from gv_engine.playing.catalogue import in_folder, source_of
 from gv_engine.reading.document import read_file
 from gv_engine.reading.families import FAMILIES
 from gv_engine.reading.library import Level, levels
 from gv_engine.reading.variants import names_in
 from gv_engine.worlds.simulation import Simulation
-from tests import DATA
-from tests.boards import RULES
 
 RIVER = """\
 name: river
@@ -103,7 +104,7 @@ def test_check_looks_at_all_of_a_file(river, capsys):
         ("[a, b]", "", r"variants: found a list of 2, expected a mapping"),
         ("{a: 3}", "", r"variants\.a: found 3, expected a mapping"),
         ("{a b: {}}", "", r"found the name 'a b', expected letters"),
-        ("{a: {max_step: 3}}", "", r"river\.yaml:8: variants\.a\.max_step: .*'max_steps'"),
+        ("{a: {max_step: 3}}", "#a", r"river\.yaml:8: variants\.a\.max_step: .*'max_steps'"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(river, variants, source, said):
@@ -118,10 +119,19 @@ def test_a_file_without_variants_has_none_to_name(tmp_path):
         Scenario.load(tmp_path / "one.yaml#9x9")
 
 
-def test_a_mapping_is_its_first():
-    level = {**RULES, "map": ">E", "variants": {"long": {"map": ">..E"}, "short": {}}}
-    long = Scenario.load(level, DATA)
-    assert [long.name, shape(long)] == ["scenario-long", (1, 4)]
+def test_what_a_level_says_by_itself_is_played_by_its_name(tmp_path):
+    """Unless each variant adds what a level begins with."""
+    rules = yaml.safe_load(RIVER[: RIVER.index("reset_function")])
+    variants: dict[str, Any] = {"long": {"map": ">..E"}, "hard": {"max_steps": 3}}
+    level = {**rules, "name": "own", "map": ">E", "variants": variants}
+    file = tmp_path / "own.yaml"
+    file.write_text(yaml.safe_dump(level, sort_keys=False))
+    for found in (Scenario.load(level), Scenario.load(file)):
+        assert [found.name, found.max_steps, shape(found)] == ["own", None, (1, 2)]
+    assert sources_of(str(file)) == [str(file), f"{file}#long", f"{file}#hard"]
+    del level["map"]
+    variants["hard"]["map"] = ">...E"
+    assert Scenario.load(level).name == "own-long"
 
 
 def test_names_are_found_without_yaml_as_yaml_has_them():

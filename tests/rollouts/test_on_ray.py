@@ -220,11 +220,11 @@ def test_runs_that_learn_on_several_machines_are_those_of_one(cluster, here, mon
     whole = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16", "--seeds", "0:3"]
     steps = "--steps", str(16 * 32 * 6)
     assert main([*whole, *steps, "--out", "one"]) == 0
-    put_files, number = run_folder.put_files, 0
+    write_run_files, number = run_folder.write_run_files, 0
 
     def watched(*given: Any) -> None:
         nonlocal number
-        put_files(*given)
+        write_run_files(*given)
         number += 1
         if number == 4:
             cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
@@ -232,7 +232,7 @@ def test_runs_that_learn_on_several_machines_are_those_of_one(cluster, here, mon
         if number == 10:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_folder, "put_files", watched)
+    monkeypatch.setattr(run_folder, "write_run_files", watched)
     far = "--ray", cluster.address
     assert main([*whole, "--steps", "1", "--out", "many", *far]) == 0
     assert main(["train", "--resume", "many", *steps, *far]) == 130

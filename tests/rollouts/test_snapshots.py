@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 import warnings
 import zipfile
@@ -15,11 +16,17 @@ import pytest
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario
+from gv_engine.batches.autoreset import NEXT_STEP
+from gv_engine.batches.worlds import make_batch
+from gv_engine.checking.invariants import fault_of_row
 from gv_engine.commands import parser, play
 from gv_engine.commands.arguments import UsageError
+from gv_engine.language.component import NOTHING
+from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.reading.reference import reference_to
 from gv_engine.rollouts import snapshots
 from gv_engine.rollouts.snapshots import SnapshotError
+from tests.comparing import same
 from tests.reading.test_mixture import TWO
 from tests.strategies import meadow
 
@@ -134,6 +141,136 @@ def test_damaged_rows_are_refused(name, value):
         row[name] = value
         with pytest.raises(ValueError, match=f"the snapshot is damaged: {name} is {value}"):
             env.restore(row)
+
+
+@pytest.mark.parametrize(
+    ("level", "column", "at"),
+    [
+        ("MiniGrid-Dynamic-Obstacles-5x5-v0", "placed", 15),
+        ("keydoor-5x5", "placed", 0),
+        ("keydoor-5x5", "error", ()),
+        ("hold-plates", "spot", 2),
+        ("hold-plates", "placed", 3),
+    ],
+)
+def test_columns_that_follow_from_others_are_not_read(tmp_path, level, column, at):
+    scenario, rows = agents_rows(level)
+    wrong = rows.copy()
+    wrong[column][(slice(None), *np.atleast_1d(at).astype(int))] += 1
+    assert not np.array_equal(wrong, rows)
+    packed = {"rows": wrong, "scenario": np.array(json.dumps(reference_to(scenario)))}
+    np.savez(tmp_path / "a.npz", **packed)
+    assert np.array_equal(snapshots.load(tmp_path / "a.npz")[1], rows)
+    worlds = make_batch(scenario, 3, "object")
+    worlds.restore(np.arange(3), wrong)
+    assert np.array_equal(worlds.snapshot(np.arange(3)), rows)
+    # as `gv-engine check` tells it
+    assert f"w.{column}[" in fault_of_row(scenario, wrong[0:1].reshape(()))
+    assert not fault_of_row(scenario, rows[0:1].reshape(()))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_objects_that_are_said_to_be_there_do_no_harm(world):
+    """A compiled step once read memory that nobody had filled, and ended the process."""
+    env, other = (GridEnv("MiniGrid-Dynamic-Obstacles-5x5-v0", world=world) for _ in range(2))
+    env.reset(seed=0)
+    row = env.snapshot()
+    other.restore(row)
+    row["placed"] = 200
+    env.restore(row)
+    for action in (0, 1, 2, 0):
+        assert same(env.step(action), other.step(action))
+    assert env.snapshot() == other.snapshot()
+
+
+def agents_rows(level):
+    """Three rows of a level, for any number of agents."""
+    scenario = Scenario.load(level)
+    worlds = make_batch(scenario, 3, "object")
+    worlds.restart(np.ones(3, np.bool_), dict.fromkeys(range(3), 0))
+    worlds.step(np.zeros(3 * scenario.layout.agents, np.int64), NEXT_STEP)
+    return scenario, worlds.snapshot(np.arange(3))
+
+
+def of(rows, name):
+    """The entities of a type in the first row."""
+    return np.flatnonzero(rows["kind"]["value"][0] == OBJECT_TYPES[name].index)
+
+
+def in_two_cells(r):
+    key = of(r, "Key")[0]
+    r["at"][0, 1:4, 1:4][r["at"][0, 1:4, 1:4] == NOTHING] = key
+
+
+def let_go_of_first(r):
+    r["who"][0][r["who"][0] > 0] = 0
+
+
+@pytest.mark.parametrize(
+    ("level", "change", "says"),
+    [
+        ("keydoor-5x5", lambda r: put(r, "door", "status", of(r, "Door"), 127), "in a state that"),
+        ("keydoor-5x5", lambda r: put(r, "kind", "has", of(r, "Key"), 0), "has not the component"),
+        ("keydoor-5x5", lambda r: put(r, "kind", "value", of(r, "Key"), 1), "of no type that"),
+        ("keydoor-5x5", lambda r: put(r, "color", "value", of(r, "Key"), 99), "color.value is 99"),
+        ("keydoor-5x5", lambda r: put(r, "door", "has", of(r, "Door"), 2), "door.has is 2"),
+        ("keydoor-5x5", lambda r: put(r, "door", "has", of(r, "Door"), 0), "has not the component"),
+        ("keydoor-5x5", lambda r: put(r, "door", "status", of(r, "Key"), 2), "has not the compon"),
+        ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Key"), -1), "which is no cell"),
+        ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Wall")[0], 1), "has it not"),
+        ("keydoor-5x5", in_two_cells, "in two cells"),
+        ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, 1), "which is no object"),
+        ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, of(r, "Key")[0]), "on the g"),
+        ("keydoor-5x5", lambda r: put(r, "agent", "facing", 1, 4), "the agent's facing is 4"),
+        ("keydoor-5x5", lambda r: put(r, "agent", "has", 1, 0), "agent.has of the agent is 0"),
+        ("keydoor-5x5", lambda r: put(r, "solid", "has", -1, 1), "is not in use and has"),
+        ("keydoor-5x5", lambda r: r["alive"].__setitem__((0, 1), 0), "alive of the agent is 0"),
+        ("keydoor-5x5", lambda r: r["alive"].__setitem__((0, 5), 3), "alive is 3"),
+        ("keydoor-5x5", lambda r: r["free"].__setitem__(0, 60), "w.free is beyond it"),
+        ("keydoor-5x5", lambda r: r["terminated"].__setitem__(0, 2), "terminated is 2"),
+        ("keydoor-5x5", lambda r: r["done"].__setitem__((0, 1), 1), "done of the agent is 1"),
+        ("keydoor-5x5", lambda r: r["steps"].__setitem__(0, 2**31 - 1), "steps is 2147483647"),
+        ("keydoor-5x5", lambda r: r["reward"].__setitem__((0, 0), 2), "reward of no agent is 2"),
+        ("keydoor-5x5", lambda r: r["width"].__setitem__(0, 0), "width is 0"),
+        ("keydoor-5x5", lambda r: r["rng"]["inc_low"].__setitem__(0, 2), "rng.inc_low is 0"),
+        ("keydoor-5x5", lambda r: r["rng"]["half"].__setitem__(0, 7), "rng.half is 7"),
+        ("fetch", lambda r: put(r, "mission", "wording", 1, 9), "mission.wording is 9"),
+        ("fetch", lambda r: put(r, "mission", "kind", 1, 99), "mission.kind is 99"),
+        ("boxes", lambda r: put(r, "box", "content", of(r, "Box"), 99), "which has been removed"),
+        ("boxes", lambda r: put(r, "box", "content", of(r, "Box"), of(r, "Box")), "on the grid"),
+        ("boxes", lambda r: put(r, "box", "content", of(r, "Box")[0], 1), "holds agent 1, which"),
+        ("boxes", lambda r: put(r, "box", "content", of(r, "Box"), of(r, "Key")[0]), "held twice"),
+        ("boxes", lambda r: put(r, "agent", "holding", 1, of(r, "Key")[0]), "held twice"),
+        ("hold-plates", let_go_of_first, "other agents than stand there"),
+        ("hold-plates", lambda r: r["next"].__setitem__((0, 1), 1), "other agents than stand"),
+        ("hold-plates", lambda r: put(r, "position", "y", 2, -1), "agent 2's y is -1"),
+    ],
+)
+def test_what_no_world_holds_is_refused(level, change, says):
+    scenario, rows = agents_rows(level)
+    wrong = rows.copy()
+    change(wrong)
+    for some in (wrong, wrong[0:1].reshape(())):
+        with pytest.raises(ValueError, match=f"the snapshot is damaged: .*{re.escape(says)}"):
+            scenario.check(some)
+    assert np.array_equal(scenario.check(rows), rows)
+
+
+def test_a_row_that_is_checked_stays_as_it_was():
+    scenario, rows = agents_rows("boxes")
+    rows["placed"] = 7
+    kept = rows.copy()
+    for writeable in (True, False):
+        rows.flags.writeable = writeable
+        assert scenario.check(rows[0])["placed"].tolist() != kept["placed"][0].tolist()
+        assert np.array_equal(rows, kept)
+    with pytest.raises(ValueError, match=r"shape \(1, 3\): expected \(\) or \(n,\)"):
+        scenario.check(rows[None])
+
+
+def put(rows, column, field, e, value):
+    rows[column][field][0, e] = value
 
 
 @pytest.mark.parametrize(("field", "value"), [("has", 1), ("status", 2)])

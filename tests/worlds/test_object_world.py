@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from random import Random
 from typing import Any
 
 import esper
+import numpy as np
 import pytest
 
 from components.doors import Door
@@ -15,6 +17,7 @@ from components.objects import KEY, WALL
 from gv_engine import AGENT, GridEnv, RuleError, Scenario, Simulation
 from gv_engine.language.component import _WORLD_ATTRIBUTES, column_name
 from gv_engine.language.world import World
+from gv_engine.worlds.row_world import RowWorld
 from gv_engine.worlds.world import ObjectWorld
 from tests.boards import scenario
 
@@ -199,3 +202,120 @@ def test_a_component_is_no_column(by_hand):
         by_hand.door[AGENT]
     with pytest.raises(RuleError, match=says):
         by_hand.door[AGENT] = 1
+
+
+def on_grid(world):
+    """Yield the objects on the grid, row by row, in a cell the one on the ground first."""
+    for y in range(world.height):
+        for x in range(world.width):
+            yield from (e for e in (world.ground[y, x], world.at[y, x]) if e)
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "hold-plates", "medley-7x7"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_world_agrees_with_itself_after_any_changes(name, seed):
+    loaded = Scenario.load(name)
+    simulation = Simulation(loaded)
+    simulation.reset(np.random.default_rng(seed))
+    world, chance = simulation.world, Random(seed)
+    for _ in range(30):
+        things = [e for e in range(1, world.capacity) if world._alive[e]]
+        things = [e for e in things if e not in world.everyone]
+        y, x = chance.randrange(world.height), chance.randrange(world.width)
+        e = chance.choice(things)
+        layer = world.ground if world.on_ground(world.kind.value[e]) else world.at
+        act = chance.randrange(5)
+        if act == 0 and not layer[y, x]:
+            world.place(e, y, x)
+            assert layer[y, x] == e
+        elif act == 1:
+            world.lift(e)
+            assert (world.position.y[e], world.position.x[e]) == (-1, -1)
+        elif act == 2:
+            world.remove(e)
+            assert e not in list(on_grid(world))
+        elif act == 3 and len(things) + 3 < world.capacity:
+            kind = world.kind.value[e]
+            new = world.spawn(kind)
+            free = [k for k in range(1, world.capacity) if k not in (*world.everyone, *things)]
+            assert (new, world.kind.value[new]) == (free[0], kind)
+            things.append(new)
+        elif act == 4:
+            state = chance.randrange(world.num_states(world.kind.value[e]))
+            world.set_state(e, state)
+            assert world.state_of(e) == state
+        there = list(on_grid(world))
+        for kind in range(loaded.layout.kinds):
+            of_kind = [e for e in there if world.kind.value[e] == kind]
+            assert world.of_type(kind).tolist() == of_kind
+            assert world.placed[kind] == len(of_kind)
+        for cls in loaded.layout.components:
+            columns = world[column_name(cls)]
+            assert world.having(columns).tolist() == [e for e in there if columns.has[e]]
+        for e in there:
+            cells = world.ground if world.on_ground(world.kind.value[e]) else world.at
+            assert cells[world.position.y[e], world.position.x[e]] == e
+        row = world.snapshot()
+        again = world.fork()
+        assert again.snapshot() == row
+        assert again.of_type(0).tolist() == world.of_type(0).tolist()
+        shown, marked = world.cells(), np.indices(world.cells().shape[:2]).sum(0) % 2 == 0
+        seen = RowWorld(loaded.layout, row)
+        assert np.array_equal(shown, seen.cells())
+        assert np.array_equal(world.cells(marked), shown[marked])
+        below = world.beneath()
+        assert (below is None) == (not world.ground.any() and "ground" not in loaded.layout.layers)
+        if below is not None:
+            beneath, some = seen.beneath(), world.beneath(marked)
+            assert beneath is not None
+            assert some is not None
+            assert np.array_equal(below, beneath)
+            assert np.array_equal(some, below[marked])
+        assert list(world.agents()) == list(seen.agents())
+        for y, x in np.ndindex(*shown.shape[:2]):
+            top = world.at[y, x] or world.ground[y, x]
+            assert tuple(shown[y, x]) == world.appearance(top) == seen.appearance(top)
+
+
+def test_what_is_no_entity_is_told_with_the_last_one(tmp_path):
+    env = strayed(tmp_path, 0, 300)
+    env.step(0)
+    last = env.scenario.layout.capacity - 1
+    with pytest.raises(RuleError, match=f"12345 is no entity, the last one is {last}$"):
+        env.snapshot()
+
+
+@pytest.mark.parametrize("name", ["medley-7x7", "hold-plates"])
+def test_a_new_level_keeps_nothing_of_the_last_one(name):
+    loaded = Scenario.load(name)
+    simulation, fresh = Simulation(loaded), Simulation(loaded)
+    for seed in range(3):
+        simulation.reset(np.random.default_rng(seed))
+        for action in loaded.actions:
+            simulation.step(*[action] * len(simulation.agents))
+    simulation.reset(np.random.default_rng(3))
+    fresh.reset(np.random.default_rng(3))
+    world = simulation.world
+    assert world.snapshot() == fresh.world.snapshot()
+    assert simulation.terms == fresh.terms == (0.0,) * len(loaded.reward_names)
+    for e in range(1, world.capacity):
+        with world.context:
+            components: tuple[Any, ...] = esper.components_for_entity(e)
+        assert {type(each) for each in components} == {
+            cls for cls in loaded.layout.components if world[column_name(cls)].has[e]
+        }
+
+
+def test_agents_that_a_member_has_not_are_done():
+    agents = {"map": "####\n#>>#\n#.E#\n####", "transition_functions": ["move_agent"]}
+    members = [{**LEVEL, **agents, "agents": {"names": [*names]}} for names in ("ab", "abc")]
+    members[1]["map"] = "####\n#>>#\n#>E#\n####"
+    simulation = Simulation(Scenario.load({"mixture": [{"scenario": each} for each in members]}))
+    found = set()
+    for seed in range(9):
+        simulation.reset(np.random.default_rng(seed))
+        row, count = simulation.world.snapshot(), len(simulation.member.sharing.names)
+        assert row["done"][1:].tolist() == [0] * count + [1] * (3 - count)
+        assert (row["position"]["y"][1:4] >= 0).tolist() == [True] * count + [False] * (3 - count)
+        found.add(count)
+    assert found == {2, 3}

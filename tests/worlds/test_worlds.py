@@ -98,7 +98,12 @@ def test_every_step_is_the_same_in_both_worlds(level, seed, chosen):
     assert_same_run(meadow(**level), seed, chosen)
 
 
-def assert_same_run(played, seed, chosen):
+def assert_same_run(played, seed, chosen, *, sound=True):
+    """Step an object world and a row with the same actions.
+
+    Args:
+        sound: no rule breaks a promise that `fault_of_row` looks for.
+    """
     one, other = Run(played, "object", seed), Run(played, "batch", seed)
     for act in [None, *chosen]:
         found, failed = outcome(one.reset) if act is None else outcome(one.alone, act)
@@ -108,7 +113,7 @@ def assert_same_run(played, seed, chosen):
             return
         assert_same_shown(found, twin)
         assert_same_rows(one.snapshot(), other.snapshot())
-        assert not fault_of_row(played, one.snapshot())
+        assert not sound or not fault_of_row(played, one.snapshot())
 
 
 @pytest.mark.compiled

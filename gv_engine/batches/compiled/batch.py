@@ -19,7 +19,7 @@ from gv_engine.batches.compiled.program_functions import asks_for
 from gv_engine.batches.worlds import Worlds, words_of
 from gv_engine.language.errors import RuleError
 from gv_engine.language.frame import Frame
-from gv_engine.language.system import RENDERING, System
+from gv_engine.language.system import OBSERVATION, RENDERING, VISIBILITY, System
 from gv_engine.reading.layout import RNG
 from gv_engine.reading.rule_files import in_words
 from gv_engine.worlds.rng import generator_to_row
@@ -117,8 +117,11 @@ class CompiledBatch(Worlds):
         tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
-            sight = member.visibility.system
-            views = view_record(member.area, sight.rows, asks_for(sight.function, "entity"))
+            calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
+            looking = [call.system for call in calls]
+            rows = all(system.rows for system in looking)
+            entities = any(asks_for(system.function, "entity") for system in looking)
+            views = view_record(member.area, rows, entities)
             shown: dict[str, NDArray[Any]] = vars(self.outputs)
             unwanted = self.outputs.unwanted
             own: dict[str, NDArray[Any]] = {"actions": self._actions, "playing": self._playing}

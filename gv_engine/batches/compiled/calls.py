@@ -13,6 +13,7 @@ from gv_engine.batches.compiled.parameters import is_data, parts
 from gv_engine.language.call import Call, is_nested
 from gv_engine.language.geometry import Action
 from gv_engine.language.system import (
+    OBSERVATION,
     REWARD,
     TERMINATING,
     VISIBILITY,
@@ -35,8 +36,8 @@ def ends(call: Call) -> dict[str, int]:
 # ---- calls -----------------------------------------------------------------------------------
 # Everything is a closure over what comes before it. `p` is the parameter record; `was` holds all
 # that was measured before the transitions, as one tuple; a condition finds the action there, a
-# visibility function its view. `values` are all that follows `w` in a call. A closure costs Numba
-# some 40 ms, so that there are as few as can be.
+# visibility or observation function its view. `values` are all that follows `w` in a call. A
+# closure costs Numba some 40 ms, so that there are as few as can be.
 
 
 def _constant(before: Any, value: Any) -> Any:
@@ -195,7 +196,7 @@ def arguments(prefix: str, call: Call, past: Past, helper: Callable[..., Any] | 
     back = fields([], rule=prefix)
     if helper is None and (remember := call.system.remember) is not None:
         number = past.remember(remember, arguments(prefix, call, past, remember))
-    elif call.system.phase is VISIBILITY or (
+    elif call.system.phase in (VISIBILITY, OBSERVATION) or (
         helper and any(takes(helper, name) for name in ("action", "tried"))
     ):
         number = 0

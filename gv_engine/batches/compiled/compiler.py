@@ -50,6 +50,7 @@ from gv_engine.language.errors import (
     CapacityError,
     DoesNotCompileError,
     RuleError,
+    complain,
 )
 from gv_engine.language.verbs import VERBS
 from gv_engine.worlds.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
@@ -113,7 +114,9 @@ def link_scenario(scenario: Scenario, slots: Sequence[int], elements: Elements) 
     functions = tuple(program_functions.functions_of(roots))
     checked = "running" in (elements["parameters"].names or ())
     digest = program_functions.program_digest(
-        [*around, *chain.from_iterable(map(_functions, _EMITTING))], *_compiler(), str(checked)
+        [*around, *chain.from_iterable(map(_functions, _EMITTING))],
+        *compiler_settings(),
+        str(checked),
     )
     made_of = program_functions.program_digest(roots, str(elements), digest, machine())
     return Linked(loop, functions, checked, made_of, digest)
@@ -147,6 +150,8 @@ def compile_linked(linked: Linked) -> KeptProgram:
         raise DoesNotCompileError(_brief(error, linked.functions)) from None
     except KeyError as error:  # what Numba raises for a field that a record does not have
         raise DoesNotCompileError(_unknown_name(error.args[0], linked.functions)) from None
+    except Exception as error:  # of what Numba does not foresee
+        raise unforeseen(error, linked.functions) from error
     finally:
         sys.setrecursionlimit(limit)
         if collecting:
@@ -161,13 +166,18 @@ def refusal(failure: str, built_in: bool) -> DoesNotCompileError:
     return DoesNotCompileError(f"{failure}; {_ADVICE}")
 
 
+def unforeseen(error: Exception, functions: Iterable[FunctionType] = ()) -> DoesNotCompileError:
+    """Return the error that says which other one has ended compiling."""
+    return DoesNotCompileError(f"{_brief(error, functions)} ({type(error).__name__})")
+
+
 def _brief(error: Exception, functions: Iterable[FunctionType]) -> str:
     """File, line and cause out of a message of several thousand characters."""
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines()]
     causes = [
         line for line in lines if line and not line.startswith(_NOISE) and "nopython" not in line
     ]
-    cause = (causes or lines)[0]
+    cause = (causes or lines or ["no cause is told"])[0]
     if missing := re.match(r"NameError: .*'(\w+)'", cause):
         return _unknown_name(missing[1], functions)
     files = {
@@ -180,12 +190,21 @@ def _brief(error: Exception, functions: Iterable[FunctionType]) -> str:
     )
     places = [(os.path.realpath(file or other), line or at) for file, line, other, at in found]
     own = [(file, line) for file, line in places if file in files]
-    where = " ({}, line {})".format(*own[0]) if own else ""
+    where = " ({}{}, line {})".format(_rule_at(*own[0], functions), *own[0]) if own else ""
     if cause == "No match." and own:  # no function of Numba's takes this
         cause = f"`{linecache.getline(own[0][0], int(own[0][1])).strip()}`"
     kinds = [words for pattern, words in _KINDS.items() if re.search(pattern, cause)]
     what = f"{kinds[0]} cannot be compiled" if kinds else cause
     return f"a rule cannot be compiled{where}: {what}"
+
+
+def _rule_at(file: str, line: str, functions: Iterable[FunctionType]) -> str:
+    """Return the name of the function in which a line is, and "in"; "" if it is in none."""
+    for code in (function.__code__ for function in functions):
+        lines = [number for _, _, number in code.co_lines() if number]
+        if os.path.realpath(code.co_filename) == file and min(lines) <= int(line) <= max(lines):
+            return f"{code.co_name} in "
+    return ""
 
 
 def _unknown_name(name: object, functions: Iterable[FunctionType]) -> str:
@@ -207,11 +226,12 @@ def function_key(function: FunctionType) -> str:
     """A digest of a function, and of what emits code for it."""
     uses = chain.from_iterable(program_functions.functions_of([function]).values())
     emitting = [used._defn for _, used in uses if hasattr(used, "_defn")]
-    return program_functions.program_digest([function, *emitting], *_compiler())
+    return program_functions.program_digest([function, *emitting], *compiler_settings())
 
 
-def _compiler() -> Iterator[str]:
-    """Settings that make other machine code of the same functions; Numba tells processors apart."""
+def compiler_settings() -> Iterator[str]:
+    """Yield versions and settings that make other machine code of the same functions; Numba tells
+    processors apart."""
     yield from (sys.version, numba.__version__, np.__version__)
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 
@@ -220,8 +240,7 @@ def _kept(function: FunctionType, key: str, functions: Iterable[FunctionType], n
     """The function, to be compiled or loaded when it is called."""
 
     def on_miss() -> None:
-        text = f"compiling {name} for this machine, once; later runs load it"
-        print(f"gv-engine: {text}", file=sys.stderr)
+        complain(f"compiling {name} for this machine, once; later runs load it")
         parts.mark_parts(functions)
 
     compiled: Any = njit(nogil=True)(function)

@@ -21,7 +21,7 @@ from typing import Any
 
 from gv_engine.batches.compiled.batch import CompiledBatch
 from gv_engine.batches.compiled.program_cache import alone, cache_folder
-from gv_engine.language.errors import DoesNotCompileError
+from gv_engine.language.errors import DoesNotCompileError, complain
 
 # -P and the path of this process: the same modules are found, and no others. Ctrl-C is for this one
 _CODE = (
@@ -65,7 +65,7 @@ class Compilation:
         """Say, once, that worlds have moved over."""
         if not self._told:
             took = time.perf_counter() - self._began
-            _say(f"{self._name} is compiled after {took:.1f} s, and goes on compiled")
+            complain(f"{self._name} is compiled after {took:.1f} s, and goes on compiled")
         self._told = True
 
     def go_on(self) -> None:
@@ -145,7 +145,7 @@ def compilation_of(worlds: CompiledBatch) -> Compilation:
             found = Compilation(worlds)
             _COMPILATIONS[found.keys] = found
             name = worlds.scenario.name
-            _say(f"compiling {name} in the background, once; until then objects are stepped")
+            complain(f"compiling {name} in the background, once; until then objects are stepped")
     found.over()
     return found
 
@@ -177,10 +177,6 @@ if hasattr(os, "register_at_fork"):
 def _stop() -> None:
     for each in _COMPILATIONS.values():
         each.stop()
-
-
-def _say(text: str) -> None:
-    print(f"gv-engine: {text}", file=sys.stderr)
 
 
 # ---- the other process ---------------------------------------------------------------------------

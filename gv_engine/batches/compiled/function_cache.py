@@ -16,7 +16,12 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
 from numba.core.runtime.nrt import rtsys
 
-from gv_engine.batches.compiled.program_cache import cache_folder, make_room
+from gv_engine.batches.compiled.program_cache import (
+    cache_folder,
+    find_stranger,
+    make_folder,
+    make_room,
+)
 from gv_engine.language.modules import is_rule_module
 
 # Numba numbers its symbols from 1 in every process, so two programs from the cache may use one name
@@ -57,11 +62,12 @@ class ProgramCache(FunctionCache):
             on_failure: called if it cannot be kept after that.
 
         Raises:
-            OSError: the folder cannot be written.
+            OSError: the folder cannot be written, or others can write there.
         """
         self._on_miss = on_miss
         self._on_failure = on_failure
         self._folder = cache_folder() / key
+        make_folder(self._folder)
         config: Any = numba.config
         before = config.CACHE_DIR
         config.CACHE_DIR = str(self._folder)  # read while the cache is made
@@ -74,11 +80,16 @@ class ProgramCache(FunctionCache):
         if not Path(self.cache_path).is_relative_to(self._folder):
             # Numba fell back to a folder where programs would not be told apart
             raise OSError(f"{self._folder} cannot be written")
+        Path(self.cache_path).chmod(0o700)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function for these argument types, or None."""
         rtsys.initialize(target_context)
         try:
+            # Numba's files are pickles
+            for file in Path(self.cache_path).iterdir():
+                if not file.is_file() or find_stranger(file):
+                    raise PermissionError
             found = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception:  # whatever comes of a file that was cut short or tampered with
             found = None
@@ -93,6 +104,8 @@ class ProgramCache(FunctionCache):
         """Keep a compiled function, if there is room for it."""
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+            for file in Path(self.cache_path).iterdir():
+                file.chmod(0o600)
         except OSError as error:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._on_failure(error)

@@ -13,6 +13,7 @@ from gv_engine.language.call import Call, is_nested
 from gv_engine.language.geometry import USUAL_ACTIONS, Action
 from gv_engine.language.modules import is_engine_module
 from gv_engine.language.system import (
+    OBSERVATION,
     RESET,
     REWARD,
     SUCCESS,
@@ -57,7 +58,7 @@ _APART = 64
 _COMMON = "num_terms", "mine", "running", "share"
 """What the loop over worlds wants to know; it comes first."""
 
-_COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY
+_COMPILED = RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION
 
 
 def fields_of_calls(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
@@ -121,6 +122,7 @@ def parameters(
         "actions": actions,
         "places": places,
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
+        "always_truncates": np.asarray(member.always_truncates),
     }
     if member.layout.agents > 1:
         sharing = member.sharing

@@ -1,15 +1,18 @@
 """Where compiled programs are kept between processes.
 
 Every program has a folder of its own, named by a digest of all that it is made of, so what is found
-there is never stale.
+there is never stale. A file begins with a line with the digest of the rest, and a line of JSON; its
+machine code follows. Machine code runs, so nothing is read that others can write.
 """
 
 from __future__ import annotations
 
 import atexit
+import hashlib
+import json
 import os
-import pickle
 import shutil
+import stat
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -19,7 +22,7 @@ from typing import Any, NamedTuple
 
 import platformdirs
 
-from gv_engine.language.errors import RuleError
+from gv_engine.language.errors import CapacityError, RuleError
 from gv_engine.reading.files import replacing
 
 KEPT_PROGRAMS = 500
@@ -33,11 +36,16 @@ KEPT_UNITS = 10_000
 def cache_folder() -> Path:
     """The user's folder of compiled programs: `GV_ENGINE_CACHE_DIR` if that is set."""
     given = os.environ.get("GV_ENGINE_CACHE_DIR")
-    own = Path(given or platformdirs.user_cache_dir("gv-engine")) / "compiled"
+    try:
+        own = Path(given or platformdirs.user_cache_dir("gv-engine")).absolute() / "compiled"
+    except (OSError, RuntimeError):  # there is no working directory, or no home
+        own = _NOWHERE
     return _INSTEAD.get(own, own)
 
 
 _INSTEAD: dict[Path, Path] = {}
+_NOWHERE = Path(os.devnull, "compiled")
+"""A folder that cannot be made."""
 
 
 def keep_until_exit() -> None:
@@ -70,19 +78,28 @@ class KeptProgram(NamedTuple):
 
 
 def kept_program(key: str) -> KeptProgram | None:
-    """A program; None if it is not kept."""
-    found = _unpickled(_program(key))
-    return found if isinstance(found, KeptProgram) else None
+    """Return a program; None if it is not kept."""
+    found = _read(_program(key))
+    if found is None:
+        return None
+    (made_of, symbols, environments, errors), code = found
+    told = {number: _ERRORS[name](says) for number, name, says in errors}
+    return KeptProgram(made_of, code, tuple(symbols), tuple(environments), told)
 
 
 def keep_program(key: str, program: KeptProgram) -> None:
     """Keep a program, if there is room for it."""
+    errors = [(number, type(told).__name__, str(told)) for number, told in program.errors.items()]
+    about = program.made_of, program.symbols, program.environments, errors
     try:
+        make_folder(_program(key).parent)
         make_room()
-        with replacing(_program(key)) as draft:
-            draft.write_bytes(pickle.dumps(program))
+        _write(_program(key), about, program.code)
     except OSError as error:
         not_kept(error)
+
+
+_ERRORS = {cls.__name__: cls for cls in (RuleError, CapacityError)}
 
 
 def _program(key: str) -> Path:
@@ -101,10 +118,10 @@ def make_place(key: str) -> None:
 
 
 def _try_place(key: str) -> None:
-    folder = cache_folder() / key
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
+    for folder in (cache_folder() / key, _units()):
+        make_folder(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
 
 
 def make_room() -> None:
@@ -125,7 +142,7 @@ def not_kept(error: OSError) -> None:
     """Warn that programs are not kept."""
     warnings.warn(
         f"compiled programs cannot be kept ({error}); every process will compile anew. "
-        f"Set GV_ENGINE_CACHE_DIR to a folder that can be written",
+        f"Set GV_ENGINE_CACHE_DIR to a folder of your own that nobody else can write",
         RuntimeWarning,
         stacklevel=3,
     )
@@ -141,36 +158,28 @@ def alone(key: str) -> Iterator[None]:
         with suppress(ImportError, OSError):
             import fcntl
 
-            folder = cache_folder() / key
-            folder.mkdir(parents=True, exist_ok=True)
-            fcntl.flock(stack.enter_context((folder / "lock").open("wb")), fcntl.LOCK_EX)
+            make_folder(cache_folder() / key)
+            how = os.O_CREAT | os.O_WRONLY | os.O_NONBLOCK  # a pipe is an error, instead of a wait
+            lock = os.open(cache_folder() / key / "lock", how, 0o600)
+            fcntl.flock(stack.enter_context(os.fdopen(lock)), fcntl.LOCK_EX)
         yield
 
 
 def kept_unit(key: str) -> tuple[Any, bytes] | None:
-    """What a unit returns, as a type of Numba's, and its code; None if it is not kept."""
-    return _unpickled(_unit(key))  # type: ignore[no-any-return]
+    """Return the type of what a unit returns, as `keep_unit` got it, and its code; None if the unit
+    is not kept."""
+    return _read(_unit(key))
 
 
 def keep_unit(key: str, returns: Any, bitcode: bytes) -> None:
-    """Keep a unit, if there is room for it; without it, it is compiled again."""
-    path = _unit(key)
+    """Keep a unit, if there is room for it; without it, it is compiled again.
+
+    Args:
+        returns: the type of what it returns, as JSON can say it.
+    """
     with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as draft:
-            draft.write_bytes(pickle.dumps((returns, bitcode)))
-
-
-def _unpickled(path: Path) -> Any:
-    """What is in a file; None, and no file, if it is damaged."""
-    try:
-        return pickle.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except Exception:  # whatever comes of a file that was cut short or tampered with
-        with suppress(OSError):
-            path.unlink()
-        return None
+        make_folder(_units())
+        _write(_unit(key), returns, bitcode)
 
 
 def _unit(key: str) -> Path:
@@ -179,6 +188,84 @@ def _unit(key: str) -> Path:
 
 def _units() -> Path:
     return cache_folder().parent / "units"
+
+
+# ---- files and folders of this user alone --------------------------------------------------------
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder of the cache, and what is missing above it, for this user alone.
+
+    Raises:
+        OSError: it cannot be made, or others can write there.
+    """
+    if folder.is_relative_to(_NOWHERE.parent):
+        raise FileNotFoundError("there is no home folder, or no working directory")
+    for each in (*reversed(folder.parents), folder):
+        if not each.exists():
+            each.mkdir(mode=0o700, exist_ok=True)
+        if stranger := find_stranger(each):
+            raise PermissionError(stranger)
+
+
+def find_stranger(path: Path, own: Path | None = None) -> str:
+    """Return why others may have written what is at a path, as a clause; empty if they cannot have.
+
+    Everything on the way is looked at: the folders, links and what these lead to. Above the cache a
+    folder such as /tmp may be open to all, if what is in it stays with its owner.
+
+    Args:
+        own: what is to be this user's alone, with all that is below it; by default the cache.
+
+    Raises:
+        OSError: there is nothing.
+    """
+    if os.name != "posix":
+        return ""  # rights are lists there, which Python does not read
+    path.stat()  # no links in a circle
+    own = own or cache_folder().parent
+    root = Path("/").stat().st_uid  # not 0, where users have other numbers than outside
+    for each in (*reversed(path.parents), path):
+        found = each.lstat()
+        inside = each.is_relative_to(own)
+        if found.st_uid not in {0, os.geteuid(), *(() if inside else (root,))}:
+            return f"{each} belongs to user {found.st_uid}"
+        if stat.S_ISLNK(found.st_mode):
+            target = each.parent / each.readlink()
+            if stranger := find_stranger(target, target if inside else target / "none"):
+                return stranger
+        elif found.st_mode & 0o022 and (inside or not found.st_mode & stat.S_ISVTX):
+            return f"others can write to {each}, as its mode {found.st_mode & 0o7777:04o} says"
+    return ""
+
+
+def _read(path: Path) -> tuple[Any, bytes] | None:
+    """Return what `_write` wrote to this path; None if it is not there, or in a folder of others.
+
+    A file that is damaged, no regular one, or that others can write, is removed.
+    """
+    try:
+        if find_stranger(path.parent):
+            return None
+        with suppress(ValueError):
+            if path.is_file() and not find_stranger(path):  # a pipe would have to be waited for
+                digest, _, rest = path.read_bytes().partition(b"\n")
+                if digest == hashlib.sha256(rest).hexdigest().encode():
+                    head, _, code = rest.partition(b"\n")
+                    named, about = json.loads(head)
+                    if named == [path.parent.name, path.name]:
+                        return about, code
+        path.unlink()
+    except OSError:
+        pass
+    return None
+
+
+def _write(path: Path, about: Any, code: bytes) -> None:
+    rest = json.dumps(((path.parent.name, path.name), about)).encode() + b"\n" + code
+    with replacing(path) as draft:
+        draft.chmod(0o600)
+        draft.write_bytes(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
 
 
 def _age(path: Path) -> float:

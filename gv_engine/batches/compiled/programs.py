@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,7 +34,7 @@ from gv_engine.batches.compiled.program_cache import (
     make_place,
 )
 from gv_engine.language.call import Call, is_nested
-from gv_engine.language.errors import DoesNotCompileError, RuleError
+from gv_engine.language.errors import DoesNotCompileError, RuleError, complain
 from gv_engine.language.modules import is_engine_module
 from gv_engine.language.system import Phase
 
@@ -76,7 +77,10 @@ class Program:
         self.failure = ""
         self._name, self._built_in, self._turn = name, built_in, threading.Lock()
         self._link: Any = cache(link)
-        self._made_of = self._link().made_of if "numba" in sys.modules else ""
+        self._made_of = ""
+        if "numba" in sys.modules:
+            with suppress(DoesNotCompileError):  # `prepare` links again, and tells
+                self._made_of = self._link().made_of
         self._asked, self.key = asked, self._made_of or asked
 
     def load(self) -> bool:
@@ -98,20 +102,20 @@ class Program:
                 return
             from gv_engine.batches.compiled import compiler
 
-            linked = None if self.failure else link()
             try:
-                if linked is None:
+                if self.failure:
                     raise DoesNotCompileError(self.failure)
+                linked = link()
                 self._made_of = linked.made_of
                 # if no more than a comment of the engine has changed, it is kept under this
                 if not (kept := self._take(linked.made_of)):
-                    _say(f"compiling {self._name} for this machine, once; later runs load it")
+                    complain(f"compiling {self._name} for this machine, once; later runs load it")
                     self._become(kept := compiler.compile_linked(linked))
                 keep_program(self.key, kept)
             except DoesNotCompileError as error:
                 self.failure = str(error)
                 self._settle()
-                raise compiler.refusal(self.failure, self._built_in) from None
+                raise compiler.refusal(self.failure, self._built_in) from error.__cause__
 
     def _take(self, *keys: str) -> KeptProgram | None:
         """Become what is kept under one of these; None if it is not there."""
@@ -130,10 +134,6 @@ class Program:
         """Stay for ever, as nothing is left to be found out, and let the scenario go."""
         self._link = None
         _SETTLED.add(self)
-
-
-def _say(text: str) -> None:
-    print(f"gv-engine: {text}", file=sys.stderr)
 
 
 _LOCK = threading.Lock()
@@ -186,18 +186,34 @@ def program_of(scenario: Scenario, slots: Sequence[int], elements: Elements) -> 
     asked = program_functions.digest_of(
         functions, _surroundings(), *_spelled(scenario), str(list(slots)), str(elements)
     )
+    found_by = " ".join([asked, *_numba_settings()])
     with _LOCK:
+        # Numba keeps all that is linked, so that it is linked once
+        if known := _PROGRAMS.get(found_by):
+            return known
         link = partial(_link, scenario, slots, elements)
         built_in = all(is_engine_module(function.__module__) for function in functions)
         name = f"{scenario.name} with checks" if checked else scenario.name
         program = Program(name, asked, link, built_in)
-        return _PROGRAMS.setdefault(program.key, program)
+        program = _PROGRAMS[found_by] = _PROGRAMS.setdefault(program.key, program)
+        return program
+
+
+def _numba_settings() -> Iterator[str]:
+    """Yield the settings of Numba by which programs differ; none before it has been imported."""
+    if "numba" in sys.modules:
+        from gv_engine.batches.compiled.compiler import compiler_settings
+
+        yield from compiler_settings()
 
 
 def _link(*given: Any) -> Linked:
-    from gv_engine.batches.compiled.compiler import link_scenario
+    from gv_engine.batches.compiled import compiler
 
-    return link_scenario(*given)
+    try:
+        return compiler.link_scenario(*given)
+    except Exception as error:
+        raise compiler.unforeseen(error) from error
 
 
 def _functions_in(call: Call) -> Iterator[Any]:

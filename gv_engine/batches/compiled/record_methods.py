@@ -73,12 +73,14 @@ for _name in sight.BY_BITS:
 @overload(measured, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types
 def _measured(value: Any) -> Any:
     def impl(value: Any) -> Any:
-        return 1.0 * value
+        return 0 + value
 
     def as_it_is(value: Any) -> Any:
         return value
 
-    return as_it_is if isinstance(value, types.BaseTuple) else impl
+    # the sum of Numba's uint64 and int64 is a float
+    is_wide = getattr(value, "bitwidth", 0) == 64
+    return as_it_is if is_wide or isinstance(value, types.BaseTuple) else impl
 
 
 @overload(ones, jit_options=PARTS)  # type: ignore[untyped-decorator]  # numba has no types

@@ -23,6 +23,9 @@ from gv_engine.worlds.view import FIXED, sizes, tile_size
 # what numba says of its types leads nowhere
 _extending, _read = cast(Any, (extending, record_getattr))
 
+# records hold arrays of whatever says its size; truth values of Numba's do not, and take a byte
+cast(Any, types.Boolean).bitwidth = 8
+
 
 class OurRecord(types.Record):
     """A record of the engine: parameters, what a world shows, the columns of a component.

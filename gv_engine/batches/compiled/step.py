@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from components.appearance import HIDDEN, NONE_GRID_OBJECT
@@ -19,6 +20,7 @@ from gv_engine.batches.compiled.sight import look, look_at_others, view_writer
 from gv_engine.batches.compiled.units import Unit, call, gathered, in_turn, masking, now, summed
 from gv_engine.language.call import Call
 from gv_engine.language.system import (
+    OBSERVATION,
     RESET,
     REWARD,
     SUCCESS,
@@ -190,7 +192,10 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
     several = scenario.layout.agents > 1
     first_look = look_around if several else look
     writer = view_writer(scenario.layout)
-    looks = Unit(_looking(first_look, sight.system.function, values, writer), field)
+    looks = [Unit(_looking(first_look, sight.system.function, values, writer), field)]
+    for field, own in fields_of_calls(scenario, OBSERVATION):
+        values = arguments(own.name, own, Past())
+        looks.append(Unit(_observing(own.system.function, values), field))
     acting, showing = (_acting_in_turn, _showing_those_left) if several else (_acting, _showing)
     systems = BoundSystems(
         _beginning(
@@ -205,10 +210,10 @@ def bind(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[U
             over=call(over.unit),
             well=call(well.unit),
         ),
-        showing(call(looks), masking(answers, asked_actions(scenario))),
+        showing(reduce(_in_order, map(call, looks)), masking(answers, asked_actions(scenario))),
     )
     asked = [unit for each in (*rewards, over, well) for unit in each if unit]
-    return systems, [*resets, *moves, *asked, *answers, looks, _CLEAR]
+    return systems, [*resets, *moves, *asked, *answers, *looks, _CLEAR]
 
 
 def _clear(w: Any, was: Any) -> None:
@@ -271,7 +276,7 @@ def _acting(*measures: Any, move: Any, score: Any, over: Any, well: Any) -> Any:
                 w.success[agent] = well(w, p, done[0])
         w.steps += 1
         w.total[agent] += w.reward[agent]
-        w.truncated = w.steps >= p.max_steps and not w.terminated
+        w.truncated = w.steps >= p.max_steps and (not w.terminated or p.always_truncates)
 
     return act
 
@@ -303,7 +308,7 @@ def _acting_in_turn(*measures: Any, move: Any, score: Any, over: Any, well: Any)
                     w.total[agent] += w.reward[agent]
             w.terminated = is_over(w, p.one_suffices)
         w.steps += 1
-        w.truncated = w.steps >= p.max_steps and not w.terminated
+        w.truncated = w.steps >= p.max_steps and (not w.terminated or p.always_truncates)
 
     return act
 
@@ -325,6 +330,26 @@ def _looking(look: Any, function: Any, values: Any, write_view: Any) -> Any:
         write_view(w, whose(w), view, grid, item)
 
     return looks
+
+
+def _observing(function: Any, values: Any) -> Any:
+    """An observation function, which finds the view as visibility functions have left it."""
+
+    def observes(w: Any, p: Any, was: Any) -> None:
+        view, grid, item = was
+        given = values(w, p, (view,))
+        function(w, given[0], view, (grid, item), *given[2:])
+        nobody(w, p, ())
+
+    return observes
+
+
+def _in_order(first: Any, second: Any) -> Any:
+    def both(w: Any, p: Any, was: Any) -> None:
+        first(w, p, was)
+        second(w, p, was)
+
+    return both
 
 
 def _showing(looks: Any, answer: Any) -> Any:

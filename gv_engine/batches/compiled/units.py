@@ -8,7 +8,7 @@ and linked into every program that has it; so a new list of rules compiles only 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
 from types import FunctionType
@@ -375,15 +375,40 @@ def _code(
     if key not in _CODES:
         name = f"unit_{key}"
         found = kept_unit(key)
-        returns, bitcode = found or _compile(function, kinds, name, finish)
+        if found:
+            returns, bitcode = _type_of(found[0]), found[1]
+        else:
+            returns, bitcode = _compile(function, kinds, name, finish)
         library = part_library(_codegen(), name)
         library._final_module = binding.parse_bitcode(bitcode)
         library._finalize_dynamic_globals()
         library._finalized = True
         if not found and not library.has_dynamic_globals:  # addresses in this process
-            keep_unit(key, returns, bitcode)
+            with suppress(KeyError):  # a type that JSON does not say
+                keep_unit(key, _spelled_type(returns), bitcode)
         _CODES[key] = Code(name, returns, library)
     return _CODES[key]
+
+
+_PLAIN = {str(kind): kind for kind in (_types.none, _types.boolean, *_types.number_domain)}
+
+
+def _spelled_type(kind: Any) -> Any:
+    """A type of Numba as JSON: a name, or a list for a tuple.
+
+    Raises:
+        KeyError: it is another type than numbers and tuples of them.
+    """
+    if isinstance(kind, _types.BaseAnonymousTuple):
+        return [_spelled_type(each) for each in kind]
+    return str(_PLAIN[str(kind)])
+
+
+def _type_of(spelled: Any) -> Any:
+    """The type that `_spelled_type` told."""
+    if isinstance(spelled, list):
+        return _types.Tuple([_type_of(each) for each in spelled])
+    return _PLAIN[spelled]
 
 
 def _compile(

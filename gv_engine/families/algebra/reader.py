@@ -67,6 +67,7 @@ from gv_engine.reading.values import (
     mapping,
     number,
     one_of,
+    read_name,
     truth,
     word,
     words,
@@ -176,7 +177,7 @@ class Reader:
 
     def name(self) -> str:
         """The name, without that of a variant which something was replaced in."""
-        found: str = self.key("name", word, self.document.default_name)
+        found: str = self.key("name", read_name, self.document.default_name)
         before, variant = mapping(self.document.root), self.document.variant
         replaced = any(
             key not in before or before[key].value != value

@@ -51,6 +51,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         autoreset_mode: when a finished game begins anew: NEXT_STEP, SAME_STEP (the last observation
             is then in `info["final_obs"]`) or DISABLED (`reset` with
             `options={"reset_mask": (N,) bool}` does it).
+        copy: False returns the environment's own arrays of observations, rewards and flags, which
+            the next step overwrites.
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per game.
         episode_statistics: whether `info` holds return, length and success of episodes that end.
         reward_dtype: "float64" or "float32".
@@ -77,6 +79,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         processes: int = 1,
         max_steps: int | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
         render_mode: str | None = None,
         observation_representation: str = "dict",
         episode_statistics: bool = False,
@@ -90,7 +93,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self.num_actions = one.num_actions
         self.single_action_space = one.action_space
         self.single_observation_space = one.observation_space
-        self._statistics = episode_statistics
+        self._statistics, self._copy = episode_statistics, copy
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         mode = getattr(autoreset, self.autoreset_mode.name)
         given = mode, self.scenario, render_mode, None, observation_representation
@@ -172,11 +175,12 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def _written(self, given: Arrays, names: Iterable[str]) -> Arrays:
         """What the games show, in the places that are given for it, else in arrays of their own."""
+        kept = {name: self._rows[name] for name in names}
         return {
-            name: written(given[name], self._rows[name])
-            if name in given
-            else self._rows[name].copy()
-            for name in names
+            name: array.copy()
+            if self._copy and name not in given
+            else written(given.get(name), array)
+            for name, array in kept.items()
         }
 
     def _info(self, words: list[Words]) -> dict[str, Any]:

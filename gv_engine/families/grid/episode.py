@@ -239,7 +239,7 @@ class GridEpisode(Told):
         Raises:
             ValueError: the row is not one of this scenario's.
         """
-        self.scenario.check(row)
+        row = self.scenario.check(row)
         self._simulation.world.restore(row)
         self._know_nothing()
         self._observe()

@@ -59,7 +59,7 @@ def make_worlds(
 ) -> GridVectorEnv | AgentsVectorEnv:
     """Its worlds for rollouts, with an axis of agents if there are several."""
     made = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
-    return made(scenario, num_envs, num_threads=workers, **options)
+    return made(scenario, num_envs, num_threads=workers, copy=False, **options)
 
 
 adviser = WayFinder

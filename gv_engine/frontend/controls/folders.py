@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import tomllib
@@ -17,6 +16,7 @@ from gv_engine.language.errors import shortened
 from gv_engine.playing.game import Game
 from gv_engine.playing.replay import SUFFIX, Replay
 from gv_engine.reading.files import read_bytes, replacing, size_of
+from gv_engine.reading.untrusted import file_name_of
 
 NAME = "gv-engine"
 LARGEST_SETTINGS = 64 * 1024
@@ -131,5 +131,7 @@ def new_file(folder: Path, game: Game, suffix: str) -> Path:
         OSError: the folder cannot be made.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    title = re.sub(r"[^\w-]+", "-", game.title).strip("-")[:60] or "game"
-    return folder / f"{title}-seed{game.seed}-{datetime.now():%Y%m%d-%H%M%S}{suffix}"
+    return (
+        folder
+        / f"{file_name_of(game.title)}-seed{game.seed}-{datetime.now():%Y%m%d-%H%M%S}{suffix}"
+    )

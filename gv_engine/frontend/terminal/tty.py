@@ -15,6 +15,8 @@ from rich.control import Control
 from rich.screen import Screen
 from rich.text import Text
 
+from gv_engine.language.errors import printable
+
 try:
     import termios
 except ImportError:  # Windows
@@ -122,7 +124,7 @@ class Tty:
         """
         self._asks = True
         width, height = self.size
-        line = Text(question, "reverse")
+        line = Text(printable(question), "reverse")
         line.truncate(max(1, width - 1), overflow="ellipsis", pad=True)
         self.console.control(Control.move_to(0, height - 1))
         self.console.print(line, end="")

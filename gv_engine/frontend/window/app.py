@@ -13,7 +13,6 @@ stage of its family makes an action of it (`GridStage.command` in families/grid/
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -45,7 +44,7 @@ from gv_engine.frontend.window.screens.replay import ReplayScreen, RolloutScreen
 from gv_engine.frontend.window.screens.screen import NOTE_STAYS, Host, Screen
 from gv_engine.frontend.window.screens.settings import SettingsScreen
 from gv_engine.frontend.window.viewer import open_window
-from gv_engine.language.errors import GVEngineError, Stopped, TrustError, reason
+from gv_engine.language.errors import GVEngineError, Stopped, TrustError, complain, reason
 from gv_engine.playing.acting import Actor
 from gv_engine.playing.brought import brought
 from gv_engine.playing.catalogue import load_playable, look_at, says, source_of
@@ -106,7 +105,7 @@ class App(Host):
         app = cls(settings, bindings, **consent)
         troubles = [trouble for trouble in (wrong, broken, app.progress.wrong) if trouble]
         for trouble in troubles:
-            print(f"gv-engine: {trouble}", file=sys.stderr)
+            complain(trouble)
         if troubles:
             app.say(" · ".join(troubles), stays=20)
         return app
@@ -162,7 +161,7 @@ class App(Host):
             why = f"Settings are not kept: {reason(error)}"
             if why != self._unwritten:
                 self._unwritten = why
-                print(f"gv-engine: {why}", file=sys.stderr)
+                complain(why)
                 self.say(why)
 
     # ---- what is opened --------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from gv_engine.envs.pictures import has_screen
 from gv_engine.frontend.controls.bindings import Bindings
 from gv_engine.frontend.drawing.onlooker import Onlooker
 from gv_engine.frontend.drawing.sprites import SpriteSheet, pygame
@@ -174,13 +175,12 @@ def open_window(
         NoDisplay: there is no screen.
     """
     chosen = os.environ.get("SDL_VIDEODRIVER") or os.environ.get("SDL_VIDEO_DRIVER")
-    screens = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     os.environ.setdefault("SDL_WINDOWS_DPI_AWARENESS", "permonitorv2")  # sharp, not stretched
     if sys.platform.startswith("linux"):
         # a picture drawn by the processor takes a long way through OpenGL without a graphics card
         os.environ.setdefault("SDL_FRAMEBUFFER_ACCELERATION", "0")
     try:
-        if sys.platform.startswith("linux") and not (screens or chosen):
+        if not has_screen():
             raise pygame.error("there is no screen")  # before SDL complains in its own words
         pygame.display.init()
         if pygame.display.get_driver() in UNSEEN_DRIVERS and not chosen:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.batches.compiled.batch import CompiledBatch
+from gv_engine.language.errors import complain
 from gv_engine.playing.wall_worlds import Means, WallLook, codes_of
 from gv_engine.reading.scenario import Scenario
 
@@ -104,4 +105,4 @@ def _show(
     try:
         app.run(lambda app: app.push(WallScreen(app, worlds, says)))
     except NoDisplay as error:
-        print(f"gv-engine: {error}")
+        complain(error)

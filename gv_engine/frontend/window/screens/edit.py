@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from gv_engine.frontend.window.screens.edit_rules import RuleListScreen
 from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.frontend.window.screens.trial import TrialScreen
-from gv_engine.language.errors import reason
+from gv_engine.language.errors import complain, reason
 from gv_engine.playing.game import Game
 from gv_engine.reading.files import exists
 
@@ -78,9 +77,9 @@ class EditScreen(PaintScreen):
             try:
                 kept = keep_unsaved(self.work.level.file.stem, self.work.manuscript.text)
             except OSError as error:
-                print(f"gv-engine: what was edited is lost: {reason(error)}", file=sys.stderr)
+                complain(f"what was edited is lost: {reason(error)}")
             else:
-                print(f"gv-engine: what was edited and not saved is in {kept}", file=sys.stderr)
+                complain(f"what was edited and not saved is in {kept}")
 
     def _look_at_file(self) -> None:
         """Take what somebody else has written, unless something here is not saved."""

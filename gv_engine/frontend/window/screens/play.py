@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +23,7 @@ from gv_engine.frontend.window.screens.prompt import Prompt
 from gv_engine.frontend.window.screens.rules import RulesScreen
 from gv_engine.frontend.window.screens.screen import Host
 from gv_engine.frontend.window.sounds import sound_of
-from gv_engine.language.errors import reason
+from gv_engine.language.errors import complain, reason
 from gv_engine.language.objects import OBJECT_TYPES
 from gv_engine.playing.acting import SOLVER
 from gv_engine.playing.catalogue import next_of_kin, source_of
@@ -152,7 +151,7 @@ class PlayScreen(GameScreen):
         except ReplayError:  # it began with a snapshot
             pass
         except OSError as error:
-            print(f"gv-engine: the game is not kept: {reason(error)}", file=sys.stderr)
+            complain(f"the game is not kept: {reason(error)}")
 
     def _real_time(self) -> None:
         if not self.game.wait:

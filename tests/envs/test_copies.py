@@ -1,0 +1,214 @@
+"""Results of environments stay as they were: what was handed out at one step outlives the next."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import gv_engine
+from gv_engine.envs.forms import FORMS
+from gv_engine.envs.representations import Representation
+from gv_engine.gridverse import GridWorld
+from gv_engine.gridverse.outer_env import OuterEnv
+from tests.comparing import same
+
+LEVEL, ASKED = "keydoor-5x5", "GV-MiniGrid-PutNear-6x6-N2-v0"
+ALGEBRA = "GV-MathyPolySimplify-easy-v0"
+TOGETHER = {"extends": LEVEL, "agents": {"number": 2, "done": "leave"}}
+SHORT: dict[str, Any] = {"max_steps": 5}
+KINDS = pytest.mark.parametrize(
+    "kind", ["object", pytest.param("compiled", marks=pytest.mark.compiled)]
+)
+
+
+class Kept:
+    """All results of an environment, each beside a copy from the moment of its return."""
+
+    def __init__(self) -> None:
+        self._results: list[tuple[Any, Any]] = []
+
+    def keep(self, result: Any) -> Any:
+        self._results.append((result, copy.deepcopy(result)))
+        return result
+
+    def assert_unchanged(self) -> None:
+        assert len(self._results) > 10
+        for number, (result, then) in enumerate(self._results):
+            assert same(result, then), f"result {number} has changed"
+
+
+def play_vector(envs: Any) -> None:
+    """Step, reset by mask and restore a vector environment, and look at all results at the end."""
+    kept, pilot = Kept(), np.random.default_rng(0)
+    size = (envs.num_envs, *getattr(envs, "seats", ()))
+    kept.keep(envs.reset(seed=0))
+    for _ in range(24):
+        *_, terminated, truncated, _ = kept.keep(
+            envs.step(pilot.integers(envs.num_actions, size=size))
+        )
+        over = (terminated | truncated).reshape(envs.num_worlds, -1).all(axis=1)
+        if envs.autoreset_mode == AutoresetMode.DISABLED and over.any():
+            kept.keep(envs.reset(options={"reset_mask": over}))
+    if isinstance(rows := kept.keep(envs.snapshot(0)), np.ndarray):
+        kept.keep(envs.restore(rows))
+    if envs.render_mode:
+        for _ in range(2):
+            kept.keep(envs.render())
+            envs.step(np.zeros(size, int))
+    kept.assert_unchanged()
+
+
+def play_one(env: Any) -> None:
+    kept, pilot = Kept(), np.random.default_rng(0)
+    kept.keep(env.reset(seed=0))
+    for step in range(24):
+        *_, terminated, truncated, _ = kept.keep(env.step(pilot.integers(env.action_space.n)))
+        if terminated or truncated:
+            kept.keep(env.reset())
+        if step < 2:
+            kept.keep(env.render())
+    kept.assert_unchanged()
+
+
+def together(kind: str, made: Any, **options: Any) -> Any:
+    return made(TOGETHER, 3, world=kind, **SHORT, **options)
+
+
+VECTORS: dict[str, Callable[..., Any]] = {
+    "GridVectorEnv": lambda kind, **more: gv_engine.GridVectorEnv(
+        LEVEL, 3, world=kind, **SHORT, **more
+    ),
+    "make_vec": lambda kind, **more: gymnasium.make_vec(
+        "GV-Scenario-v0", 3, scenario=LEVEL, world=kind, **SHORT, **more
+    ),
+    "minigrid": lambda kind, **more: gymnasium.make_vec(ASKED, 3, world=kind, **SHORT, **more),
+    "AgentsVectorEnv": lambda kind, **more: together(kind, gv_engine.AgentsVectorEnv, **more),
+    "EachAgentVectorEnv": lambda kind, **more: together(kind, gv_engine.EachAgentVectorEnv, **more),
+}
+
+
+@KINDS
+@pytest.mark.parametrize("mode", AutoresetMode)
+@pytest.mark.parametrize("name", VECTORS)
+def test_many_worlds(name: str, mode: AutoresetMode, kind: str):
+    options: dict[str, Any] = {
+        "autoreset_mode": mode,
+        "episode_statistics": True,
+        "reward_dtype": "float32",
+    }
+    play_vector(VECTORS[name](kind, **options, render_mode="rgb_array"))
+    with pytest.raises(AssertionError, match="has changed"):
+        play_vector(VECTORS[name](kind, **options, copy=False))
+
+
+@pytest.mark.parametrize("level", [LEVEL, ASKED.removeprefix("GV-")])
+@pytest.mark.parametrize("form", FORMS)
+def test_all_representations(form: str, level: str):
+    options: Any = {**SHORT, "world": "object", "observation_representation": form}
+    play_vector(
+        gv_engine.GridVectorEnv(level, 3, autoreset_mode="SameStep", flat_info=True, **options)
+    )
+    play_one(gv_engine.GridEnv(level, render_mode="ansi", **options))
+
+
+@pytest.mark.parametrize("representation", ["dict", "graph"])
+def test_algebra(representation: str):
+    shown: dict[str, Any] = {"observation_representation": representation}
+    play_one(gymnasium.make(ALGEBRA, render_mode="rgb_array", **shown))
+    for mode in ("NextStep", "SameStep"):
+        options = {**shown, "autoreset_mode": mode, "max_steps": 5}
+        envs = gymnasium.make_vec(ALGEBRA, 2, episode_statistics=True, **options)
+        play_vector(envs)
+        envs.close()
+        envs = gymnasium.make_vec(ALGEBRA, 2, copy=False, **options)
+        with pytest.raises(AssertionError, match="has changed"):
+            play_vector(envs)
+        envs.close()
+
+
+@KINDS
+def test_one_world(kind: str):
+    play_one(gymnasium.make("GV-Keydoor-5x5-v0", world=kind, render_mode="rgb_array", **SHORT))
+    play_one(gymnasium.make(ASKED, world=kind, render_mode="rgb_array", **SHORT))
+
+
+@KINDS
+def test_agents_by_name(kind: str):
+    pytest.importorskip("pettingzoo")
+    kept, pilot = Kept(), np.random.default_rng(0)
+    env = gv_engine.parallel_env(TOGETHER, world=kind, render_mode="rgb_array", **SHORT)
+    for seed in range(4):
+        kept.keep(env.reset(seed=seed))
+        while env.agents:
+            kept.keep(env.step({name: int(pilot.integers(8)) for name in kept.keep(env.agents)}))
+    kept.keep(env.render())
+    kept.assert_unchanged()
+
+
+def test_arrays_of_gridverse():
+    scenario = gv_engine.Scenario.load(LEVEL)
+    env = OuterEnv(
+        GridWorld.from_scenario(scenario),
+        Representation.of_state(scenario, scenario.largest_shape),
+        Representation.of_observation(scenario),
+    )
+    kept, pilot = Kept(), np.random.default_rng(0)
+    env.set_seed(0)
+    env.reset()
+    for _ in range(20):
+        kept.keep((env.state, env.observation))
+        env.step(env.action_space.actions[pilot.integers(8)])
+    kept.assert_unchanged()
+
+
+def learn_as_in_cleanrl(own_copies: bool) -> tuple[float, list[Any]]:
+    """Return the greedy agent's share of solved levels, and the replay buffer it has learned from.
+
+    The loop of CleanRL's `dqn.py`, with a table of values in place of a network.
+    """
+    level = "GV-Empty-4x4-v0"
+    options: dict[str, Any] = {
+        "world": "object",
+        "max_steps": 12,
+        "observation_representation": "flat",
+    }
+    envs = gymnasium.make_vec(level, 8, **options)
+    chance, actions = np.random.default_rng(0), range(int(envs.single_action_space.n))  # type: ignore[attr-defined]  # a Discrete
+    values: dict[bytes, Any] = defaultdict(lambda: np.zeros(len(actions)))
+    buffer: list[Any] = []
+    over = np.zeros(8, bool)
+    obs = envs.reset(seed=1)[0]
+    obs = obs.copy() if own_copies else obs
+    for step in range(400):
+        greedy = [values[each.tobytes()].argmax() for each in obs]
+        explores = chance.random(8) < max(0.05, 1 - step / 200)
+        chosen = np.where(explores, chance.choice(actions, 8), greedy)
+        next_obs, rewards, terminated, truncated, _ = envs.step(chosen)
+        next_obs = next_obs.copy() if own_copies else next_obs
+        for i in np.flatnonzero(~over):  # the step after the end of an episode is a reset
+            pair = obs[i].tobytes(), next_obs[i].tobytes()
+            buffer.append((*pair, chosen[i], rewards[i], terminated[i]))
+        obs, over = next_obs, terminated | truncated
+        for k in chance.integers(len(buffer), size=32):
+            seen, then, action, reward, ended = buffer[k]
+            target = reward + 0.9 * (1 - ended) * values[then].max()
+            values[seen][action] += 0.3 * (target - values[seen][action])
+    tests = gymnasium.make_vec(level, 20, autoreset_mode="Disabled", **options)
+    obs, solved = tests.reset(seed=100)[0], np.zeros(20, bool)
+    for _ in range(12):
+        obs, _, terminated, _, _ = tests.step([values[each.tobytes()].argmax() for each in obs])
+        solved |= terminated
+    return float(solved.mean()), buffer
+
+
+def test_a_loop_without_copies_of_its_own_learns_as_one_with_them():
+    solved, buffer = learn_as_in_cleanrl(own_copies=False)
+    assert solved == 1
+    assert (solved, buffer) == learn_as_in_cleanrl(own_copies=True)

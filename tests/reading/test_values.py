@@ -1,0 +1,144 @@
+"""Values of scenario files: how far each may go, and what is said beyond."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gv_engine.language.area import Area
+from gv_engine.language.errors import ScenarioError
+from gv_engine.reading import values
+from gv_engine.reading.values import Problems, Wrong, YamlNode
+from gv_engine.reading.yaml_nodes import parsed
+
+
+def node(text: str) -> YamlNode:
+    return values.mapping(parsed(f"value: {text}".encode(), Problems("f")))["value"]
+
+
+AREA = "[[ymin, ymax], [xmin, xmax]]"
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "found"),
+    [
+        (values.read_pair, "[1, 512]", (1, 512)),
+        (values.read_pair, "[512, 1]", (512, 1)),
+        (values.read_area, "[[-128, 0], [-64, 64]]", Area(-128, 0, -64, 64)),
+        (values.read_area, "[[3, 3], [-512, -500]]", Area(3, 3, -512, -500)),
+        (values.read_integer, "-2147483648", -(2**31)),
+        (values.read_integer, "2147483647", 2**31 - 1),
+        (values.number, "1e300", 1e300),
+        (values.number, "-7", -7.0),
+        (values.truth, "true", True),
+        (values.word, "a b", "a b"),
+        (values.word, "'7'", "7"),
+        (values.words, "''", ""),
+        (values.read_color, "RED", 1),
+        (values.read_plain, "[1, [true, 2.5]]", (1, (True, 2.5))),
+    ],
+)
+def test_values_at_their_bounds(read: Any, text: str, found: Any):
+    assert read(node(text)) == found
+    assert type(read(node(text))) is type(found)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "said"),
+    [
+        *(
+            (values.read_pair, text, "found 0, allowed are 1 to 512")
+            for text in ("[0, 5]", "[5, 0]")
+        ),
+        (values.read_pair, "[5, 513]", "found 513, allowed are 1 to 512"),
+        (values.read_pair, "[513, 5]", "found 513, allowed are 1 to 512"),
+        (values.read_pair, "[5]", "found a list of 1, expected two numbers: [height, width]"),
+        (values.read_pair, "7", "found 7, expected two numbers: [height, width]"),
+        (values.read_area, "[[0, 129], [0, 1]]", "found 130 cells, a view has at most 129"),
+        (values.read_area, "[[0, 128], [0, 129]]", "found 130 cells, a view has at most 129"),
+        (values.read_area, "[[1, 0], [0, 1]]", "found [1, 0], expected the smaller number first"),
+        (values.read_area, "[[-513, 0], [0, 1]]", "found -513, allowed are -512 to 512"),
+        (values.read_area, "[[0, 513], [0, 1]]", "found 513, allowed are -512 to 512"),
+        (values.read_area, "[[0, 1]]", f"expected two ranges: {AREA}"),
+        (values.read_area, "[[0, 1], [0, 1, 2]]", f"expected two ranges: {AREA}"),
+        (values.read_area, "[7, 8]", "found 7, expected a range: [least, most]"),
+        (values.read_integer, "2147483648", "allowed are -2147483648 to 2147483647"),
+        (values.read_integer, "-2147483649", "found -2147483649, allowed are"),
+        (values.read_integer, "true", "found true, expected a whole number"),
+        (values.read_integer, "1.0", "found 1.0, expected a whole number"),
+        (values.number, ".inf", "expected a finite number"),
+        (values.number, "1" + "0" * 400, "expected a finite number"),
+        (values.number, "false", "found false, expected a number"),
+        (values.number, "'7'", "found '7', expected a number"),
+        (values.truth, "1", "found 1, expected true or false"),
+        (values.word, "''", "found '', expected a text"),
+        (values.word, "[a]", "found a list of 1, expected a text"),
+        (values.words, "{a: 1}", "found a mapping, expected a text"),
+        (values.word, "", "found nothing, expected a text"),
+        (values.truth, "x" * 40, f"found '{'x' * 40}', expected"),
+        (values.truth, "x" * 41, f"found '{'x' * 37}...', expected"),
+        (values.read_plain, "[1, word]", "found 'word', expected a number, true, false, or a list"),
+        (values.read_color, "RAD", "no colour 'RAD'; did you mean 'RED'?"),
+        (values.mapping, "[1]", "found a list of 1, expected a mapping of names to values"),
+    ],
+)
+def test_values_beyond_their_bounds(read: Any, text: str, said: str):
+    with pytest.raises(Wrong) as error:
+        read(node(text))
+    assert said in error.value.message
+
+
+def test_names_that_stand_twice_get_numbers():
+    assert values.unique("abaa") == ("a", "b", "a_2", "a_3")
+    assert values.unique(["a", "a_2", "a", "a"]) == ("a", "a_2", "a_3", "a_4")
+
+
+def test_problems_are_told_in_the_order_of_their_lines():
+    problems = Problems("level.yaml")
+    found = parsed(b"a: 1\nb: {c: 2,\n  d: 3}\nRED: 4\n", problems)
+    entries = values.mapping(found)
+    values.check_keys(problems, found, ["a"], ["bb"])
+
+    def fail() -> None:
+        raise Wrong(values.mapping(entries["b"])["d"], "is  wrong")
+
+    with problems.collect():
+        fail()
+    problems.add(entries["a"], "")
+    assert len(problems) == 3
+    with pytest.raises(ScenarioError) as error:
+        problems.raise_if_any()
+    assert str(error.value).splitlines() == [
+        "level.yaml:2: b: unknown key 'b'; did you mean 'bb'? (allowed: bb, a)",
+        "level.yaml:3: b.d: is wrong",
+        "level.yaml:4: RED: unknown key 'RED'",
+    ]
+    assert [place.line for place in error.value.places] == [2, 3, 4]
+    whole = problems.with_(Wrong(entries["a"], "too"))
+    assert str(whole).splitlines()[0] == "level.yaml:1: a: too"
+
+
+def test_so_many_problems_are_enough():
+    problems = Problems("level.yaml")
+    for number in range(199):
+        problems.add(YamlNode(number), "wrong")
+    with pytest.raises(ScenarioError):
+        problems.add(YamlNode(199), "wrong")
+
+
+def test_colors_stand_once_in_their_order():
+    problems = Problems("f")
+    assert values.read_colors(problems, node("[BLUE, RED]")) == (1, 3)
+    assert len(problems) == 0
+    assert values.read_colors(problems, node("[BLUE, BLUE]")) == (3,)
+    assert "BLUE stands here a second time" in str(problems.with_(Wrong(node("1"), "")))
+    with pytest.raises(Wrong, match="found an empty list, expected at least one name"):
+        values.read_colors(problems, node("[]"))
+
+
+@pytest.mark.parametrize("line", [1, 2, 7])
+def test_bytes_that_are_no_text_are_told_with_their_line(line: int):
+    with pytest.raises(Wrong, match="byte 0xff is not UTF-8 text") as error:
+        parsed(b"\n" * (line - 1) + b"a: \xff\nb: 1\n", Problems("f"))
+    assert error.value.node.line == line
