@@ -36,6 +36,7 @@ _FORMAT = 2
 _LARGEST = 2**26
 """Bytes of a file."""
 _MOST = 2**62
+_LONGEST_CURVE = 10_000
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,8 @@ class BenchmarkEntry:
         try:
             for name in texts:
                 checked_line(getattr(entry, name), name)
+            for pattern in patterns:
+                checked_line(pattern, "name or pattern of a scenario")
             matching(patterns)
         except (ValueError, ProtocolError) as error:
             raise ProtocolError(f"{path / ENTRY_FILE}: {error}") from None
@@ -282,6 +285,8 @@ def _curve(values: Any) -> tuple[tuple[int, float], ...]:
         raise ValueError("its curve is no list of pairs [steps, success]")
     found = tuple((steps, _number(success, "curve", 1.0)) for steps, success in values)
     steps = [each[0] for each in found]
+    if len(steps) > _LONGEST_CURVE or max(steps, default=0) > _MOST:
+        raise ValueError(f"its curve has more than {_LONGEST_CURVE:,} pairs, or {_MOST:,} steps")
     if steps != sorted({*steps}) or min(steps, default=0) < 0:
         raise ValueError("its curve goes back: expected more steps in each pair [steps, success]")
     return found

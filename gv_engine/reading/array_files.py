@@ -21,6 +21,8 @@ _CHUNK = 2**20
 _READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _END = struct.Struct("<4s4H2LH")
 """The end of an archive: mark, disks and files, bytes and place of the list of files, comment."""
+_LOCATOR_OF_64 = 20
+"""Bytes of what names the end of a ZIP64 archive, right before it."""
 _LONGEST_LIST = 4096
 """Bytes; that of a snapshot has a hundred."""
 
@@ -149,10 +151,11 @@ class Archive:
 def _check_end(file: BinaryIO) -> None:
     """Look at how long the list of files is, before zipfile reads it."""
     file.seek(0, 2)
-    file.seek(max(0, file.tell() - _END.size))
+    file.seek(max(0, file.tell() - _END.size - _LOCATOR_OF_64))
     data = file.read()
-    if len(data) == _END.size:
-        mark, *_, size, _, _ = _END.unpack(data)
-        if mark == b"PK\5\6" and size <= _LONGEST_LIST:
+    if len(data) >= _END.size:
+        mark, *_, size, _, _ = _END.unpack(data[-_END.size :])
+        is_64 = data.startswith(b"PK\6\7")  # its record would replace this one
+        if mark == b"PK\5\6" and size <= _LONGEST_LIST and not is_64:
             return
     raise ArrayError("it is no archive of NumPy's")

@@ -17,6 +17,7 @@ from gv_engine.reading.xml_trees import parse_xml
 
 _MOST_TILES = 2**20
 """Cells of all layers of a map."""
+_MOST_TILESETS = 100
 _FLAGS = 2**28
 """From this bit on, a number in a layer says how its tile is turned or mirrored."""
 _WINDOW = {"gzip": 31, "zlib": 15}
@@ -72,7 +73,10 @@ def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
     if len(shown) * shape[0] * shape[1] > _MOST_TILES:
         raise ValueError(f"its layers have more than {_MOST_TILES:,} cells together")
     tiles: dict[int, dict[str, str]] = {}
-    for node in root.iter("tileset"):
+    tilesets = root.findall("tileset")
+    if len(tilesets) > _MOST_TILESETS:
+        raise ValueError(f"it has more than {_MOST_TILESETS} tilesets")
+    for node in tilesets:
         tiles.update(_tileset(file, node, read))
     layers = (TileLayer(each.get("name", ""), _tiles_of(each, shape)) for each in shown)
     return TiledMap(shape, _properties(root), layers, tiles)
@@ -122,7 +126,7 @@ def _tileset(
                 f"the tileset {source[:80]!r} is outside of the map's folder; put it beside the map"
             )
         node = parse_xml(read(file.parent / beside))
-    for tile in node.iter("tile"):
+    for tile in node.findall("tile"):
         yield first + int(tile.get("id", "")), {**tile.attrib, **_properties(tile)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -92,6 +93,10 @@ def _composed(text: str) -> yaml.Node | None:
         message = f"not valid YAML: found the character {error.character:#x}"
     except RecursionError:
         line, message = 1, f"nested deeper than {_DEEPEST} levels"
+    except (ValueError, OverflowError):  # of chr(), and PyYAML does not say where
+        begins = re.search(r"\\U(?!000|0010)", text)
+        line = text.count("\n", 0, begins.start()) + 1 if begins else 1
+        message = r"not valid YAML: found an escape beyond the last character, \U0010FFFF"
     raise Wrong(YamlNode(None, line=line), message)
 
 

@@ -64,6 +64,7 @@ _NEEDED = frozenset({"action", "reward", "episode_start", "episode_seed"})
 """Arrays that whoever reads a folder may rely on."""
 _CHUNK = 2**14
 """Steps that are written at once; twice as many may be lost if the process is killed."""
+_MOST_AXES = 16
 _LONGEST_NAME = 100
 """Characters of the name of an array."""
 _LONGEST_ABOUT = 2**22
@@ -360,8 +361,7 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     about = _about(path)
     arrays = {name: _array(path, name, about) for name in sorted(about["arrays"])}
     for name, array in arrays.items() if check else ():
-        expected = about["arrays"][name].get("crc32")  # older ones have none
-        if expected is not None and zlib.crc32(array.data) != expected:
+        if zlib.crc32(array.data) != about["arrays"][name]["crc32"]:
             raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
     starts = arrays["episode_start"]
     if starts.dtype != np.int64 or starts.ndim != 1:
@@ -381,8 +381,10 @@ def _about(path: Path) -> dict[str, Any]:
         for name, kind in about["arrays"].items():
             if not is_file_name(name) or len(name) > _LONGEST_NAME:
                 raise ValueError(f"{shortened(name, 100)!r} is no name of an array")
-            if type(kind.get("crc32", 0)) is not int:
-                raise ValueError(f"the crc32 of {name} is {kind['crc32']!r}")
+            if type(kind.get("crc32")) is not int:
+                raise ValueError(f"the crc32 of {name} is {kind.get('crc32')!r}")
+            if len(kind["shape"]) > _MOST_AXES:
+                raise ValueError(f"a row of {name} has {len(kind['shape'])} axes")
             row = np.dtype((kind["dtype"], tuple(kind["shape"])))
             if row.base.kind in "iuf":
                 bounds_of(kind)

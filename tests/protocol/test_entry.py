@@ -103,6 +103,8 @@ def test_all_grids_that_tell_success_are_played():
         ({"curve": [[1, 2, 3]]}, r"its curve is no list of pairs \[steps, success\]"),
         ({"curve": [[5, 0.5], [5, 0.6]]}, "its curve goes back"),
         ({"curve": [[5, 1.5]]}, "its curve is 1.5, expected a number from 0 to 1"),
+        ({"curve": [[10**400, 0.5]]}, "its curve has more than 10,000 pairs, or 4,611,686,018"),
+        ({"curve": [[k, 0.5] for k in range(10_001)]}, "its curve has more than 10,000 pairs"),
         ({"lenghts": []}, "found 'lenghts', allowed are curve, different"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
@@ -166,7 +168,8 @@ def test_folders_that_are_none_are_told(entry, tmp_path):
             '{"format": 2, "name": "x", "scenarios": ["keydor-*"]}',
             r'entry.json: the protocol plays no "keydor-\*": did',
         ),
-        ('{"format": 2, "name": "x", "scenarios": [7]}', "entry.json: the protocol plays no 7: "),
+        ('{"format": 2, "name": "x", "scenarios": [7]}', "of a scenario is 7, expected one line"),
+        (r'{"format": 2, "name": "x", "scenarios": ["[\u001bk]*"]}', r"scenario is '\[\\x1bk\]\*'"),
         ('{"format": 2}', "has no name: add"),
         (
             r'{"format": 2, "name": "a\u001b[2J"}',

@@ -344,6 +344,15 @@ def told_of(scenario: Any, folder: Path, says: str) -> None:
     assert says in str(error.value)
 
 
+def test_tilesets_in_tilesets_are_not_read(tiled: Path):
+    inner = '<tileset firstgid="none"><tile id="none"/></tileset>'
+    (tiled / "a.tmx").write_text(TMX.replace("</tileset>", f"{inner}</tileset>"))
+    assert Scenario.load({**RULES, "levels": "a.tmx"}, folder=tiled).document.levels
+    many = '<tileset firstgid="1" name="a"/>' * 101
+    (tiled / "a.tmx").write_text(TMX.replace("<layer", f"{many}<layer", 1))
+    told_of({**RULES, "levels": "a.tmx"}, tiled, "it has more than 100 tilesets")
+
+
 @pytest.mark.parametrize("packing", [None, "zlib", "gzip"])
 def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled: Path):
     numbers = np.array([2 | 2**31, 0, 0, 1, 1, 1, 1, 1], "<u4").tobytes()

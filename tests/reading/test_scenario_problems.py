@@ -210,6 +210,8 @@ def test_one_mistake_is_one_problem(tmp_path, old, new, expected):
         ("name: a\n--- \nname: b", "2: not valid YAML: expected a single document"),
         (b"name: a\nmap: \xff\n", "2: byte 0xff is not UTF-8 text"),
         ("[" * 9999, "nested deeper than 50 levels"),
+        ('name: a\ntitle: "\\U00110000"', "2: not valid YAML: found an escape beyond the last"),
+        ('name: "\\UFFFFFFFF"', "1: not valid YAML: found an escape beyond the last"),
         (f"a: &a [{'x, ' * 99}]\nb: &b [{'*a, ' * 99}]\nc: [{'*b, ' * 99}]", "more than 50000 val"),
     ],
 )

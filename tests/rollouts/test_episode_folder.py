@@ -68,6 +68,15 @@ def test_an_older_one_without_bounds_goes_on(folder: Path):
     assert (folder / "rollout.json").read_bytes() == whole
 
 
+def test_arrays_without_checksums_are_told(folder: Path):
+    about = json.loads((folder / "rollout.json").read_bytes())
+    del about["arrays"]["reward"]["crc32"]
+    damage(folder, **about)
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    with pytest.raises(RolloutError, match="the crc32 of reward is None"):
+        EpisodeFolder(folder, env, {}, go_on=True)
+
+
 def test_a_flipped_bit_is_told(folder: Path):
     for file in folder.glob("*.npy"):
         whole = file.read_bytes()
@@ -192,6 +201,7 @@ def test_bounds_are_not_compared_as_a_huge_table(folder: Path):
         *({"arrays": {"a": {"dtype": kind, "shape": [1]}}} for kind in ("what", 7, [["a"]])),
         *({"scenario": known} for known in (None, 5, "x")),
         {"arrays": {"a": {"dtype": "u1", "shape": [-1]}}},
+        {"arrays": {"a": {"dtype": "u1", "shape": [1] * 64, "crc32": 0}}},
         {"arrays": {"a": {"dtype": "u1", "shape": [10**30]}}},
         *(
             {"arrays": {"a": {"dtype": "u1", "shape": [2], "low": low, "high": high}}}

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import shutil
+import struct
 import warnings
 import zipfile
 from pathlib import Path
@@ -373,6 +374,16 @@ def test_a_scenario_that_is_none_is_told(tmp_path, parts, change, part):
         with pytest.raises(SnapshotError, match=part) as error:
             snapshots.load(file)
     assert len(str(error.value)) < 1000
+
+
+def test_the_end_of_a_zip64_archive_is_not_believed(tmp_path, parts):
+    rows, known = parts
+    file = written(tmp_path / "a.npz", rows=npy(rows), scenario=npy(json.dumps(known)))
+    snapshots.load(file)
+    data = file.read_bytes()
+    file.write_bytes(data[:-22] + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + data[-22:])
+    with pytest.raises(SnapshotError, match="it is no archive of NumPy's"):
+        snapshots.load(file)
 
 
 @pytest.mark.slow
