@@ -123,8 +123,8 @@ def test_what_a_file_says_cannot_speak_to_the_terminal(
     evil = "\x1b]0;PWNED\a\x9b31m"
     (here / f"{evil}.yaml").write_text(r'"\e]0;PWNED\a": 1', "utf-8")
     assert main(["check", f"{evil}.yaml"]) == 1
-    write(here, more=r'name: "\e]0;PWNED\a"' + "\nmax_steps: 3")
-    assert main(["record", ".", "a.png"]) == 0
+    write(here / evil, more="max_steps: 3")
+    assert main(["record", evil, "a.png"]) == 0
     for said in capsys.readouterr():
         assert r"\x1b]0;PWNED\x07" in said
         assert said.replace("\n", "").isprintable()

@@ -28,7 +28,7 @@ def test_compile(here: Path, capsys: pytest.CaptureFixture[str]):
     out, said = capsys.readouterr()
     rows = [line.split("\t")[:2] for line in out.splitlines()[1:]]
     assert rows[0] == ["empty-4x4", "kept already"]
-    assert [name for name, _ in rows[1:]] == ["two-small", "two-large", "odd"]
+    assert [name for name, _ in rows[1:]] == ["two", "two-small", "two-large", "odd"]
     assert rows[-1] == ["odd", "failed"]
     assert re.search(r"gv-engine: odd: a rule cannot be compiled \(.*rules\.py, line", said)
 

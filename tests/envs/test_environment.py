@@ -331,6 +331,7 @@ broken.__module__ = "gv_engine.batches.compiled.sight"
 @pytest.mark.compiled
 @pytest.mark.parametrize("make", [GridEnv, GridVectorEnv, lambda played: examine(played, 1, 0, 10)])
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
     monkeypatch.setattr(sight, "write_view", broken)
     with pytest.raises(DoesNotCompileError, match=r"asks for 'nothing'; .*fault of the engine"):
         make(Scenario.load("empty-4x4"))
