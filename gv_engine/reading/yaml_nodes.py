@@ -94,8 +94,8 @@ def _composed(text: str) -> yaml.Node | None:
     except RecursionError:
         line, message = 1, f"nested deeper than {_DEEPEST} levels"
     except (ValueError, OverflowError):  # of chr(), and PyYAML does not say where
-        begins = re.search(r"\\U(?!000|0010)", text)
-        line = text.count("\n", 0, begins.start()) + 1 if begins else 1
+        escape = re.search(r"\\U(?!000|0010)", text)
+        line = text.count("\n", 0, escape.start()) + 1 if escape else 1
         message = r"not valid YAML: found an escape beyond the last character, \U0010FFFF"
     raise Wrong(YamlNode(None, line=line), message)
 
