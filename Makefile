@@ -15,7 +15,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test quick thorough check bench learn protocol adapters ray fuzz minigrid mutants screens reference docs clean anew
+.PHONY: help play test quick thorough check bench learn benchmark adapters ray fuzz minigrid mutants screens reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -52,15 +52,15 @@ docs: .venv/docs-$(KEY)  ## the site of all pages: site/index.html
 learn: .venv/rl-$(KEY)  ## the tests of learning, which need torch
 	$(PYTHON) -m pytest -q tests/learning
 
-protocol: .venv/rl-$(KEY)  ## what is missing in benchmarks/entries/, and docs/protocol.md
-	.venv/bin/gv-engine protocol benchmarks/entries/*
-	.venv/bin/gv-engine protocol benchmarks/entries/* --page docs/protocol.md
+benchmark: .venv/rl-$(KEY)  ## what is missing in benchmarks/entries/, and docs/benchmark.md
+	.venv/bin/gv-engine benchmark benchmarks/entries/*
+	.venv/bin/gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md
 
 adapters: .venv-adapters/$(KEY)  ## the tests of other libraries, which it installs apart
 	.venv-adapters/bin/python -m pytest -q tests/adapters tests/learning
 
 ray: .venv-adapters/$(KEY)  ## the tests of rollouts on a cluster, which Ray plays on this machine
-	.venv-adapters/bin/python -m pytest -q tests/rollouts/test_on_ray.py
+	.venv-adapters/bin/python -m pytest -q tests/rollout/test_on_ray.py
 
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))

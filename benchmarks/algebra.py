@@ -67,7 +67,7 @@ def compare(
 
 def problems() -> list[tuple[str, int]]:
     """Texts, and the moves they allow."""
-    from gv_engine.families.algebra import MathyEnvProblemArgs, PolySimplify
+    from gv_engine.domains.algebra import MathyEnvProblemArgs, PolySimplify
 
     env = PolySimplify(seed=0)
     config = MathyEnvProblemArgs("normal")

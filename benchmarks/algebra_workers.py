@@ -49,10 +49,10 @@ def mathy_envs(problems: Problems) -> Callable[[int], int]:
 
 
 def gv_engine(problems: Problems) -> Callable[[int], int]:
-    """gv_engine.families.algebra, PolySimplify."""
+    """gv_engine.domains.algebra, PolySimplify."""
     import numpy as np
 
-    from gv_engine.families.algebra import MathyEnvState, PolySimplify, is_terminal_transition
+    from gv_engine.domains.algebra import MathyEnvState, PolySimplify, is_terminal_transition
 
     env = PolySimplify()
     rng = np.random.default_rng(0)
@@ -87,7 +87,7 @@ def mathy_envs_env(problems: Problems) -> Callable[[int], int]:
 
 def gv_engine_env(problems: Problems) -> Callable[[int], int]:
     """gv_engine, environment"""
-    from gv_engine.families.algebra import ExpressionEnv
+    from gv_engine.domains.algebra import ExpressionEnv
 
     env = ExpressionEnv("mathy-poly-simplify-normal")
     return _episodes(env, lambda info: info["action_mask"])
@@ -123,7 +123,7 @@ def vector_shared(problems: Problems) -> Callable[[int], int]:
 def _many(processes: int) -> Callable[[int], int]:
     import numpy as np
 
-    from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
+    from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 
     envs = ExpressionVectorEnv("mathy-poly-simplify-normal", GAMES, processes=processes)
     rng = np.random.default_rng(0)
@@ -142,7 +142,7 @@ def _many(processes: int) -> Callable[[int], int]:
 
 def their_masks(problems: Problems) -> Callable[[int], int]:
     """with mathy_core asked which rules apply"""
-    from gv_engine.families.algebra import rule_set
+    from gv_engine.domains.algebra import rule_set
 
     rule_set.reach_of = lambda rule: None
     return gv_engine(problems)
@@ -150,7 +150,7 @@ def their_masks(problems: Problems) -> Callable[[int], int]:
 
 def every_move(problems: Problems) -> Callable[[int], int]:
     """with mathy_core asked for every move"""
-    from gv_engine.families.algebra import rule_set
+    from gv_engine.domains.algebra import rule_set
 
     rule_set._moved = rule_set._rewritten
     return gv_engine(problems)
@@ -158,7 +158,7 @@ def every_move(problems: Problems) -> Callable[[int], int]:
 
 def whole_texts(problems: Problems) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
-    from gv_engine.families.algebra import parsing
+    from gv_engine.domains.algebra import parsing
 
     parsing._put_together = parsing._read  # type: ignore[assignment]  # in this process
     return gv_engine(problems)
@@ -166,7 +166,7 @@ def whole_texts(problems: Problems) -> Callable[[int], int]:
 
 def whole_trees(problems: Problems) -> Callable[[int], int]:
     """with whole trees handed to mathy_core"""
-    from gv_engine.families.algebra import parsing, rule_set
+    from gv_engine.domains.algebra import parsing, rule_set
 
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
         tree = parsing.to_library(root)
@@ -180,7 +180,7 @@ def whole_trees(problems: Problems) -> Callable[[int], int]:
 
 def their_constructors(problems: Problems) -> Callable[[int], int]:
     """with nodes that mathy_core constructs"""
-    from gv_engine.families.algebra import parsing
+    from gv_engine.domains.algebra import parsing
 
     parsing._blank = lambda kind: vars(kind())
     return gv_engine(problems)

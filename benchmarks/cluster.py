@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import ray
 from ray.cluster_utils import Cluster
 
-from gv_engine.reading.loading import load_scenario
-from gv_engine.reading.scenario import Scenario
-from gv_engine.rollouts import on_ray
-from gv_engine.rollouts.episode_folder import EpisodeFolder
-from gv_engine.rollouts.shards import Job
-from gv_engine.rollouts.tally import Tally
+from gv_engine.rollout import on_ray
+from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.rollout.episode_stats import Tally
+from gv_engine.rollout.shards import Job
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.scenario import Scenario
 
 _WORLDS = 256
 _PATIENCE = 180.0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, YELLOW
 from components.doors import LOCKED, OPEN
 from components.objects import DOOR, EXIT, KEY, WALL
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     ACTUATE,
     LEFT,
     MOVE_RIGHT,
@@ -28,7 +28,7 @@ from gv_engine.language.geometry import (
 SIZE, VIEW, MAX_STEPS = 9, 7, 500
 _ALL = (1 << VIEW) - 1
 
-# by orientation, as `gv_engine.language.geometry` numbers them: up, down, left, right
+# by orientation, as `gv_engine.rules.geometry` numbers them: up, down, left, right
 _Y, _X = np.array([-1, 1, 0, 0]), np.array([0, 0, -1, 1])
 _TURNED = np.array([[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 1, 0], [3, 2, 0, 1]])
 

@@ -3,7 +3,7 @@
 For each goal and seed the command is run as anybody would, on two cores: seconds are those of the
 clock from the command to its end, imports and start included, and those of computing, all threads
 together, which others at the machine do not lengthen: these are compared. What it has learned is
-then tested on levels that were held out, as the protocol does. Medians are over seeds.
+then tested on levels that were held out, as the benchmark does. Medians are over seeds.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.worker import keep_to
-from gv_engine.protocol.making import played
-from gv_engine.protocol.plan import TESTED
-from gv_engine.rollouts.policy import GREEDY
+from gv_engine.benchmark.entry import TESTED
+from gv_engine.benchmark.runner import played
+from gv_engine.rollout.policy import GREEDY
 
 
 class Goal(NamedTuple):

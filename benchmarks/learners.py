@@ -84,7 +84,7 @@ class Ours:
 
     def test(self, seeds: range) -> Iterator[bool]:
         from gv_engine.learning.run_folder import Run
-        from gv_engine.rollouts.shards import Job
+        from gv_engine.rollout.shards import Job
 
         scenario = self._learner.env.scenario
         with tempfile.TemporaryDirectory() as folder:

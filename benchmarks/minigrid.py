@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from benchmarks.arena import Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import ROSTER, Entry
-from gv_engine.reading.library import minigrid_levels
+from gv_engine.scenario.library import minigrid_levels
 
 OURS, MINIGRID = "ours", "minigrid"
 CONTESTANTS: dict[str, tuple[Entry, dict[str, Any]]] = {

@@ -98,11 +98,11 @@ WORKERS = {worker.__name__: worker for worker in (minigrid, minigrid_large, gv_o
 def window(steps: int) -> tuple[tuple[int, int], list[float]]:
     """Size of the window, and seconds that every picture took of a large grid that moves."""
     from gv_engine import Scenario
-    from gv_engine.families.grid.stage import GridStage
-    from gv_engine.frontend.controls.theme import DARK
-    from gv_engine.frontend.drawing.sprites import pygame
-    from gv_engine.frontend.window.viewer import NoDisplay, is_open, open_window
-    from gv_engine.playing.game import Game
+    from gv_engine.domains.grid.stage import GridStage
+    from gv_engine.session.session import Game
+    from gv_engine.ui.colors import DARK
+    from gv_engine.ui.drawing.sprites import pygame
+    from gv_engine.ui.window.viewer import NoDisplay, is_open, open_window
 
     try:
         surface = open_window("64 × 64", full_screen=True)

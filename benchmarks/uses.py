@@ -58,8 +58,8 @@ def seeded() -> Contestant:
 def rollouts(worlds: int = 1024) -> Contestant:
     """Episodes of key-door under a random policy, summed up; steps are those of the environment."""
     import gv_engine
-    from gv_engine.rollouts.policy import load_policy
-    from gv_engine.rollouts.rollout import rollout
+    from gv_engine.rollout.policy import load_policy
+    from gv_engine.rollout.rollout import rollout
 
     env = gv_engine.GridVectorEnv(
         "keydoor-9x9", worlds, world="compiled", copy=False, autoreset_mode="Disabled"

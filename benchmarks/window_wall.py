@@ -1,4 +1,4 @@
-"""`python -m benchmarks.window_wall SECONDS`: a wall in a window, as `gv-engine watch` opens it.
+"""`python -m benchmarks.window_wall SECONDS`: a wall in a window, as `gv-engine view` opens it.
 
 Prints pictures a second, steps a second of all worlds, and cores that were used; see `window.py`.
 """
@@ -10,9 +10,9 @@ import time
 
 from benchmarks.window import SCENARIO, WORLDS
 from gv_engine import Scenario
-from gv_engine.frontend.window.app import App
-from gv_engine.frontend.window.screens.wall import WallScreen
-from gv_engine.playing.wall_worlds import WallWorlds
+from gv_engine.session.batch_viewer import WallWorlds
+from gv_engine.ui.screens.batch import WallScreen
+from gv_engine.ui.window.app import App
 
 WARM = 3.0  # s before anything counts
 

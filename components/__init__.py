@@ -1,6 +1,6 @@
 """What things are: small dataclasses by theme, and the object types made of them."""
 
-import gv_engine.language  # noqa: F401  # first, as the engine makes the object types of all below
+import gv_engine.rules  # noqa: F401  # first, as the engine makes the object types of all below
 from components.agent import Agent
 from components.appearance import Color, Kind
 from components.doors import Door

@@ -1,7 +1,7 @@
 """The one who acts."""
 
-from gv_engine.language.component import NOTHING, EntityId, Int8, component
-from gv_engine.language.geometry import FORWARD
+from gv_engine.rules.component import NOTHING, EntityId, Int8, component
+from gv_engine.rules.geometry import FORWARD
 
 
 @component(often=True)

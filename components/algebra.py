@@ -5,7 +5,7 @@ These components hold texts and exact numbers, so that worlds made of them have 
 
 from dataclasses import dataclass as component
 
-from gv_engine.language.component import NOTHING
+from gv_engine.rules.component import NOTHING
 
 
 @component(slots=True)

@@ -1,7 +1,7 @@
 """What an observer can tell about an object."""
 
-from gv_engine.language.component import Int8, component
-from gv_engine.language.objects import COLORS
+from gv_engine.rules.component import Int8, component
+from gv_engine.rules.objects import COLORS
 
 NONE, RED, GREEN, BLUE, YELLOW, PURPLE, GREY, ORANGE, CYAN = range(len(COLORS))
 NONE_GRID_OBJECT, HIDDEN, FLOOR = range(3)

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from gv_engine.language.component import Int8, component
+from gv_engine.rules.component import Int8, component
 
 OPEN, CLOSED, LOCKED = range(3)
 

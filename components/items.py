@@ -1,6 +1,6 @@
 """Things with a use."""
 
-from gv_engine.language.component import NOTHING, EntityId, component
+from gv_engine.rules.component import NOTHING, EntityId, component
 
 
 @component(often=True)

@@ -1,6 +1,6 @@
 """How an object stands in the way."""
 
-from gv_engine.language.component import component
+from gv_engine.rules.component import component
 
 
 @component(often=True)

@@ -1,7 +1,7 @@
 """What the one who acts is asked to do."""
 
 from components.appearance import NONE, NONE_GRID_OBJECT
-from gv_engine.language.component import Int8, component
+from gv_engine.rules.component import Int8, component
 
 
 @component

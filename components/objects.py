@@ -13,9 +13,9 @@ from components.matter import Opaque, Portable, Solid
 from components.mission import Mission
 from components.places import Beacon, Exit, Telepod
 from components.wildlife import MovingObstacle
-from gv_engine.language.component import components_in
-from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import OBJECT_TYPES, ObjectType, object_type
+from gv_engine.rules.component import components_in
+from gv_engine.rules.geometry import ORIENTATIONS
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, object_type
 
 OBJECT_TYPES.common = __name__
 assert object_type("NoneGridObject", Opaque, in_grid=False) == NONE_GRID_OBJECT

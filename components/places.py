@@ -1,6 +1,6 @@
 """Places that mean something to whoever stands there or sees them."""
 
-from gv_engine.language.component import component
+from gv_engine.rules.component import component
 
 
 @component(often=True)

@@ -1,6 +1,6 @@
 """Where things are."""
 
-from gv_engine.language.component import Coordinate, component
+from gv_engine.rules.component import Coordinate, component
 
 
 @component(often=True)

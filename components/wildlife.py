@@ -1,6 +1,6 @@
 """Things that move by themselves."""
 
-from gv_engine.language.component import component
+from gv_engine.rules.component import component
 
 
 @component

@@ -34,7 +34,7 @@ CONTENTS = {
         "docs/checking",
         "docs/researchers",
         "docs/learning",
-        "docs/protocol",
+        "docs/benchmark",
         "docs/libraries",
         "docs/cluster",
         "docs/minigrid",

@@ -10,7 +10,7 @@ What it offers stands in `__init__.pyi`; each name is loaded when it is asked fo
 (7, 7, 3)
 """
 
-from gv_engine.reading.resources import check_neighbours, end_quietly
+from gv_engine.scenario.resources import check_neighbours, end_quietly
 
 end_quietly()
 check_neighbours()

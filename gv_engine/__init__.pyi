@@ -1,6 +1,6 @@
-from .envs.agents_vector_environment import AgentsVectorEnv, EachAgentVectorEnv
-from .envs.any_family import parallel_env
 from .envs.environment import GridEnv
+from .envs.factory import parallel_env
+from .envs.multi_agent import AgentsVectorEnv, EachAgentVectorEnv
 from .envs.vector_environment import GridVectorEnv
 from .gridverse import (
     Action,
@@ -13,7 +13,7 @@ from .gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from .language.component import (
+from .rules.component import (
     AGENT,
     NOTHING,
     Coordinate,
@@ -24,15 +24,15 @@ from .language.component import (
     Int32,
     component,
 )
-from .language.errors import (
+from .rules.errors import (
     CapacityError,
     DoesNotCompileError,
     GVEngineError,
     RuleError,
     ScenarioError,
 )
-from .language.objects import object_type
-from .language.system import (
+from .rules.objects import object_type
+from .rules.system import (
     OBSERVATION,
     RENDERING,
     RESET,
@@ -43,10 +43,10 @@ from .language.system import (
     Phase,
     system,
 )
-from .language.world import World
-from .reading.loading import load_scenario
-from .reading.scenario import Scenario
-from .worlds.simulation import Simulation
+from .rules.world import World
+from .scenario.loading import load_scenario
+from .scenario.scenario import Scenario
+from .world.simulation import Simulation
 
 __version__: str
 __all__ = [

@@ -3,13 +3,13 @@
 import signal
 import sys
 
-from gv_engine.commands import main as run
-from gv_engine.commands.arguments import INTERRUPTED, complain
-from gv_engine.reading.resources import is_command
+from gv_engine.cli import main as run
+from gv_engine.cli.options import INTERRUPTED, complain
+from gv_engine.scenario.resources import is_command
 
 
 def main() -> int:
-    """Run the command of this process, see `gv_engine.commands.main`."""
+    """Run the command of this process, see `gv_engine.cli.main`."""
     if is_command() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

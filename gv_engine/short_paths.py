@@ -2,7 +2,7 @@
 
 >>> import gv_engine.geometry
 >>> gv_engine.geometry.__name__
-'gv_engine.language.geometry'
+'gv_engine.rules.geometry'
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _REGISTRIES = f"{_OBJECTS}.registry"
 _KINDS = ("observation", "reset", "reward", "terminating", "transition", "visibility")
 
 PATHS = {
-    "gv_engine.episode_folder": "gv_engine.rollouts.episode_folder",
-    "gv_engine.errors": "gv_engine.language.errors",
-    "gv_engine.geometry": "gv_engine.language.geometry",
-    "gv_engine.mathy": "gv_engine.families.algebra",
-    "gv_engine.objects": "gv_engine.language.objects",
-    "gv_engine.playing.recording": "gv_engine.frontend.drawing.recording",
+    "gv_engine.episode_folder": "gv_engine.rollout.episode_folder",
+    "gv_engine.errors": "gv_engine.rules.errors",
+    "gv_engine.geometry": "gv_engine.rules.geometry",
+    "gv_engine.mathy": "gv_engine.domains.algebra",
+    "gv_engine.objects": "gv_engine.rules.objects",
+    "gv_engine.session.recording": "gv_engine.ui.drawing.recording",
     "gv_engine.representations": "gv_engine.envs.representations",
-    "gv_engine.snapshots": "gv_engine.rollouts.snapshots",
+    "gv_engine.snapshots": "gv_engine.rollout.snapshots",
     # as the documents of the GridVerse family print them
     f"{_OBJECTS}.actions": f"{_OBJECTS}.action",
     **{f"{_OBJECTS}.envs.{kind}_functions": f"{_REGISTRIES}:{kind}_functions" for kind in _KINDS},

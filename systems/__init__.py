@@ -1,6 +1,6 @@
 """What happens: one file per part of a step, one small function per rule."""
 
-from gv_engine.language.system import REGISTRIES
+from gv_engine.rules.system import REGISTRIES
 from systems import movers, rendering, reset, reward, terminating, transition, visibility
 
 for _module in (reset, transition, movers, reward, terminating, visibility, rendering):

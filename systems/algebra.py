@@ -9,9 +9,9 @@ from __future__ import annotations
 import esper
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.language.expression_frame import TreeNode
-from gv_engine.language.rewriting import ExpressionCanvas, Rewriting
-from gv_engine.language.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.frame import TreeNode
+from gv_engine.rules.rewriting import ExpressionCanvas, Rewriting
+from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
 
 MOST_VISITS = 3
 """So often may an expression be reached; the next time loses."""

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
-from gv_engine.language.component import NOTHING
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.world import World
 from systems.queries import is_free
 
 

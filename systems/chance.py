@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.appearance import FLOOR, NONE, NONE_GRID_OBJECT
-from gv_engine.language.component import NOTHING
-from gv_engine.language.errors import NoRoomError
-from gv_engine.language.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
-from gv_engine.language.system import RESET, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.errors import NoRoomError
+from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, turned
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
 from systems.building import (
     ask_for_one_of,
     build_room,

@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from components.objects import WALL
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import BACKWARD, MOVE_RIGHT, ORIENTATIONS, turned
-from gv_engine.language.objects import ObjectTypes
-from gv_engine.language.system import TRANSITION, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import BACKWARD, MOVE_RIGHT, ORIENTATIONS, turned
+from gv_engine.rules.objects import ObjectTypes
+from gv_engine.rules.system import TRANSITION, system
+from gv_engine.rules.world import World
 from systems.building import put
 from systems.queries import (
     all_of,

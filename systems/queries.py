@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from components.appearance import NONE, NONE_GRID_OBJECT
 from components.doors import OPEN
 from components.objects import WALL
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import (
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import (
     BACKWARD,
     FORWARD,
     LEFT,
@@ -19,9 +19,8 @@ from gv_engine.language.geometry import (
     step_y,
     turned,
 )
-from gv_engine.language.objects import ObjectTypes
-from gv_engine.language.verbs import verb
-from gv_engine.language.world import Columns, World
+from gv_engine.rules.objects import ObjectTypes
+from gv_engine.rules.world import Columns, World, verb
 
 
 def here(w: World, agent: int) -> int:

@@ -1,10 +1,10 @@
 """Rendering: systems that only look, run on demand."""
 
 from components.appearance import HIDDEN
-from gv_engine.language.frame import Canvas, Frame
-from gv_engine.language.geometry import action_name
-from gv_engine.language.system import RENDERING, system
-from gv_engine.language.world import World
+from gv_engine.rules.frame import Canvas, Frame
+from gv_engine.rules.geometry import action_name
+from gv_engine.rules.system import RENDERING, system
+from gv_engine.rules.world import World
 
 
 @system(RENDERING, rows=True)

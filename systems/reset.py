@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from components.appearance import NONE, RED, YELLOW
 from components.doors import LOCKED
 from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
-from gv_engine.language.component import AGENT, NOTHING
-from gv_engine.language.geometry import BACKWARD, FORWARD, RIGHT
-from gv_engine.language.system import RESET, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import BACKWARD, FORWARD, RIGHT
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
 from systems.building import (
     build_room,
     build_rooms,

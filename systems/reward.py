@@ -6,10 +6,10 @@ import numpy as np
 
 from components.doors import OPEN
 from components.objects import BEACON
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import Action, manhattan
-from gv_engine.language.system import REWARD, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import Action, manhattan
+from gv_engine.rules.system import REWARD, system
+from gv_engine.rules.world import World
 from systems.queries import (
     ahead,
     bumps,

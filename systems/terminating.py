@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from gv_engine.language.component import NOTHING
-from gv_engine.language.system import TERMINATING, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.system import TERMINATING, system
+from gv_engine.rules.world import World
 from systems.movers import looks_nowhere
 from systems.queries import (
     all_of,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from components.appearance import FLOOR
 from components.doors import CLOSED, LOCKED, OPEN
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import (
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import (
     FORWARD,
     LEFT,
     MOVE_RIGHT,
@@ -15,9 +15,9 @@ from gv_engine.language.geometry import (
     Action,
     turned,
 )
-from gv_engine.language.objects import ObjectTypes
-from gv_engine.language.system import TRANSITION, system
-from gv_engine.language.world import World
+from gv_engine.rules.objects import ObjectTypes
+from gv_engine.rules.system import TRANSITION, system
+from gv_engine.rules.world import World
 from systems.building import random_free_of
 from systems.queries import (
     ahead,

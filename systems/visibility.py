@@ -6,11 +6,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.language.area import Area
-from gv_engine.language.bits import ones
-from gv_engine.language.lines import in_line
-from gv_engine.language.system import VISIBILITY, system
-from gv_engine.language.world import View, World
+from gv_engine.rules.geometry import Area, in_line, ones
+from gv_engine.rules.system import VISIBILITY, system
+from gv_engine.rules.world import View, World
 
 WIDEST = 97
 """Rows and columns that rays are traced over; the time to find them grows with the third power."""

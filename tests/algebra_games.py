@@ -1,8 +1,8 @@
 """Games of algebra, for tests of all that shows them."""
 
-from gv_engine.playing.catalogue import load_playable
-from gv_engine.playing.game import Game
-from gv_engine.reading.loading import load_scenario
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.session import Game
 
 EASY = "mathy-poly-simplify-easy"
 LONG = {

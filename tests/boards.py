@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from components.appearance import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
-from gv_engine.batches.autoreset import DISABLED, KEEP
-from gv_engine.batches.worlds import make_batch
-from gv_engine.language.component import NOTHING
-from gv_engine.language.objects import COLORS
-from gv_engine.reading.layout import Layout
-from gv_engine.reading.text import board
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.map import board
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.autoreset import DISABLED, KEEP
 from tests import DATA
 
 RULES: dict[str, Any] = {
@@ -81,7 +81,7 @@ class Game:
         self.batch.reset(np.ones(2, np.bool_))
 
     def act(self, *actions: int | tuple[int, ...]) -> Game:
-        """Take actions, by their numbers in `gv_engine.language.geometry.Action`; of several
+        """Take actions, by their numbers in `gv_engine.rules.geometry.Action`; of several
         agents each time as many."""
         for action in actions:
             said = action if isinstance(action, tuple) else (action,)

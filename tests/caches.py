@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gv_engine.batches.compiled.program_cache import cache_folder, make_folder
+from gv_engine.compiler.program_cache import cache_folder, make_folder
 
 
 def own_cache(folder: Path) -> dict[str, str]:

@@ -23,17 +23,16 @@ from numpy.typing import NDArray
 
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
-from gv_engine.batches.autoreset import DISABLED, RESTART
-from gv_engine.batches.worlds import Worlds, make_batch
 from gv_engine.envs.representations import REPRESENTATIONS, Representation, observer
-from gv_engine.language.area import Area
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import ACTIONS
-from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.language.system import REGISTRIES, Phase
-from gv_engine.worlds.bound_call import BoundCall
-from gv_engine.worlds.rng import generator_from_row, generator_to_row
-from gv_engine.worlds.view import ObjectView
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import ACTIONS, Area
+from gv_engine.rules.objects import OBJECT_TYPES
+from gv_engine.rules.system import REGISTRIES, Phase
+from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.world.autoreset import DISABLED, RESTART
+from gv_engine.world.bound_call import BoundCall
+from gv_engine.world.rng import generator_from_row, generator_to_row
+from gv_engine.world.view import ObjectView
 from tests import DATA
 from tests.boards import agent_of, cells_of, content_of, item_of
 

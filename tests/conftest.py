@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from gv_engine.batches.at_once import WorldsAtOnce
-from gv_engine.batches.compiled.batch import CompiledBatch
-from gv_engine.batches.compiled.program_cache import KeptProgram
+from gv_engine.compiler.program_cache import KeptProgram
+from gv_engine.vector.compiled_backend import CompiledBatch
+from gv_engine.vector.object_backend import WorldsAtOnce
 from tests.boards import Game, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen
@@ -99,7 +99,7 @@ def _programs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _what_stays_is_not_looked_through() -> Iterator[None]:
     """Compiling leaves millions of objects, through which collections would go again and again."""
-    from gv_engine.batches.compiled import compiler
+    from gv_engine.compiler import compiler
 
     def compiling(linked: compiler.Linked) -> KeptProgram:
         gc.disable()

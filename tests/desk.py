@@ -9,15 +9,14 @@ import numpy as np
 import platformdirs
 import pytest
 
-from gv_engine.frontend.controls import folders
-from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.frontend.controls.key_names import MODIFIERS, PAD, SCANCODES
-from gv_engine.frontend.controls.settings import Settings
-from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.window.app import App
-from gv_engine.frontend.window.screens.play import PlayScreen
-from gv_engine.frontend.window.screens.replay import ReplayScreen
-from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.ui import settings
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.input.bindings import MODIFIERS, PAD, SCANCODES, Bindings
+from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.settings import Settings
+from gv_engine.ui.window.app import App
 
 FLAGS = {"Ctrl": pygame.KMOD_LCTRL, "Alt": pygame.KMOD_LALT, "Shift": pygame.KMOD_LSHIFT}
 
@@ -126,7 +125,7 @@ def watching(desk: Desk, *actions: str) -> ReplayScreen:
     for action in actions:
         screen.take(action)
     screen.save_replay()
-    (file,) = folders.replay_folder().iterdir()
+    (file,) = settings.replay_folder().iterdir()
     desk.back_to_start()
     desk.app.watch(file)
     desk.look()

@@ -22,16 +22,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gv_engine.commands import main as gv_engine
-from gv_engine.frontend.controls.settings import SPEEDS, Settings
-from gv_engine.reading.files import sweep
-from gv_engine.rollouts import episode_folder
-from gv_engine.rollouts.episode_folder import RolloutError
+from gv_engine.cli import main as gv_engine
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.episode_folder import RolloutError
+from gv_engine.scenario.files import sweep
+from gv_engine.ui.settings import SPEEDS, Settings
 from tests import ROOT
 
 _ROLLOUT = """
-from gv_engine.rollouts import episode_folder
-from gv_engine.commands import main
+from gv_engine.rollout import episode_folder
+from gv_engine.cli import main
 episode_folder._CHUNK = 50  # steps, so that it writes all the time
 begin = episode_folder.EpisodeFolder.__init__
 def ready(self, *arguments):
@@ -41,8 +41,8 @@ episode_folder.EpisodeFolder.__init__ = ready
 main("rollout empty-4x4 --episodes 1000000 --max-steps 20 --num-envs 4 --out out".split())
 """
 RECORD = """
-from gv_engine.commands import main
-from gv_engine.frontend.drawing import recording
+from gv_engine.cli import main
+from gv_engine.ui.drawing import recording
 begin = recording.Recorder.__init__
 def ready(self, *arguments):
     print("ready", flush=True)
@@ -52,10 +52,10 @@ main("record dynamic-obstacles-7x7 a{suffix} --steps 40 --cell 16".split())
 """
 _EXPORT = """
 import pathlib
-from gv_engine.frontend.window.screens import export
-from gv_engine.frontend.window.screens.replay import ReplayScreen
-from gv_engine.playing.catalogue import load_playable
-from gv_engine.playing.game import Game
+from gv_engine.ui.screens import export
+from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.session import Game
 from tests.desk import Desk
 export.new_file = lambda folder, game, suffix: pathlib.Path("a" + suffix)
 game = Game(load_playable("empty-8x8"), seed=1)
@@ -74,7 +74,7 @@ while screen._writing is not None:
 """
 _SETTINGS = """
 import pathlib
-from gv_engine.frontend.controls.settings import SPEEDS, Settings
+from gv_engine.ui.settings import SPEEDS, Settings
 print("ready", flush=True)
 while True:
     for speed in SPEEDS:

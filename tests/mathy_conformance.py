@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.families.algebra import (
+from gv_engine.domains.algebra import (
     ENVIRONMENTS,
     MathyEnv,
     MathyEnvProblem,
     MathyEnvProblemArgs,
     MathyEnvState,
 )
-from gv_engine.families.algebra.library import util
-from gv_engine.families.algebra.parsing import parse, to_library
+from gv_engine.domains.algebra.library import util
+from gv_engine.domains.algebra.parsing import parse, to_library
 from tests import DATA
 
 EPISODES = DATA / "mathy" / "episodes.json.gz"

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import AGENT, Scenario
-from gv_engine.envs.minigrid_form import minigrid_codes
-from gv_engine.language.component import NOTHING
-from gv_engine.reading.library import minigrid_levels
-from gv_engine.worlds.rng import generator_from_row
+from gv_engine.envs.minigrid_observations import minigrid_codes
+from gv_engine.rules.component import NOTHING
+from gv_engine.scenario.library import minigrid_levels
+from gv_engine.world.rng import generator_from_row
 from tests.boards import look_of
 
 Recorded = Mapping[str, NDArray[Any]]

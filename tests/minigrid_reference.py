@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.peers import python_for
 from benchmarks.roster import ROSTER
-from gv_engine.reading.library import minigrid_levels
+from gv_engine.scenario.library import minigrid_levels
 from tests import ROOT
 from tests.minigrid import Different, Recorded, replay
 

@@ -24,7 +24,7 @@ from gymnasium.wrappers import FlattenObservation, TransformAction
 
 from benchmarks.peers import python_for
 from benchmarks.roster import ROSTER
-from gv_engine.language.errors import GVEngineError
+from gv_engine.rules.errors import GVEngineError
 from tests.comparing import same
 
 IDS = (

@@ -41,14 +41,14 @@ import pytest
 from tests import ROOT
 from tests.mutants import Mutant, in_child, meaning, mutant_at, places, reasons
 
-ROOMS = ("rollouts", "worlds", "reading", "batches", "playing", "envs")
-LEFT_OUT = {"gv_engine/rollouts/on_ray.py"}
+ROOMS = ("rollout", "world", "scenario", "vector", "compiler", "session", "envs")
+LEFT_OUT = {"gv_engine/rollout/on_ray.py"}
 """What `make ray` tests, on a cluster."""
-SURVEYED = (*ROOMS, "systems", "families", "checking", "commands", "gridverse", "protocol")
+SURVEYED = (*ROOMS, "systems", "domains", "validation", "cli", "gridverse", "benchmark")
 """Folders of tests that may notice a change."""
-NOT_SURVEYED = {"tests/playing/test_runaway.py"}
+NOT_SURVEYED = {"tests/session/test_runaway.py"}
 """Stops rules by a tracer, in the place of which coverage has its own."""
-COMPILED = ("tests/batches/", "tests/rollouts/")
+COMPILED = ("tests/vector/", "tests/rollout/")
 """Folders whose compiled tests are among them."""
 MARKS = "not (thorough or window or slow)"
 
@@ -56,7 +56,7 @@ FOLDER = ROOT / "build" / "mutants"
 TREE, CACHE, LINES = FOLDER / "tree", FOLDER / "cache", FOLDER / "lines"
 SECONDS, NOTICED = FOLDER / "seconds.json", FOLDER / "noticed.json"
 
-COMPILER = "gv_engine/batches/compiled/"
+COMPILER = "gv_engine/compiler/"
 """Files of which compiled programs are made: kept programs are known by their text."""
 MEMORY = 12 << 30
 """Bytes of address space of a process with a change."""
@@ -262,7 +262,7 @@ def noticed_by(room: str, mutant: Mutant, tests: list[str], patience: float) -> 
     command += ["-p", "no:cacheprovider", f"@{listed}"]
     with tempfile.TemporaryDirectory() as empty:
         cache = CACHE
-        if room == "batches":  # a changed compiler must not leave anything for others
+        if room in ("vector", "compiler"):  # a changed compiler must not leave anything for others
             cache = Path(shutil.copytree(CACHE, Path(empty, "cache")))
         place.write_text(mutant.source, encoding="utf-8")
         process = subprocess.Popen(

@@ -35,30 +35,30 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 
-from gv_engine.language.system import System
+from gv_engine.rules.system import System
 from tests import ROOT
 
 REASONS = Path(__file__).with_suffix(".toml")
 
 FILES = (
     *(f"systems/{path.name}" for path in sorted(ROOT.glob("systems/[a-z]*.py"))),
-    "gv_engine/worlds/bound_call.py",
-    "gv_engine/language/geometry.py",
-    "gv_engine/batches/compiled/sight.py",
-    "gv_engine/worlds/rng.py",
-    "gv_engine/worlds/simulation.py",
-    "gv_engine/language/area.py",
-    "gv_engine/language/world.py",
-    "gv_engine/worlds/view.py",
-    "gv_engine/batches/compiled/rng_kernels.py",
+    "gv_engine/world/bound_call.py",
+    "gv_engine/rules/geometry.py",
+    "gv_engine/compiler/observation.py",
+    "gv_engine/world/rng.py",
+    "gv_engine/world/simulation.py",
+    "gv_engine/rules/geometry.py",
+    "gv_engine/rules/world.py",
+    "gv_engine/world/view.py",
+    "gv_engine/compiler/rng.py",
 )
 """What decides results."""
 
 TESTS = (
     *(f"systems/test_{name}" for name in ("transition", "reward", "things", "visibility")),
-    *("systems/test_reset", "systems/test_edges", "batches/test_interpreted"),
-    *("worlds/test_row_world", "reading/test_scenario_problems"),
-    *(f"families/algebra/test_{name}" for name in ("conformance", "world", "scenario")),
+    *("systems/test_reset", "systems/test_edges", "vector/test_interpreted"),
+    *("world/test_row_world", "scenario/test_scenario_problems"),
+    *(f"domains/algebra/test_{name}" for name in ("conformance", "world", "scenario")),
     "systems/test_success",
     "systems/test_conformance",
 )

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.window.screens.start import StartScreen
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.screens.start import StartScreen
 from tests import ROOT
 from tests.desk import Desk
 from tests.screen import PATIENCE, Screen

@@ -19,15 +19,14 @@ from typing import NamedTuple
 import pytest
 from PIL import Image, ImageChops, ImageDraw
 
-from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.frontend.controls.settings import Settings
-from gv_engine.frontend.drawing.sprites import pygame
-from gv_engine.frontend.window.app import App
-from gv_engine.frontend.window.screens.start import StartScreen
-from gv_engine.playing.acting import actor_of
-from gv_engine.playing.catalogue import load_playable
-from gv_engine.playing.game import Game
-from gv_engine.playing.racing import Rival
+from gv_engine.session.autoplay import Rival, actor_of
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.session import Game
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.settings import Settings
+from gv_engine.ui.window.app import App
 from tests.desk import Desk, home, playing, watching
 
 

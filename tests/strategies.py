@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from gv_engine import Scenario
-from gv_engine.language.geometry import ORIENTATIONS, USUAL_ACTIONS
+from gv_engine.rules.geometry import ORIENTATIONS, USUAL_ACTIONS
 from tests import DATA
 
 MEADOW = DATA / "meadow"

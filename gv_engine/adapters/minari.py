@@ -14,18 +14,17 @@ from gymnasium.spaces import Box, Dict, Discrete
 
 from gv_engine import __version__
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.language.errors import MissingExtraError, shortened
-from gv_engine.reading.extras import MINARI
-from gv_engine.reading.families import AnyScenario, hooks_of
-from gv_engine.reading.files import read_bytes
-from gv_engine.reading.loading import read_scenario
-from gv_engine.reading.reference import checked, found_again, reference_to
-from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.trust import Consent, Trust
-from gv_engine.reading.untrusted import parse_json
-from gv_engine.rollouts import episode_folder
-from gv_engine.rollouts.episode_folder import EpisodeFolder
-from gv_engine.rollouts.rollout import rows_of_steps
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.rollout.rollout import rows_of_steps
+from gv_engine.rules.errors import MissingExtraError, shortened
+from gv_engine.scenario.files import parse_json, read_bytes
+from gv_engine.scenario.loading import read_scenario
+from gv_engine.scenario.lookup import checked, found_again, reference_to
+from gv_engine.scenario.optional_deps import MINARI
+from gv_engine.scenario.plugin import AnyScenario, hooks_of
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.trust import Consent, Trust
 
 if MINARI.missing:
     raise MissingExtraError(MINARI.missing)
@@ -34,7 +33,7 @@ from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path
 
 _ID = "GV-Scenario-v0"
-_ENTRIES = "gv_engine.envs.any_family:make_env", "gv_engine.envs.any_family:make_vector_env"
+_ENTRIES = "gv_engine.envs.factory:make_env", "gv_engine.envs.factory:make_vector_env"
 _REPRESENTATION = "observation_representation"
 _TOLD = "gv_engine_rollout"
 """Of a dataset's metadata: what `rollout.json` said, but for the counts and the arrays."""

@@ -10,15 +10,15 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from gv_engine.adapters.worlds import refuse
-from gv_engine.batches.autoreset import SAME_STEP
-from gv_engine.batches.worlds import make_batch
+from gv_engine.envs.arg_checks import at_least
 from gv_engine.envs.environment import grid_scenario
-from gv_engine.envs.forms import FormName, form_of
 from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
-from gv_engine.envs.requests import at_least
-from gv_engine.language.errors import MissingExtraError
-from gv_engine.reading.extras import PUFFERLIB
-from gv_engine.reading.scenario import Scenario
+from gv_engine.envs.observations import FormName, form_of
+from gv_engine.rules.errors import MissingExtraError
+from gv_engine.scenario.optional_deps import PUFFERLIB
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.autoreset import SAME_STEP
 
 if PUFFERLIB.missing:
     raise MissingExtraError(PUFFERLIB.missing)

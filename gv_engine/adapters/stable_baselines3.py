@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from gv_engine.adapters.worlds import worlds_of
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
-from gv_engine.language.errors import MissingExtraError
-from gv_engine.reading.extras import STABLE_BASELINES3
-from gv_engine.reading.scenario import Scenario
+from gv_engine.rules.errors import MissingExtraError
+from gv_engine.scenario.optional_deps import STABLE_BASELINES3
+from gv_engine.scenario.scenario import Scenario
 
 if STABLE_BASELINES3.missing:
     raise MissingExtraError(STABLE_BASELINES3.missing)

@@ -11,9 +11,9 @@ from gymnasium.spaces import Dict, MultiBinary
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.adapters.worlds import worlds_of
-from gv_engine.language.errors import MissingExtraError
-from gv_engine.reading.extras import TIANSHOU
-from gv_engine.reading.scenario import Scenario
+from gv_engine.rules.errors import MissingExtraError
+from gv_engine.scenario.optional_deps import TIANSHOU
+from gv_engine.scenario.scenario import Scenario
 
 if TIANSHOU.missing:
     raise MissingExtraError(TIANSHOU.missing)

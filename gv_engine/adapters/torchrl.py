@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from gv_engine.adapters.worlds import worlds_of
-from gv_engine.language.errors import MissingExtraError
-from gv_engine.reading.extras import TORCHRL
-from gv_engine.reading.scenario import Scenario
+from gv_engine.rules.errors import MissingExtraError
+from gv_engine.scenario.optional_deps import TORCHRL
+from gv_engine.scenario.scenario import Scenario
 
 if TORCHRL.missing:
     raise MissingExtraError(TORCHRL.missing)

@@ -9,7 +9,7 @@ from typing import Any
 from gymnasium.spaces import Text
 
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.reading.scenario import Scenario
+from gv_engine.scenario.scenario import Scenario
 
 
 def worlds_of(

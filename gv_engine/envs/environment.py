@@ -12,16 +12,16 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from gv_engine.batches.autoreset import DISABLED
-from gv_engine.batches.worlds import make_batch
-from gv_engine.envs.forms import FormName, form_of
+from gv_engine.envs.arg_checks import at_least, known_options
 from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
-from gv_engine.envs.pictures import RENDER_MODES, Renderer
-from gv_engine.envs.requests import at_least, known_options
+from gv_engine.envs.observations import FormName, form_of
+from gv_engine.envs.render_modes import RENDER_MODES, Renderer
 from gv_engine.envs.scenario_env import ScenarioEnv
-from gv_engine.reading.parameters import refuse_settings
-from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.trust import parted
+from gv_engine.scenario.parameters import refuse_settings
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.trust import parted
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.autoreset import DISABLED
 
 _ALONE = np.ones(1, np.bool_)
 
@@ -56,11 +56,12 @@ class GridEnv(ScenarioEnv[Any]):
         world: "compiled", which waits for its program; "object", for any Python and a debugger;
             "auto" takes the object world with a window and where an author's rule does not compile,
             else the compiled one, and objects while another process compiles it; or another of
-            `gv_engine.batches.worlds.BACKENDS`. The attribute of that name says which one it is
+            `gv_engine.vector.backend.BACKENDS`. The attribute of that name says which one it is
             now.
         max_steps: instead of the scenario's; 0 for no limit.
-        observation_representation: one of `gv_engine.envs.forms.FORMS`, or a mapping of `name` and
-            options, such as `{"name": "pixels", "cell": 9}`; docs/researchers.md has them.
+        observation_representation: one of `gv_engine.envs.observations.FORMS`, or a mapping of
+            `name` and options, such as `{"name": "pixels", "cell": 9}`;
+            docs/researchers.md has them.
         checked: whether an index beyond its array is an error in a compiled world of the engine's
             own rules too, as it is in all others; for those who write them.
         levels: which levels are played, as for `GridVectorEnv`.

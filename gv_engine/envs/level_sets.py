@@ -10,31 +10,81 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dis import get_instructions
 from itertools import count, islice
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.batches.planning import at_once
-from gv_engine.batches.seeding import seeded
-from gv_engine.batches.worlds import Worlds, make_batch
-from gv_engine.envs.draws_in_play import draws_in_play
-from gv_engine.language.component import column_name, fields_of
-from gv_engine.language.errors import (
+from gv_engine.compiler.programs import codes_within, functions_of
+from gv_engine.rules.call import Call
+from gv_engine.rules.component import column_name, fields_of
+from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     DoesNotCompileError,
     GVEngineError,
     nearest,
     shortened,
 )
-from gv_engine.reading.document import read_file
-from gv_engine.reading.files import read_bytes, replacing
-from gv_engine.reading.layout import Layout
-from gv_engine.reading.reference import checked, reference_to
-from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.untrusted import parse_json
+from gv_engine.rules.system import RENDERING, RESET, Phase
+from gv_engine.scenario.document import read_file
+from gv_engine.scenario.files import parse_json, read_bytes, replacing
+from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.lookup import checked, reference_to
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.planning import at_once
+from gv_engine.vector.seeding import seeded
+
+# ---- draws in play -------------------------------------------------------------------------------
+
+_ANY = 2**62
+"""In place of the number of a value: it may be any."""
+
+
+def draws_in_play(scenario: Scenario) -> NDArray[np.bool_]:
+    """(members, drawn) which of the values that a member of a mixture draws its rules may read
+    after a reset."""
+    found = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
+    if not found.size:
+        return found
+    for read, member in zip(found, scenario.members, strict=True):
+        for part in _parts(member):
+            system = part.system
+            if system.is_processor:  # whose code is anywhere
+                read[:] = True
+            roots = *system.functions, system.objects, *part.arguments.values()
+            for number in (number for each in functions_of(roots) for number in _numbers(each)):
+                read[number if -len(read) <= number < len(read) else slice(None)] = True
+    return found
+
+
+def _parts(member: Scenario) -> Iterator[Call]:
+    """What runs after a reset, and is more than a picture."""
+    for phase in Phase:
+        if phase not in (RESET, RENDERING):
+            for call in member.calls(phase):
+                yield from call.parts()
+
+
+def _numbers(function: FunctionType) -> Iterator[int]:
+    """The numbers k of `w.drawn[k]` in a function; `_ANY` where k is worked out."""
+    for code in codes_within(function.__code__):
+        said = "drawn" in code.co_names or "drawn" in code.co_consts
+        lines = [*get_instructions(code)] if said else []
+        for named, number, taken in zip(lines, lines[1:], lines[2:], strict=False):
+            if named.opname in ("LOAD_ATTR", "LOAD_CONST") and named.argval == "drawn":
+                known = function.__globals__ if number.opname == "LOAD_GLOBAL" else {}
+                value = known.get(number.argval, number.argval)
+                # the second since Python 3.14
+                indexed = taken.opname == "BINARY_SUBSCR" or taken.argrepr == "[]"
+                yield value if indexed and isinstance(value, int) else _ANY
+
+
+# ---- level sets ----------------------------------------------------------------------------------
 
 Levels = str | Path | Sequence[int] | NDArray[np.integer[Any]]
 """The name of a set; or seeds, `range(100)`, `"0:100"` or `[3, 5, 8]`; or a file of `gv-engine
@@ -194,7 +244,7 @@ def _is_seed(value: Any) -> bool:
 
 def _in_file(scenario: Scenario, path: Path) -> LevelSet:
     if path.suffix != ENDING:
-        allowed = (*SETS, "0:100", f"a file {ENDING} of `gv-engine levels --out`")
+        allowed = (*SETS, "0:100", f"a file {ENDING} of `gv-engine splits --out`")
         raise LevelsError(f"no levels {str(path)!r}: {nearest(str(path), allowed)}")
     try:
         about = parse_json(read_bytes(path, _LARGEST, "sets of levels"))

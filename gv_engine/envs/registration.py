@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gymnasium
 
-from gv_engine.reading.families import FAMILIES
-from gv_engine.reading.library import gym_id, minigrid_levels, with_whole_files
+from gv_engine.scenario.library import gym_id, minigrid_levels, with_whole_files
+from gv_engine.scenario.plugin import FAMILIES
 
 
 def register_all() -> None:
@@ -14,9 +14,9 @@ def register_all() -> None:
 
     The last one asks for the scenario: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
     """
-    any_family = "gv_engine.envs.any_family"
+    any_family = "gv_engine.envs.factory"
     _register("GV-Scenario-v0", f"{any_family}:make_env", f"{any_family}:make_vector_env", {})
-    minigrid = "gv_engine.envs.minigrid_env"
+    minigrid = "gv_engine.envs.minigrid"
     for name in minigrid_levels():
         shown = {"scenario": name, "observation_representation": "minigrid"}
         places = f"{minigrid}:MiniGridEnv", f"{minigrid}:MiniGridVectorEnv"

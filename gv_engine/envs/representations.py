@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
 from components.objects import BOX
-from gv_engine.language.errors import nearest
-from gv_engine.language.geometry import FORWARD, ORIENTATIONS
-from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.rules.errors import nearest
+from gv_engine.rules.geometry import FORWARD, ORIENTATIONS
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 if TYPE_CHECKING:
-    from gv_engine.batches.worlds import Worlds
-    from gv_engine.reading.scenario import Scenario
+    from gv_engine.scenario.scenario import Scenario
+    from gv_engine.vector.backend import Worlds
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -247,18 +247,20 @@ class Representation:
 
     def _recode(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
         """Fill (M, channels) by compiled code; whether a cell is not listed."""
-        from gv_engine.batches.compiled.compiler import compile_function
+        from gv_engine.compiler.compiler import compile_function
 
         wrong = False
         if self._stride and out.dtype == np.uint8:
-            from gv_engine.batches.compiled import encoding
+            from gv_engine.compiler import appearance_cache
 
             if self._steps is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                found = [encoding.steps(*each, self._unlisted) for each in numbered]
+                found = [appearance_cache.steps(*each, self._unlisted) for each in numbered]
                 self._steps = np.concatenate(found)
-            wrong = compile_function(encoding.encode)(cells, self._steps, self._stride, out[:, 0])
-            done = len(cells) // encoding.PORTION * encoding.PORTION
+            wrong = compile_function(appearance_cache.encode)(
+                cells, self._steps, self._stride, out[:, 0]
+            )
+            done = len(cells) // appearance_cache.PORTION * appearance_cache.PORTION
             cells, out = cells[done:], out[done:]
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
         return compile_function(recode)(cells, *tables, out) or wrong

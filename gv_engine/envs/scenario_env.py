@@ -9,9 +9,9 @@ from typing import Any, Self, TypeVar
 import gymnasium
 import numpy as np
 
-from gv_engine.envs.pictures import Renderer, with_usable_modes
-from gv_engine.language.errors import shortened
-from gv_engine.reading.families import AnyScenario
+from gv_engine.envs.render_modes import Renderer, with_usable_modes
+from gv_engine.rules.errors import shortened
+from gv_engine.scenario.plugin import AnyScenario
 
 _Observation = TypeVar("_Observation")
 

@@ -11,16 +11,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.envs.outputs import Wanted
-from gv_engine.envs.requests import (
+from gv_engine.envs.arg_checks import (
     Seeds,
+    Wanted,
     at_least,
     autoreset_mode_of,
     floats_of,
     known_options,
     seeds_of,
 )
-from gv_engine.reading.families import AnyScenario
+from gv_engine.scenario.plugin import AnyScenario
 
 _Observation = TypeVar("_Observation")
 

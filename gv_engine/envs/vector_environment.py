@@ -14,25 +14,24 @@ from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.batches import autoreset
-from gv_engine.batches.planning import (
+from gv_engine.envs.arg_checks import Seeds, Wanted, at_least, places, written
+from gv_engine.envs.environment import GridEnv, flattened, grid_scenario
+from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
+from gv_engine.envs.observation_base import MISSION
+from gv_engine.envs.observations import FormName, form_of
+from gv_engine.envs.render_modes import Renderer
+from gv_engine.envs.representations import Arrays
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.planning import (
     Expansion,
     at_once,
     expand,
     goes_by_steps,
     state_keys,
 )
-from gv_engine.batches.worlds import Worlds, make_batch
-from gv_engine.envs.environment import GridEnv, flattened, grid_scenario
-from gv_engine.envs.form import MISSION
-from gv_engine.envs.forms import FormName, form_of
-from gv_engine.envs.level_sets import Levels, LevelSet, limited_to
-from gv_engine.envs.outputs import Wanted, places, written
-from gv_engine.envs.pictures import Renderer
-from gv_engine.envs.representations import Arrays
-from gv_engine.envs.requests import Seeds, at_least
-from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, masked
-from gv_engine.reading.scenario import Scenario
+from gv_engine.world import autoreset
 
 
 class GridVectorEnv(ScenarioVectorEnv[Any]):

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 import components
 from gv_engine.gridverse.geometry import Orientation, Position, Transform
 from gv_engine.gridverse.grid_object import Floor, GridObject, NoneGridObject
-from gv_engine.gridverse.household import Household, household
+from gv_engine.gridverse.object_store import Household, household
 from gv_engine.gridverse.values import Value
-from gv_engine.language.component import AGENT, NOTHING
-from gv_engine.worlds.world import ObjectWorld
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.world.world import ObjectWorld
 
 
 class Agent(Value):

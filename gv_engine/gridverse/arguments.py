@@ -7,12 +7,12 @@ from typing import Any
 
 from gv_engine.gridverse.geometry import Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Color, class_of, index_of
-from gv_engine.language.call import Call, is_nested
-from gv_engine.language.errors import nearest
-from gv_engine.language.objects import ObjectTypes
-from gv_engine.language.system import Phase
-from gv_engine.reading.calls import NESTED, TYPES
-from gv_engine.reading.names import DISTANCES
+from gv_engine.rules.call import Call, is_nested
+from gv_engine.rules.errors import nearest
+from gv_engine.rules.objects import ObjectTypes
+from gv_engine.rules.system import Phase
+from gv_engine.scenario.calls import NESTED, TYPES
+from gv_engine.scenario.resolver import DISTANCES
 
 _METRICS: dict[Any, Any] = {
     Position.manhattan_distance: DISTANCES["manhattan"],

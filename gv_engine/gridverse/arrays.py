@@ -11,9 +11,9 @@ from components.appearance import NONE_GRID_OBJECT
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of
-from gv_engine.language.errors import nearest
-from gv_engine.language.geometry import ORIENTATIONS
-from gv_engine.language.objects import COLORS, ObjectTypes
+from gv_engine.rules.errors import nearest
+from gv_engine.rules.geometry import ORIENTATIONS
+from gv_engine.rules.objects import COLORS, ObjectTypes
 
 
 def rows_from(

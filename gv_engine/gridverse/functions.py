@@ -21,16 +21,16 @@ from gv_engine.gridverse.arguments import to_objects, to_systems
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Hidden
-from gv_engine.gridverse.household import household, new_world, playing
+from gv_engine.gridverse.object_store import household, new_world, playing
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.protocols import Rng, call, further_parameters, leading, name_of
 from gv_engine.gridverse.state import State, become, state_of
-from gv_engine.language.area import Area
-from gv_engine.language.call import Call
-from gv_engine.language.component import AGENT, NOTHING, OUTSIDE
-from gv_engine.language.errors import RuleError
-from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.language.system import (
+from gv_engine.rules.call import Call
+from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE
+from gv_engine.rules.errors import RuleError
+from gv_engine.rules.geometry import Area
+from gv_engine.rules.objects import OBJECT_TYPES
+from gv_engine.rules.system import (
     OBSERVATION,
     RESET,
     REWARD,
@@ -42,10 +42,10 @@ from gv_engine.language.system import (
     System,
     system_of,
 )
-from gv_engine.reading.layout import Layout
-from gv_engine.worlds.bound_call import BoundCall
-from gv_engine.worlds.view import ObjectView
-from gv_engine.worlds.world import ObjectWorld
+from gv_engine.scenario.layout import Layout
+from gv_engine.world.bound_call import BoundCall
+from gv_engine.world.view import ObjectView
+from gv_engine.world.world import ObjectWorld
 from systems.queries import blocks_vision
 
 _LARGEST = 64, 64

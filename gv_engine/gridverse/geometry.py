@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple, SupportsIndex, overload
 
-from gv_engine.language import area, geometry
-from gv_engine.language.errors import nearest
-from gv_engine.language.geometry import euclidean, manhattan, step_x, step_y, turned
+from gv_engine.rules import geometry
+from gv_engine.rules.errors import nearest
+from gv_engine.rules.geometry import euclidean, manhattan, step_x, step_y, turned
 
 
 class Shape(NamedTuple):
@@ -56,7 +56,7 @@ class Orientation(IntEnum):
             return Position(
                 other.y * down.y + other.x * right.y, other.y * down.x + other.x * right.x
             )
-        if isinstance(other, area.Area):
+        if isinstance(other, geometry.Area):
             corners = [
                 self * Position(y, x)
                 for y in (other.ymin, other.ymax)
@@ -113,7 +113,7 @@ class Position(NamedTuple):
 _SELECTIONS = ("all", "border", "inside")
 
 
-class Area(area.Area):
+class Area(geometry.Area):
     """Inclusive ranges of cells: `Area((-6, 0), (-3, 3))`.
 
     Args:
@@ -164,7 +164,7 @@ class Area(area.Area):
         return _moved(self, position)
 
 
-def _moved(one: area.Area, by: tuple[int, int]) -> Area:
+def _moved(one: geometry.Area, by: tuple[int, int]) -> Area:
     y, x = by
     return Area((one.ymin + y, one.ymax + y), (one.xmin + x, one.xmax + x))
 
@@ -177,7 +177,7 @@ def as_area(value: Any) -> Area:
     """
     if isinstance(value, Area):
         return value
-    if isinstance(value, area.Area):
+    if isinstance(value, geometry.Area):
         return _moved(value, (0, 0))
     try:
         (ymin, ymax), (xmin, xmax) = value

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
-from gv_engine.gridverse.household import household, new_world
+from gv_engine.gridverse.object_store import household, new_world
 from gv_engine.gridverse.values import Value
-from gv_engine.language.component import NOTHING
-from gv_engine.language.objects import GROUND
-from gv_engine.worlds.world import ObjectWorld
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.objects import GROUND
+from gv_engine.world.world import ObjectWorld
 
 
 class Grid(Value):

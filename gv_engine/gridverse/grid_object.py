@@ -37,11 +37,11 @@ from components.objects import (
     TELEPOD,
     WALL,
 )
-from gv_engine.gridverse.base_object import GridObject as GridObject
-from gv_engine.gridverse.base_object import class_of as class_of
-from gv_engine.gridverse.base_object import index_of as index_of
-from gv_engine.gridverse.declaration import Flag
-from gv_engine.language.objects import Color as Color
+from gv_engine.gridverse.attributes import Flag
+from gv_engine.gridverse.object_store import GridObject as GridObject
+from gv_engine.gridverse.object_store import class_of as class_of
+from gv_engine.gridverse.object_store import index_of as index_of
+from gv_engine.rules.objects import Color as Color
 
 
 class NoneGridObject(GridObject, kind=NONE_GRID_OBJECT):

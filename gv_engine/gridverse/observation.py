@@ -11,7 +11,7 @@ from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.arrays import agent_from, item_from, rows_from
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.values import Value
-from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 
 class Observation(Value):

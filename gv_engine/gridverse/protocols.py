@@ -13,7 +13,7 @@ from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
-from gv_engine.language.system import (
+from gv_engine.rules.system import (
     OBSERVATION,
     RESET,
     REWARD,

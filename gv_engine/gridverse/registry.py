@@ -20,10 +20,10 @@ from typing import Any, TypeVar, overload
 
 import systems  # noqa: F401  # fills the registries of systems
 from gv_engine.gridverse.functions import BuiltInFunction, system_from
-from gv_engine.gridverse.looking import SHORTHANDS, from_visibility
+from gv_engine.gridverse.observation_functions import SHORTHANDS, from_visibility
 from gv_engine.gridverse.protocols import PROTOCOLS, leading
-from gv_engine.language.errors import nearest
-from gv_engine.language.system import (
+from gv_engine.rules.errors import nearest
+from gv_engine.rules.system import (
     OBSERVATION,
     REGISTRIES,
     RESET,

@@ -14,7 +14,7 @@ from gv_engine.gridverse.geometry import Shape
 from gv_engine.gridverse.grid_object import Color, GridObject, class_of, index_of
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
-from gv_engine.language.objects import COLORS, OBJECT_TYPES, ObjectTypes
+from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
 
 
 class ActionSpace:

@@ -12,11 +12,11 @@ from gv_engine.gridverse.arrays import agent_from, item_from, rows_from
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Hidden
-from gv_engine.gridverse.household import household
+from gv_engine.gridverse.object_store import household
 from gv_engine.gridverse.values import Value
-from gv_engine.language.component import NOTHING
-from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.worlds.world import ObjectWorld
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.world.world import ObjectWorld
 
 
 class State(Value):

@@ -13,8 +13,8 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.learning.numpy_net import NumpyNet
 from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.learning.spec import ScenarioSpec
-from gv_engine.reading.families import AnyScenario
-from gv_engine.reading.scenario import Scenario
+from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.scenario import Scenario
 
 _UNKNOWN_CODE = -1
 

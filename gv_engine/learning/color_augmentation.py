@@ -17,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gv_engine.batches.compiled.program_functions import functions_of
+from gv_engine.compiler.programs import functions_of
 from gv_engine.envs.representations import Arrays
-from gv_engine.language.call import Call
-from gv_engine.language.objects import COLORS
-from gv_engine.language.system import RENDERING, RESET
-from gv_engine.reading.scenario import Scenario
+from gv_engine.rules.call import Call
+from gv_engine.rules.objects import COLORS
+from gv_engine.rules.system import RENDERING, RESET
+from gv_engine.scenario.scenario import Scenario
 from systems.queries import same_color
 
 _MAX_COLORS = 6

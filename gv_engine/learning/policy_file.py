@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.language.errors import GVEngineError, reason, shortened
 from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
-from gv_engine.reading.array_files import Archive, ArrayError
-from gv_engine.reading.files import replacing
-from gv_engine.reading.untrusted import parse_json
+from gv_engine.rules.errors import GVEngineError, reason, shortened
+from gv_engine.scenario.files import Archive, ArrayError, parse_json, replacing
 
 POLICY_FILE = "policy.npz"
 _MAX_BYTES = 2**28

@@ -21,16 +21,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gv_engine.envs.agents_vector_environment import EachAgentVectorEnv
 from gv_engine.envs.environment import grid_scenario
+from gv_engine.envs.multi_agent import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.language.turns import ANY
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import ActorCritic, Adam
 from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
 from gv_engine.learning.survival_estimate import SurvivalEstimator
+from gv_engine.rules.turns import ANY
 
 
 class RolloutBuffer:

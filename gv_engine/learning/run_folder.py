@@ -1,6 +1,6 @@
 """Training runs on disk: a folder with the policy, its progress, and the state to resume from.
 
-- `run.json`: `scenario`, a reference as in `gv_engine.reading.reference`; `settings`, the
+- `run.json`: `scenario`, a reference as in `gv_engine.scenario.lookup`; `settings`, the
   hyperparameters; `levels` and `level_seeds`, the level set; `steps` and `until`, the newest stop
   condition.
 - `checkpoint.pt`: the state of the learner and the best weights so far; a torch file with tensors
@@ -30,17 +30,23 @@ from zipfile import ZIP_STORED, ZipFile
 import torch
 
 from gv_engine.envs.level_sets import LevelSet, checked_seeds, level_set
-from gv_engine.language.errors import shortened
 from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.learning.ppo import Learner, TrainingMetrics
 from gv_engine.learning.spec import ScenarioSpec
-from gv_engine.reading.array_files import ArrayError
-from gv_engine.reading.extras import command_line
-from gv_engine.reading.files import held, read_bytes, replacing, size_of, sweep
-from gv_engine.reading.reference import checked, reference_to
-from gv_engine.reading.scenario import Scenario
-from gv_engine.reading.untrusted import parse_json
+from gv_engine.rules.errors import shortened
+from gv_engine.scenario.files import (
+    ArrayError,
+    held,
+    parse_json,
+    read_bytes,
+    replacing,
+    size_of,
+    sweep,
+)
+from gv_engine.scenario.lookup import checked, reference_to
+from gv_engine.scenario.optional_deps import command_line
+from gv_engine.scenario.scenario import Scenario
 
 RUN_FILE = "run.json"
 _CHECKPOINT = "checkpoint.pt"
@@ -63,7 +69,7 @@ class Run:
 
     Attributes:
         settings: hyperparameters of the learner.
-        scenario: reference to the scenario, see `gv_engine.reading.reference`.
+        scenario: reference to the scenario, see `gv_engine.scenario.lookup`.
         levels: name of the level set; None for all levels.
         level_seeds: seeds of the level set.
         stop_condition: end of training, unless another one is asked for.

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.form import MISSION
+from gv_engine.envs.observation_base import MISSION
 from gv_engine.envs.representations import Arrays
-from gv_engine.language.errors import shortened
-from gv_engine.language.objects import COLORS
-from gv_engine.reading.scenario import Scenario
+from gv_engine.rules.errors import shortened
+from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.scenario import Scenario
 
 _MAX_TEXT = 200
 """Characters of a message that describes one scenario."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.config import StopCondition
-from gv_engine.reading.scenario import Scenario
+from gv_engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from gv_engine.learning.ppo import TrainingMetrics

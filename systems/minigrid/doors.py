@@ -7,8 +7,8 @@ import numpy as np
 from components.appearance import BLUE, GREEN, RED
 from components.doors import CLOSED, LOCKED, OPEN
 from components.objects import EXIT, KEY, WALL
-from gv_engine.language.system import RESET, REWARD, TERMINATING, system
-from gv_engine.language.world import World
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
+from gv_engine.rules.world import World
 from systems.building import build_room, put
 from systems.minigrid.missions import ask_also_for, ask_for
 from systems.minigrid.placing import (

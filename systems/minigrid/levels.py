@@ -8,8 +8,8 @@ from components.appearance import FLOOR, GREEN, YELLOW
 from components.doors import LOCKED
 from components.minigrid import LAVA
 from components.objects import EXIT, KEY, WALL
-from gv_engine.language.system import RESET, system
-from gv_engine.language.world import World
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
 from systems.building import build_room
 from systems.minigrid.placing import (
     place,

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from components.appearance import FLOOR, GREEN
 from components.minigrid import BALL
 from components.objects import KEY, WALL
-from gv_engine.language.component import AGENT, NOTHING
-from gv_engine.language.geometry import RIGHT
-from gv_engine.language.system import RESET, REWARD, TERMINATING, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import RIGHT
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
+from gv_engine.rules.world import World
 from systems.building import build_room, put, put_agent
 from systems.minigrid.levels import even
 from systems.minigrid.placing import draw_thing, set_cell, set_column, set_row

@@ -2,8 +2,8 @@
 
 from components.appearance import NONE, NONE_GRID_OBJECT
 from components.mission import Mission as PlainMission
-from gv_engine.language.component import Coordinate, Int8, component
-from gv_engine.language.world import World
+from gv_engine.rules.component import Coordinate, Int8, component
+from gv_engine.rules.world import World
 
 
 @component

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from components.appearance import GREEN
 from components.objects import EXIT
-from gv_engine.language.system import RESET, system
-from gv_engine.language.world import World
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
 from systems.minigrid.placing import COLORS, Area, place, place_agent, put_door, wall_in
 
 _LEAST = 4

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from components.appearance import BLUE
 from components.minigrid import BALL
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import FORWARD, MOVE_FORWARD
-from gv_engine.language.system import RESET, REWARD, TERMINATING, TRANSITION, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import FORWARD, MOVE_FORWARD
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.world import World
 from systems.minigrid.levels import empty
 from systems.minigrid.placing import draw_free_cell, place, whole
 from systems.queries import towards

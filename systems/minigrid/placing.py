@@ -10,9 +10,9 @@ from components.appearance import BLUE, GREEN, GREY, PURPLE, RED, YELLOW
 from components.doors import CLOSED
 from components.minigrid import BALL, PARCEL
 from components.objects import DOOR, EXIT, KEY, WALL
-from gv_engine.language.component import AGENT, NOTHING
-from gv_engine.language.geometry import BACKWARD, FORWARD, LEFT, RIGHT
-from gv_engine.language.world import World
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
+from gv_engine.rules.world import World
 from systems.building import put, put_agent
 
 Area = tuple[int, int, int, int]

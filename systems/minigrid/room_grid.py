@@ -12,10 +12,10 @@ from components.appearance import BLUE, FLOOR, GREEN, GREY
 from components.doors import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
 from components.objects import KEY, WALL
-from gv_engine.language.component import AGENT, NOTHING
-from gv_engine.language.geometry import BACKWARD, RIGHT, turned
-from gv_engine.language.system import RESET, REWARD, TERMINATING, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import BACKWARD, RIGHT, turned
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
+from gv_engine.rules.world import World
 from systems.building import put_agent
 from systems.minigrid.missions import ask_for
 from systems.minigrid.placing import (

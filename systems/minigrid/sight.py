@@ -1,7 +1,7 @@
 """What a MiniGrid agent sees where walls hide something."""
 
-from gv_engine.language.system import VISIBILITY, system
-from gv_engine.language.world import View, World
+from gv_engine.rules.system import VISIBILITY, system
+from gv_engine.rules.world import View, World
 
 
 @system(VISIBILITY, rows=True)

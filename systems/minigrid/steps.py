@@ -1,9 +1,9 @@
 """What a step of MiniGrid does beyond the built-in rules, and what it is worth."""
 
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import FORWARD, MOVE_FORWARD
-from gv_engine.language.system import REWARD, TERMINATING, TRANSITION, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import FORWARD, MOVE_FORWARD
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.world import World
 from systems.queries import can_enter, here, holds_asked, towards
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.objects import DOOR
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import DONE, DROP, FORWARD, PICK_UP, TOGGLE
-from gv_engine.language.system import RESET, REWARD, TERMINATING, system
-from gv_engine.language.world import World
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import DONE, DROP, FORWARD, PICK_UP, TOGGLE
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
+from gv_engine.rules.world import World
 from systems.building import build_room, put
 from systems.minigrid.missions import ask_also_for, ask_for, keep_place, say_so
 from systems.minigrid.placing import (

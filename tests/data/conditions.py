@@ -1,7 +1,7 @@
 """Rules of every kind: with and without a condition, an agent's and nobody's."""
 
 from gv_engine import REWARD, TERMINATING, TRANSITION, system
-from gv_engine.language.geometry import ACTUATE
+from gv_engine.rules.geometry import ACTUATE
 from systems.building import put
 from systems.queries import ahead, here
 

@@ -2,7 +2,7 @@
 
 from components import Color, Opaque, Solid
 from gv_engine import TRANSITION, World, component, object_type, system
-from gv_engine.language.geometry import ACTUATE
+from gv_engine.rules.geometry import ACTUATE
 from systems.queries import ahead, all_with
 
 

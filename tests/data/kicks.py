@@ -1,7 +1,7 @@
 """A rule on an action of its scenario's own, by its name and by what the scenario says."""
 
 from gv_engine import TRANSITION, World, system
-from gv_engine.language.geometry import FORWARD, Action, named_action
+from gv_engine.rules.geometry import FORWARD, Action, named_action
 from systems.queries import ahead, is_free, towards
 
 KICK = named_action("KICK")

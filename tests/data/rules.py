@@ -1,9 +1,9 @@
 """Rules that the tests add to the built-in ones."""
 
 from components.doors import CLOSED, OPEN
-from gv_engine.language.geometry import ACTUATE
-from gv_engine.language.system import TERMINATING, TRANSITION, system
-from gv_engine.language.world import World
+from gv_engine.rules.geometry import ACTUATE
+from gv_engine.rules.system import TERMINATING, TRANSITION, system
+from gv_engine.rules.world import World
 from systems.building import put_agent
 from systems.queries import ahead
 

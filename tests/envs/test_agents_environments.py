@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import gv_engine
 from components.appearance import HIDDEN
 from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
-from gv_engine.envs.forms import FORMS
+from gv_engine.envs.observations import FORMS
 from gv_engine.gridverse import GridWorld
-from gv_engine.language.turns import DONE, ENDS, TURNS
-from gv_engine.reading.library import levels_of_several
+from gv_engine.rules.turns import DONE, ENDS, TURNS
+from gv_engine.scenario.library import levels_of_several
 from tests.comparing import same
 from tests.processes import traces
-from tests.worlds.test_worlds import assert_same_rows
+from tests.world.test_worlds import assert_same_rows
 
 pettingzoo_test = pytest.importorskip("pettingzoo.test")
 THOROUGH = pytest.mark.thorough

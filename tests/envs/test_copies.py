@@ -13,7 +13,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import gv_engine
-from gv_engine.envs.forms import FORMS
+from gv_engine.envs.observations import FORMS
 from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import GridWorld
 from gv_engine.gridverse.outer_env import OuterEnv

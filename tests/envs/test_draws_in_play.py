@@ -8,10 +8,9 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.envs import level_sets
-from gv_engine.envs.draws_in_play import draws_in_play
-from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.language.component import AGENT
-from gv_engine.worlds.simulation import Simulation
+from gv_engine.envs.level_sets import LevelSet, draws_in_play, level_set
+from gv_engine.rules.component import AGENT
+from gv_engine.world.simulation import Simulation
 
 RULES: dict[str, Any] = {
     "transition_functions": ["move_agent", "turn_agent"],
@@ -33,7 +32,7 @@ WAYS = 8 * 4
 CODE = """\
 import esper
 
-from gv_engine.language.system import REWARD, TRANSITION, system
+from gv_engine.rules.system import REWARD, TRANSITION, system
 from systems.chance import value_of
 
 SECOND = 1

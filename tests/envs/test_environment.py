@@ -25,10 +25,11 @@ from gv_engine import (
     Scenario,
     ScenarioError,
 )
-from gv_engine.batches.compiled import programs, sight
-from gv_engine.envs.any_family import make_env
-from gv_engine.families.grid.hooks import examine
-from gv_engine.reading.library import gym_id
+from gv_engine.compiler import observation as sight
+from gv_engine.compiler import programs
+from gv_engine.domains.grid.hooks import examine
+from gv_engine.envs.factory import make_env
+from gv_engine.scenario.library import gym_id
 from tests.boards import RULES, distances, scenario
 from tests.caches import own_cache
 from tests.comparing import same
@@ -325,7 +326,7 @@ def broken(w, agent, view, grid, item):
     grid[0, 0, 0] = w.nothing
 
 
-broken.__module__ = "gv_engine.batches.compiled.sight"
+broken.__module__ = "gv_engine.compiler.observation"
 
 
 @pytest.mark.compiled

@@ -15,15 +15,15 @@ from gymnasium.vector import AutoresetMode
 from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.envs.forms import FORMS, form_of, mark_channels
+from gv_engine.domains.grid import hooks
+from gv_engine.domains.grid.views import draws
+from gv_engine.envs.observations import FORMS, form_of, mark_channels
 from gv_engine.envs.representations import Representation
-from gv_engine.families.grid import hooks
-from gv_engine.families.grid.views import draws
-from gv_engine.frontend.drawing.cell_pictures import cell_pictures
-from gv_engine.language.objects import COLORS
-from gv_engine.reading.library import grid_names
-from gv_engine.rollouts.policy import load_policy
-from gv_engine.rollouts.rollout import rollout
+from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.rollout import rollout
+from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.library import grid_names
+from gv_engine.ui.drawing.tile_canvas import cell_pictures
 from tests.boards import RULES, scenario
 from tests.comparing import same
 

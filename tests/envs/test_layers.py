@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from components.appearance import FLOOR, HIDDEN
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.batches.worlds import make_batch
-from gv_engine.language.frame import Frame
-from gv_engine.worlds.simulation import Simulation
+from gv_engine.rules.frame import Frame
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.simulation import Simulation
 from tests.boards import scenario
 from tests.comparing import same
 from tests.systems.test_ground import RULES

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.batches.planning import state_keys
 from gv_engine.envs import level_sets
-from gv_engine.envs.draws_in_play import draws_in_play
-from gv_engine.envs.level_sets import LevelsError, content_keys, larger, level_set
+from gv_engine.envs.level_sets import LevelsError, content_keys, draws_in_play, larger, level_set
+from gv_engine.vector.planning import state_keys
 from tests.comparing import same
 
 LEVEL = "keydoor-5x5"

@@ -20,8 +20,8 @@ from gymnasium.vector import AutoresetMode
 
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.language.errors import MissingExtraError, ScenarioError
-from gv_engine.reading.library import gym_id, minigrid_levels
+from gv_engine.rules.errors import MissingExtraError, ScenarioError
+from gv_engine.scenario.library import gym_id, minigrid_levels
 from tests import DATA
 from tests.boards import RULES, scenario
 from tests.comparing import same

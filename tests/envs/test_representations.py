@@ -15,7 +15,7 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import BOX, DOOR, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.representations import REPRESENTATIONS, Representation
-from gv_engine.language.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 SPACE = {"objects": [FLOOR, WALL, DOOR, KEY], "colors": [4], "shape": (3, 5)}
 LEVEL = "keydoor-5x5"

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError
-from gv_engine.batches.compiled import batch
-from gv_engine.reading.library import gym_id
-from tests.batches.test_programs import BASE
+from gv_engine.scenario.library import gym_id
+from gv_engine.vector import compiled_backend
 from tests.boards import distances, scenario
 from tests.comparing import same
 from tests.levels import NOT_OF_GALLERY
 from tests.strategies import meadow, meadows, seeds
+from tests.vector.test_programs import BASE
 
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
 MODES = pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
@@ -369,7 +369,7 @@ def test_masks_can_be_left_out(kind, mode):
 @pytest.mark.compiled
 @pytest.mark.parametrize("level", [LEVEL, "medley-7x7"])
 def test_any_number_of_threads_gives_the_same(level, monkeypatch):
-    monkeypatch.setattr(batch, "_LEAST", 1)
+    monkeypatch.setattr(compiled_backend, "_LEAST", 1)
     many = [
         GridVectorEnv(level, 23, world="compiled", num_threads=threads, max_steps=SHORT)
         for threads in (1, 2, 5)
@@ -391,7 +391,7 @@ def test_any_number_of_threads_gives_the_same(level, monkeypatch):
 @pytest.mark.compiled
 def test_threads_report_the_first_world_that_fails(monkeypatch):
     level = scenario("K<", **distances(object_type="Key"))
-    monkeypatch.setattr(batch, "_LEAST", 1)
+    monkeypatch.setattr(compiled_backend, "_LEAST", 1)
     envs = GridVectorEnv(level, 7, world="compiled", num_threads=3)
     envs.reset(seed=0)
     with pytest.raises(RuleError, match=r"^world 2: needs exactly one object of its object_type"):

@@ -23,31 +23,30 @@ import numpy as np
 import yaml
 
 from gv_engine import GridVectorEnv
-from gv_engine.commands import main
-from gv_engine.commands.arguments import complain, say
-from gv_engine.commands.progress import progress
+from gv_engine.benchmark.entry import TESTED, scenarios
+from gv_engine.cli import main
+from gv_engine.cli.options import complain, say
+from gv_engine.cli.output import progress
 from gv_engine.envs.level_sets import level_set
-from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.frontend.controls.folders import new_file, recording_folder
-from gv_engine.frontend.controls.settings import Settings
-from gv_engine.frontend.window.app import App
-from gv_engine.language.errors import GVEngineError, printable
 from gv_engine.learning.policy_file import POLICY_FILE
-from gv_engine.playing.catalogue import Entry, load_playable
-from gv_engine.playing.game import Game
-from gv_engine.playing.replay import LINE_BEGINS, _sealed
-from gv_engine.playing.rollout_games import RolloutGames
-from gv_engine.protocol.plan import TESTED, scenarios
-from gv_engine.reading.document import read_text
-from gv_engine.reading.extras import MINARI
-from gv_engine.reading.library import Level
-from gv_engine.reading.loading import family_of, load_scenario
-from gv_engine.reading.reference import reference_to
-from gv_engine.reading.text import grid_text
-from gv_engine.rollouts import snapshots
-from gv_engine.rollouts.episode_folder import EpisodeFolder
-from gv_engine.rollouts.policy import load_policy
-from gv_engine.rollouts.rollout import rollout
+from gv_engine.rollout import snapshots
+from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.rollout import rollout
+from gv_engine.rules.errors import GVEngineError, printable
+from gv_engine.scenario.document import read_text
+from gv_engine.scenario.library import Level
+from gv_engine.scenario.loading import family_of, load_scenario
+from gv_engine.scenario.lookup import reference_to
+from gv_engine.scenario.map import grid_text
+from gv_engine.scenario.optional_deps import MINARI
+from gv_engine.session.catalogue import Entry, load_playable
+from gv_engine.session.replay import LINE_BEGINS, _sealed
+from gv_engine.session.rollout_games import RolloutGames
+from gv_engine.session.session import Game
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.settings import Settings, new_file, recording_folder
+from gv_engine.ui.window.app import App
 from tests.fuzz.kinds import Case, Kind, _npy
 from tests.fuzz.mutations import places
 from tests.learning.drawn import drawn
@@ -523,9 +522,9 @@ class Entries:
     @staticmethod
     def run(here: Path) -> None:
         with _heard(here) as out:
-            _command("protocol", here, "--show")
+            _command("benchmark", here, "--show")
             page = here / OUT / "page.md"
-            _command("protocol", here, "--page", page)
+            _command("benchmark", here, "--page", page)
             if page.exists():
                 text = page.read_text("utf-8")
                 assert not re.search(r"(?<![\\`])<(?!!--)", re.sub(r"`[^`\n]+`", "", text)), text
@@ -533,7 +532,9 @@ class Entries:
                 with progress(f"parts of {name}", 1) as advance:
                     advance(1, f"{name}")
             if json.loads((here / "entry.json").read_bytes()).get("policy") != "valid":
-                _command("protocol", here, "--seeds", "0:1")  # which refuses, and says how to go on
+                _command(
+                    "benchmark", here, "--seeds", "0:1"
+                )  # which refuses
             assert out.getvalue()
 
 

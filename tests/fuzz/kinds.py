@@ -29,27 +29,27 @@ import yaml
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv
-from gv_engine.batches.autoreset import DISABLED, KEEP, NEXT_STEP
-from gv_engine.batches.compiled import program_cache
-from gv_engine.batches.compiled.program_cache import KeptProgram
-from gv_engine.batches.worlds import Worlds, make_batch
-from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.frontend.controls.bindings import as_toml as keys_as_toml
-from gv_engine.frontend.controls.settings import Settings
-from gv_engine.language.errors import CapacityError, GVEngineError, RuleError, ScenarioError
+from gv_engine.compiler import program_cache
+from gv_engine.compiler.program_cache import KeptProgram
 from gv_engine.learning.policy_file import POLICY_FILE, RunError
-from gv_engine.playing.catalogue import load_playable as load_playable
-from gv_engine.playing.game import Game
-from gv_engine.playing.replay import Replay, ReplayError, _sealed
-from gv_engine.reading.families import hooks_of
-from gv_engine.reading.loading import load_scenario
-from gv_engine.reading.reference import reference_to
-from gv_engine.reading.resources import SCENARIOS
-from gv_engine.rollouts import episode_folder, snapshots
-from gv_engine.rollouts.episode_folder import EpisodeFolder, RolloutError
-from gv_engine.rollouts.policy import load_policy
-from gv_engine.rollouts.rollout import rollout
-from gv_engine.rollouts.snapshots import SnapshotError
+from gv_engine.rollout import episode_folder, snapshots
+from gv_engine.rollout.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.rollout import rollout
+from gv_engine.rollout.snapshots import SnapshotError
+from gv_engine.rules.errors import CapacityError, GVEngineError, RuleError, ScenarioError
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.lookup import reference_to
+from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.resources import SCENARIOS
+from gv_engine.session.catalogue import load_playable as load_playable
+from gv_engine.session.replay import Replay, ReplayError, _sealed
+from gv_engine.session.session import Game
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.input.bindings import as_toml as keys_as_toml
+from gv_engine.ui.settings import Settings
+from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP
 from tests import ROOT
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited
 from tests.learning.drawn import drawn

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from gv_engine.language.errors import ScenarioError
+from gv_engine.rules.errors import ScenarioError
 from tests.canary import Ear, Sandbox, canary
 from tests.fuzz.kinds import Case, Kind, kinds
 

@@ -7,7 +7,6 @@ import pytest
 
 import gv_engine
 from gv_engine import GridEnv, RuleError, Scenario
-from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import (
     Action,
@@ -32,7 +31,8 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.reading.library import grid_names
+from gv_engine.scenario.library import grid_names
+from gv_engine.validation.differential import play_in_lockstep
 
 AREA = [[-3, 0], [-2, 2]]
 

@@ -20,7 +20,7 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.language.system import RESET
+from gv_engine.rules.system import RESET
 from tests import DATA
 from tests.conformance import REWARDS, TERMINATING, VISIBILITY, entries, load
 

@@ -30,8 +30,8 @@ from gv_engine.gridverse import (
     Wall,
 )
 from gv_engine.gridverse.grid_object import class_of
-from gv_engine.language.component import Int8, is_component
-from gv_engine.language.objects import COLORS, OBJECT_TYPES
+from gv_engine.rules.component import Int8, is_component
+from gv_engine.rules.objects import COLORS, OBJECT_TYPES
 
 
 class Lantern(GridObject):

@@ -22,7 +22,7 @@ from gv_engine.gridverse import (
     visibility_function_registry,
 )
 from gv_engine.gridverse.registry import FUNCTION_REGISTRIES
-from gv_engine.language.system import REGISTRIES, TRANSITION, system
+from gv_engine.rules.system import REGISTRIES, TRANSITION, system
 
 SPECIFIED = {
     "reset": "empty rooms dynamic_obstacles keydoor crossing teleport memory memory_rooms",

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
-from gv_engine.checking.promises import broken
-from gv_engine.commands import main
+from gv_engine.cli import main
 from gv_engine.gridverse import Action
 from gv_engine.gridverse.state import State
-from gv_engine.language.system import REGISTRIES, TRANSITION
+from gv_engine.rules.system import REGISTRIES, TRANSITION
+from gv_engine.validation.differential import broken
 from tests import DATA
 
 R = "./object_rules.py:"
@@ -252,7 +252,7 @@ def test_objects_that_the_state_space_does_not_list():
 
 
 def fault(scenario):
-    from gv_engine.checking.lockstep import play_in_lockstep
+    from gv_engine.validation.differential import play_in_lockstep
 
     return play_in_lockstep(scenario, 1, compiled=False).fault
 

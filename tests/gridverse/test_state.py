@@ -43,9 +43,9 @@ from gv_engine.gridverse.design import (
     draw_wall_boundary,
     rooms_of,
 )
-from gv_engine.language import geometry
-from gv_engine.language.objects import OBJECT_TYPES
-from gv_engine.reading.text import board
+from gv_engine.rules import geometry
+from gv_engine.rules.objects import OBJECT_TYPES
+from gv_engine.scenario.map import board
 
 F, B, L, R = Orientation.F, Orientation.B, Orientation.L, Orientation.R
 

@@ -14,8 +14,8 @@ from benchmarks.arena import Arena, Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import Entry
 from benchmarks.worker import maker
-from gv_engine.commands import parser
-from gv_engine.language.component import AGENT
+from gv_engine.cli import parser
+from gv_engine.rules.component import AGENT
 
 pytestmark = pytest.mark.slow
 

@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.batches import worlds
-from gv_engine.commands import main
-from gv_engine.frontend.controls.bindings import Bindings
-from gv_engine.language.world import World
-from gv_engine.reading.library import minigrid_levels
+from gv_engine.cli import main
+from gv_engine.rules.world import World
+from gv_engine.scenario.library import minigrid_levels
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.vector import backend
 from tests import ROOT
 
 pytestmark = pytest.mark.slow
@@ -69,7 +69,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(worlds, "_AT_ONCE", worlds.BACKENDS["object"])
+    monkeypatch.setattr(backend, "_AT_ONCE", backend.BACKENDS["object"])
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -51,8 +51,8 @@ assert not pygame.display.get_init()
 """
 GAME = """
 import gv_engine
-from gv_engine.playing.game import Game
-from gv_engine.playing.replay import Replay
+from gv_engine.session.session import Game
+from gv_engine.session.replay import Replay
 game = Game(gv_engine.Scenario.load("keydoor-5x5"), 0)
 game.step("TURN_LEFT")
 game.undo()
@@ -61,18 +61,18 @@ assert not Game.of(replay, replay.find()).difference
 assert not game.changed()
 """
 TERMINAL = """
-import gv_engine.frontend.terminal.play
-from gv_engine.commands import main
+import gv_engine.ui.terminal.play
+from gv_engine.cli import main
 assert main(["play", "--terminal"]) == 1
 """
 ROLLOUT = """
-from gv_engine.commands import main
+from gv_engine.cli import main
 assert main(["rollout", "empty-4x4", "--episodes", "2", "--max-steps", "9"]) == 0
 assert main(["train"]) in (1, 2)  # neither does what is wrong with the asking
 """
 LOADING = """
 import gv_engine
-from gv_engine.reading.library import grid_names
+from gv_engine.scenario.library import grid_names
 for name in grid_names():
     gv_engine.Scenario.load(name)
 """

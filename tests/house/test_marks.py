@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_what_is_left_out_is_told(processes: str):
-    wanted = ["-m", "not compiled", "tests/batches/test_enclose.py"]
+    wanted = ["-m", "not compiled", "tests/vector/test_enclose.py"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", processes, "-p", "no:cacheprovider", *wanted],
         cwd=ROOT,

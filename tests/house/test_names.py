@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import gv_engine
-from gv_engine.reading.families import Hooks
+from gv_engine.scenario.plugin import Hooks
 
 ENGINE = Path(gv_engine.__file__).parent
 NAMED_ELSEWHERE = ("gridverse", "commands/starter")
@@ -37,14 +37,14 @@ def test_no_name_is_defined_in_two_modules():
 
 
 MAY_PRINT = {
-    "commands/__init__.py": "ScenarioErrors, whose text is printable",
-    "commands/arguments.py": "`say`",
-    "commands/check.py": "a ScenarioError",
-    "commands/new.py": "the folder that was named",
-    "commands/tables.py": "printable cells",
-    "families/algebra/env.py": "a formula",
-    "frontend/terminal/tty.py": "the terminal, which shows a ? for what is not printable",
-    "language/errors.py": "`complain`",
+    "cli/__init__.py": "ScenarioErrors, whose text is printable",
+    "cli/options.py": "`say`",
+    "cli/check.py": "a ScenarioError",
+    "cli/new.py": "the folder that was named",
+    "cli/output.py": "printable cells",
+    "domains/algebra/env.py": "a formula",
+    "ui/terminal/tty.py": "the terminal, which shows a ? for what is not printable",
+    "rules/errors.py": "`complain`",
 }
 """Modules that print by themselves, and what; all others call `say` or `complain`."""
 

@@ -16,22 +16,22 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv, load_scenario
-from gv_engine.checking.lockstep import play_in_lockstep
-from gv_engine.commands import main, parser
-from gv_engine.commands.play import begin
+from gv_engine.cli import main, parser
+from gv_engine.cli.play import begin
 from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.spec import ScenarioSpec
-from gv_engine.reading.families import hooks_of
-from gv_engine.reading.scenario import Scenario
-from gv_engine.rollouts import episode_folder
-from gv_engine.rollouts.policy import PolicyError, load_policy
-from gv_engine.rollouts.shards import Job
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.policy import PolicyError, load_policy
+from gv_engine.rollout.shards import Job
+from gv_engine.scenario.plugin import hooks_of
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.validation.differential import play_in_lockstep
 from tests.learning.drawn import drawn
 
 PLAY = """
 import sys
-from gv_engine.commands import main
-from gv_engine.frontend.drawing.sprites import pygame
+from gv_engine.cli import main
+from gv_engine.ui.drawing.sprites import pygame
 pygame.display.flip = lambda: pygame.event.post(pygame.event.Event(pygame.QUIT))
 assert main(["play", "keydoor-5x5", "--policy", "run", "--seed", "0"]) == 0
 print(*sorted({name.partition(".")[0] for name in sys.modules}))

@@ -42,7 +42,7 @@ def test_colors_are_alike_if_no_rule_tells_them_apart(level, alike):
 
 def test_a_rule_that_looks_at_colors_tells_them_apart(tmp_path):
     (tmp_path / "rules.py").write_text(
-        "from gv_engine.language.system import REWARD, system\n\n"
+        "from gv_engine.rules.system import REWARD, system\n\n"
         "@system(REWARD)\n"
         "def red(w, agent):\n"
         '    """Red is worth something."""\n'

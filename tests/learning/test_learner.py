@@ -8,7 +8,7 @@ import pytest
 from gv_engine import load_scenario
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.numpy_net import NumpyNet
-from gv_engine.reading.library import built_in_grids, levels_of_several
+from gv_engine.scenario.library import built_in_grids, levels_of_several
 
 torch: Any = pytest.importorskip("torch")
 

@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.commands import main, parser, runs, train
-from gv_engine.commands.play import begin
+from gv_engine.benchmark import runner
+from gv_engine.benchmark.runner import Making
+from gv_engine.cli import main, parser, train, training_runs
+from gv_engine.cli.play import begin
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.training import TrainingSlices
-from gv_engine.protocol import making
-from gv_engine.protocol.making import Making
-from gv_engine.reading.scenario import Scenario
-from gv_engine.rollouts import episode_folder
+from gv_engine.rollout import episode_folder
+from gv_engine.scenario.scenario import Scenario
 from tests import ROOT
-from tests.commands.shell import RULE, write
+from tests.cli.shell import RULE, write
 from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
@@ -111,7 +111,7 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
     before = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
         patch.setattr(ppo.Learner, "update", interrupted)
-        patch.setattr(runs, "complain", lambda text: signal.raise_signal(number))
+        patch.setattr(training_runs, "complain", lambda text: signal.raise_signal(number))
         part = trained("part", code=128 + number)
     assert signal.getsignal(signal.SIGTERM) is before
     assert len(curve(part)) == 2
@@ -121,7 +121,7 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
 
 STUCK = """
 import sys, time
-from gv_engine.commands import main
+from gv_engine.cli import main
 from gv_engine.learning import ppo
 update = ppo.Learner.update
 def stuck(learner):
@@ -414,9 +414,9 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
     assert "--set is that of the run" in capsys.readouterr().err
 
 
-def test_a_part_of_the_protocol_is_a_run_that_stops_when_it_is_sure(monkeypatch):
-    monkeypatch.setattr(making, "_SETTLED", 10_000)
-    monkeypatch.setattr(making, "_SHORTER", 0.5)
+def test_a_part_of_the_benchmark_is_a_run_that_stops_when_it_is_sure(monkeypatch):
+    monkeypatch.setattr(runner, "_SETTLED", 10_000)
+    monkeypatch.setattr(runner, "_SHORTER", 0.5)
     settings = {"memory": False, "steps": 80_000, "until": 0.9}
     part = Making("ppo", settings).part("keydoor-5x5", 1)
     assert (part.scenario, part.seed, part.held_out) == ("keydoor-5x5", 1, True)

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine.checking.lockstep import play_in_lockstep
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     DONE,
     DROP,
     MOVE_FORWARD,
@@ -19,6 +18,7 @@ from gv_engine.language.geometry import (
     TURN_LEFT,
     named_action,
 )
+from gv_engine.validation.differential import play_in_lockstep
 from tests.boards import content_of, scenario
 
 KICK, PULL, SPELL = map(named_action, ("KICK", "PULL", "SPELL"))

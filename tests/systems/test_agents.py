@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from gv_engine import RuleError, Scenario, ScenarioError
-from gv_engine.batches.worlds import make_batch
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     MOVE_FORWARD,
     ORIENTATIONS,
     PICK_N_DROP,
     TOGGLE,
     TURN_LEFT,
 )
-from gv_engine.language.system import REGISTRIES, TRANSITION, takes
+from gv_engine.rules.system import REGISTRIES, TRANSITION, takes
+from gv_engine.vector.backend import make_batch
 from tests.boards import Game, scenario
 
 BELT = {"object": "Belt", "state": "RIGHT"}

@@ -10,19 +10,19 @@ import pytest
 
 from components.appearance import HIDDEN, RED
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.gridverse.envs.gridworld import GridWorld
-from gv_engine.language.component import AGENT, column_name, fields_of
-from gv_engine.playing.inspection import Inspection
+from gv_engine.rules.component import AGENT, column_name, fields_of
+from gv_engine.session.inspection import Inspection
+from gv_engine.validation.differential import play_in_lockstep
 from tests import ROOT
 
 RULES = """
 from components.appearance import HIDDEN, RED
 from gv_engine import OBSERVATION, REWARD, TRANSITION, system
-from gv_engine.language.component import (
+from gv_engine.rules.component import (
     NOTHING, Coordinate, EntityId, Float64, Int8, Int16, Int32, component
 )
-from gv_engine.language.geometry import ACTUATE
+from gv_engine.rules.geometry import ACTUATE
 from systems.queries import ahead
 
 @component

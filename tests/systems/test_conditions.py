@@ -4,7 +4,7 @@ import pytest
 
 from gv_engine import REWARD, TERMINATING, TRANSITION, VISIBILITY, system
 from gv_engine.gridverse import Action, transition_function_registry
-from gv_engine.language.geometry import ACTUATE, MOVE_FORWARD, TURN_LEFT
+from gv_engine.rules.geometry import ACTUATE, MOVE_FORWARD, TURN_LEFT
 from tests.boards import scenario
 
 TURNS = {"TURN_LEFT", "TURN_RIGHT"}

@@ -7,7 +7,7 @@ import pytest
 
 from gv_engine import GridEnv, Scenario
 from gv_engine.envs.representations import REPRESENTATIONS
-from gv_engine.language.area import Area
+from gv_engine.rules.geometry import Area
 from tests import DATA, conformance
 from tests.boards import cells_of, content_of, item_of
 

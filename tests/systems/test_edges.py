@@ -17,8 +17,8 @@ from gv_engine import (
     ScenarioError,
     Simulation,
 )
-from gv_engine.language.component import NOTHING
-from gv_engine.language.geometry import (
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import (
     ACTUATE,
     MOVE_FORWARD,
     MOVE_RIGHT,
@@ -26,7 +26,7 @@ from gv_engine.language.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
 )
-from gv_engine.language.system import REGISTRIES, TRANSITION
+from gv_engine.rules.system import REGISTRIES, TRANSITION
 from tests.boards import RULES, Game, cells_of, drawn, scenario
 
 NAMES = REGISTRIES[TRANSITION]

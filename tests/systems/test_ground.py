@@ -12,12 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import NOTHING, Scenario, ScenarioError
-from gv_engine.batches.autoreset import NEXT_STEP, RESTART
-from gv_engine.batches.worlds import make_batch
-from gv_engine.checking.invariants import fault_of_row
 from gv_engine.gridverse.grid_object import Floor
 from gv_engine.gridverse.state import State, state_of
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     ACTUATE,
     MOVE_BACKWARD,
     MOVE_FORWARD,
@@ -25,9 +22,12 @@ from gv_engine.language.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
 )
-from gv_engine.worlds.simulation import Simulation
+from gv_engine.validation.invariants import fault_of_row
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.autoreset import NEXT_STEP, RESTART
+from gv_engine.world.simulation import Simulation
 from tests.boards import scenario
-from tests.worlds.test_worlds import assert_same_run
+from tests.world.test_worlds import assert_same_run
 
 WAYS = ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]
 RULES: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 from components.objects import AGENT_TYPE
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
-from gv_engine.language.geometry import ORIENTATIONS, relative, turned
+from gv_engine.rules.geometry import ORIENTATIONS, relative, turned
 
 WAYS = [*ORIENTATIONS]
 LEVEL: dict[str, Any] = {

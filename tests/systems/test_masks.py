@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
-from gv_engine.checking.masks import misleading
-from gv_engine.language.geometry import DONE, MOVE_FORWARD, PICK_UP, TOGGLE, Action
-from gv_engine.language.system import REWARD, TRANSITION, system
+from gv_engine.rules.geometry import DONE, MOVE_FORWARD, PICK_UP, TOGGLE, Action
+from gv_engine.rules.system import REWARD, TRANSITION, system
+from gv_engine.validation.invariants import misleading
 from tests.boards import scenario
 
 BOTH_WORLDS = pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from gv_engine import ScenarioError
-from gv_engine.checking.lockstep import play_in_lockstep
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     ACTUATE,
     MOVE_BACKWARD,
     MOVE_FORWARD,
@@ -16,6 +15,7 @@ from gv_engine.language.geometry import (
     MOVE_RIGHT,
     TURN_LEFT,
 )
+from gv_engine.validation.differential import play_in_lockstep
 from tests.boards import cells_of, scenario
 
 RULES: dict[str, Any] = {

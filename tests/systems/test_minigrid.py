@@ -5,10 +5,10 @@ import pytest
 
 from components.minigrid import BALL
 from gv_engine import Scenario
-from gv_engine.language.errors import ScenarioError
-from gv_engine.language.objects import object_type
-from gv_engine.reading.library import minigrid_levels
-from gv_engine.worlds.simulation import Simulation
+from gv_engine.rules.errors import ScenarioError
+from gv_engine.rules.objects import object_type
+from gv_engine.scenario.library import minigrid_levels
+from gv_engine.world.simulation import Simulation
 from systems.minigrid.obstacles import by_age
 from tests import DATA, minigrid
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gv_engine.language.geometry import MOVE_FORWARD, PICK_N_DROP, TURN_LEFT, TURN_RIGHT
+from gv_engine.rules.geometry import MOVE_FORWARD, PICK_N_DROP, TURN_LEFT, TURN_RIGHT
 
 RULES: dict[str, Any] = {
     "legend": {

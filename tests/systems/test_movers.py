@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gv_engine import ScenarioError
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     ACTUATE,
     MOVE_BACKWARD,
     MOVE_FORWARD,

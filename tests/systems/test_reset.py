@@ -17,8 +17,8 @@ from components.appearance import FLOOR, YELLOW
 from components.doors import LOCKED
 from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine import AGENT, Scenario, ScenarioError, Simulation
-from gv_engine.language.geometry import BACKWARD, FORWARD, RIGHT
-from gv_engine.language.objects import COLORS
+from gv_engine.rules.geometry import BACKWARD, FORWARD, RIGHT
+from gv_engine.rules.objects import COLORS
 from systems.reward import path_length_to
 
 

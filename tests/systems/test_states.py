@@ -11,11 +11,11 @@ import pytest
 
 from components import Color, Opaque, Solid
 from gv_engine import Scenario, object_type
-from gv_engine.checking.lockstep import play_in_lockstep
 from gv_engine.gridverse import State
-from gv_engine.gridverse.base_object import class_of
-from gv_engine.language.geometry import ACTUATE, MOVE_FORWARD
-from gv_engine.worlds.simulation import Simulation
+from gv_engine.gridverse.object_store import class_of
+from gv_engine.rules.geometry import ACTUATE, MOVE_FORWARD
+from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.world.simulation import Simulation
 from tests.boards import scenario
 
 CLOSED, OPEN, BROKEN = range(3)

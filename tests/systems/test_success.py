@@ -10,22 +10,22 @@ import pytest
 
 import gv_engine
 from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario, ScenarioError
-from gv_engine.checking.lockstep import play_in_lockstep
-from gv_engine.commands import main
-from gv_engine.commands.play import told
-from gv_engine.families.algebra.gym_env import ExpressionEnv
-from gv_engine.families.algebra.scenario import MathyScenario
-from gv_engine.families.algebra.vector_env import ExpressionVectorEnv
-from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
-from gv_engine.playing.game import Game
-from gv_engine.reading.document import read_mapping
-from gv_engine.reading.families import built_in_names, hooks_of
-from gv_engine.reading.loading import load_scenario
-from gv_engine.reading.resources import SCENARIOS
-from gv_engine.rollouts import episode_folder
-from gv_engine.rollouts.policy import Uniform
-from gv_engine.rollouts.rollout import rollout
-from gv_engine.worlds.row_world import RowWorld
+from gv_engine.cli import main
+from gv_engine.cli.play import told
+from gv_engine.domains.algebra.gym_env import ExpressionEnv
+from gv_engine.domains.algebra.scenario import MathyScenario
+from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.policy import Uniform
+from gv_engine.rollout.rollout import rollout
+from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
+from gv_engine.scenario.document import read_mapping
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.plugin import built_in_names, hooks_of
+from gv_engine.scenario.resources import SCENARIOS
+from gv_engine.session.session import Game
+from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.world.columns import RowWorld
 from tests import DATA
 from tests.boards import RULES
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gv_engine import RuleError
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     ACTUATE,
     MOVE_BACKWARD,
     MOVE_FORWARD,
@@ -17,8 +17,8 @@ from gv_engine.language.geometry import (
     Action,
     manhattan,
 )
-from gv_engine.language.system import REGISTRIES, Phase
-from gv_engine.worlds.simulation import Simulation
+from gv_engine.rules.system import REGISTRIES, Phase
+from gv_engine.world.simulation import Simulation
 from systems.building import random_free_of
 from tests.boards import scenario
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gv_engine.language.geometry import (
+from gv_engine.rules.geometry import (
     ACTIONS,
     ACTUATE,
     MOVE_BACKWARD,

@@ -5,7 +5,7 @@ import pytest
 
 from components.appearance import HIDDEN
 from gv_engine import ScenarioError
-from gv_engine.language.geometry import MOVE_BACKWARD, MOVE_FORWARD, PICK_N_DROP, TURN_RIGHT
+from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, PICK_N_DROP, TURN_RIGHT
 from tests.boards import RULES, drawn, scenario
 
 # ---- partially_occluded, in a view of 4 rows and 5 columns -------------------------------------

@@ -10,14 +10,14 @@ import numpy as np
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.envs.inner_env import InnerEnv
 from gv_engine.gridverse.functions import function_of
-from gv_engine.gridverse.looking import from_visibility
 from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.observation_functions import from_visibility
 from gv_engine.gridverse.protocols import call
 from gv_engine.gridverse.rng import make_rng
 from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
 from gv_engine.gridverse.state import State
-from gv_engine.language.errors import RuleError
-from gv_engine.language.system import (
+from gv_engine.rules.errors import RuleError
+from gv_engine.rules.system import (
     OBSERVATION,
     RESET,
     REWARD,
@@ -27,7 +27,7 @@ from gv_engine.language.system import (
 )
 
 if TYPE_CHECKING:
-    from gv_engine.reading.scenario import Scenario
+    from gv_engine.scenario.scenario import Scenario
 
 
 class GridWorld(InnerEnv):

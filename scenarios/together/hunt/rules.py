@@ -1,7 +1,7 @@
 """Meetings."""
 
 from gv_engine import REWARD, TERMINATING, World, system
-from gv_engine.language.component import NOTHING
+from gv_engine.rules.component import NOTHING
 from systems.queries import neighbours
 
 

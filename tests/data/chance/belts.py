@@ -1,7 +1,7 @@
 """A thing whose states are orientations."""
 
 from gv_engine import Int8, component, object_type
-from gv_engine.language.geometry import ORIENTATIONS
+from gv_engine.rules.geometry import ORIENTATIONS
 
 
 @component

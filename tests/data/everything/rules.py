@@ -8,7 +8,7 @@ from typing import Any
 
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine import RESET, REWARD, TRANSITION, VISIBILITY, system
-from gv_engine.language.world import World
+from gv_engine.rules.world import World
 from systems import reset, reward, transition, visibility
 from systems.building import put, put_agent
 from systems.queries import distance_to

@@ -19,7 +19,7 @@ from gv_engine import (
     object_type,
     system,
 )
-from gv_engine.language.geometry import step_x, step_y
+from gv_engine.rules.geometry import step_x, step_y
 from systems.queries import blocks_movement
 
 

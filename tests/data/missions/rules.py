@@ -2,7 +2,7 @@
 
 from components import Mission as BuiltIn
 from gv_engine import AGENT, RESET, World, component, system
-from gv_engine.language.component import NOTHING, Coordinate, EntityId, Int8
+from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8
 from systems.building import ask_for_one_of, build_room, put, put_agent
 from systems.queries import all_of
 

@@ -1,0 +1,67 @@
+"""`gv-engine new`: a folder with a level and a rule to begin with."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import re
+from pathlib import Path
+
+from gv_engine.cli import schema
+from gv_engine.cli.options import Commands, UsageError, add_command
+
+_STARTER = Path(__file__).parent / "starter"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_EXAMPLES = """\
+gv-engine new cave
+gv-engine new cave --folder levels"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands, run, "new", "Make a folder with a level, a rule and a test of its own", _EXAMPLES
+    )
+    parser.add_argument("name", metavar="NAME", help="letters, digits, - and _")
+    parser.add_argument(
+        "--folder",
+        metavar="FOLDER",
+        type=Path,
+        default=Path(),
+        help="where the folder NAME is made (default: here)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the starter, unless something is there already."""
+    name: str = options.name
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{name!r} is no name: letters, digits, - and _, a letter first")
+    target: Path = options.folder / name
+    if target.exists():
+        raise UsageError(f"{target} exists already; choose another name")
+    write_starter(target)
+    print(f"{target} is made. Go on with:")
+    for line in ("gv-engine play", "gv-engine check", "python -m pytest"):
+        print(f"  {line} {target}")
+    if importlib.util.find_spec("pytest") is None:
+        print("The last one needs pytest: pip install pytest")
+    return 0
+
+
+def write_starter(target: Path) -> None:
+    """Copy the starter's files into a new folder, with its name filled in, and the schema.
+
+    Raises:
+        OSError: the folder exists, or cannot be written.
+    """
+    module = target.name.replace("-", "_")
+    target.mkdir(parents=True)
+    for file in sorted(_STARTER.iterdir()):
+        if file.is_file():
+            text = file.read_text("utf-8")
+            if file.suffix == ".md":
+                text = text.replace("{{name}}", target.name).replace("{{module}}", module)
+            copy = target / file.name.replace("starter", module)
+            copy.write_text(text, "utf-8")
+    (target / "scenario.schema.json").write_text(schema.text(), "utf-8")

@@ -1,0 +1,75 @@
+"""`gv-engine view`: a wall of worlds in a window."""
+
+from __future__ import annotations
+
+import argparse
+
+from gv_engine.cli.options import (
+    Commands,
+    UsageError,
+    add_command,
+    add_policy,
+    add_scenario,
+    complain,
+    consent,
+    natural,
+    positive,
+    scenario_options,
+)
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.scenario import Scenario
+
+_WORLDS = 1024
+_EXAMPLES = """\
+gv-engine view keydoor-9x9
+gv-engine view keydoor-9x9 --num-envs 256 --policy valid
+gv-engine view caves/first.yaml --policy caves-run"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(
+        commands, run, "view", "Watch many compiled worlds step in a window", _EXAMPLES
+    )
+    add_scenario(parser)
+    add_policy(parser)
+    parser.add_argument(
+        "--num-envs",
+        metavar="M",
+        type=positive,
+        default=_WORLDS,
+        help=f"worlds at once (default: {_WORLDS:,})",
+    )
+    parser.add_argument(
+        "--seed", metavar="S", type=natural, default=0, help="of the first world (default: 0)"
+    )
+    parser.add_argument(
+        "--threads", metavar="T", type=positive, default=1, help="that share the worlds"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Open the window, and step until it is closed."""
+    scenario = load_scenario(options.scenario, **scenario_options(options))
+    if not isinstance(scenario, Scenario):
+        raise UsageError(f"{scenario.name} is of the family {scenario.family}: a wall shows grids")
+    # here, so that no other command imports pygame
+    from gv_engine.session.batch_viewer import WallWorlds
+    from gv_engine.ui.screens.batch import WallScreen
+    from gv_engine.ui.window.app import App
+    from gv_engine.ui.window.viewer import NoDisplay
+
+    scenario = scenario.of_one_agent("a wall")
+    worlds = WallWorlds(scenario, options.num_envs, options.policy, options.seed, options.threads)
+    app = App.load(**consent(options))
+
+    def first(app: App) -> None:
+        worlds.start()
+        app.push(WallScreen(app, worlds, f"{options.policy}, {options.num_envs:,} worlds"))
+
+    try:
+        app.run(first)
+    except NoDisplay as error:
+        complain(error)
+        return 1
+    return 0

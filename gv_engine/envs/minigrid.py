@@ -1,0 +1,524 @@
+"""MiniGrid's environments, with habits of the reference that no scenario could say.
+
+A level that takes fewer actions than others takes its first for the rest; wrappers that draw share
+the generator that levels and rules draw from; and an agent that stays in lava dies once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from hashlib import sha256
+from typing import Any, Never
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gv_engine.envs.arg_checks import Seeds
+from gv_engine.envs.environment import GridEnv
+from gv_engine.envs.minigrid_observations import WAYS, minigrid_codes
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.errors import MissingExtraError
+from gv_engine.rules.geometry import Area
+from gv_engine.scenario.optional_deps import MINIGRID_PACKAGE
+from gv_engine.world.columns import RowWorld
+from gv_engine.world.rng import generator_from_row
+
+# ---- minigrid grid -------------------------------------------------------------------------------
+
+TYPE_NAMES = (
+    *("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava"),
+    "agent",
+)
+"""Names of object types, by MiniGrid's number."""
+COLOR_NAMES = "red", "green", "blue", "purple", "yellow", "grey"
+"""Names of colours, by MiniGrid's number."""
+UNSEEN, BOX = 0, 7
+DIRECTIONS: NDArray[np.int64] = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)], np.int64)
+"""x and y of one step ahead, by MiniGrid's direction."""
+
+MiniGridActions = IntEnum("MiniGridActions", "left right forward pickup drop toggle done", start=0)
+
+
+@dataclass(frozen=True)
+class GridObject:
+    """Copy of an object of a level. It passes `isinstance` of MiniGrid's class of its type.
+
+    Attributes:
+        type, color: names, see `TYPE_NAMES` and `COLOR_NAMES`.
+        state: of a door: 0 open, 1 closed, 2 locked; else 0.
+        contains: the object inside a box.
+        cur_pos: x and y of its cell; (-1, -1) while it is carried.
+    """
+
+    type: str
+    color: str
+    state: int = 0
+    contains: GridObject | None = None
+    cur_pos: tuple[int, int] = (-1, -1)
+
+    @property  # type: ignore[misc]  # `isinstance` reads it, and nobody sets it
+    def __class__(self) -> Any:
+        classes = sys.modules.get("minigrid.core.world_object")
+        return getattr(classes, self.type.capitalize(), GridObject)
+
+    @property
+    def is_open(self) -> bool:
+        """Return True for an open door."""
+        return self.type == "door" and self.state == 0
+
+    @property
+    def is_locked(self) -> bool:
+        """Return True for a locked door."""
+        return self.type == "door" and self.state == 2
+
+    def can_overlap(self) -> bool:
+        """Return True if the agent can stand on the object."""
+        return self.is_open or self.type in ("goal", "floor", "lava")
+
+    def can_pickup(self) -> bool:
+        """Return True if the agent can carry the object."""
+        return self.type in ("key", "ball", "box")
+
+    def see_behind(self) -> bool:
+        """Return True if the object hides nothing."""
+        return self.is_open or self.type not in ("wall", "door")
+
+    def encode(self) -> tuple[int, int, int]:
+        """Return MiniGrid's numbers of type, colour and state."""
+        return TYPE_NAMES.index(self.type), COLOR_NAMES.index(self.color), self.state
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Copy of the cells of a level, or of those that the agent looks at.
+
+    Attributes:
+        codes: (w, h, 3) uint8 type, colour and state of every cell.
+        contents: the objects inside boxes, by x and y of the box.
+    """
+
+    codes: NDArray[np.uint8]
+    contents: Mapping[tuple[int, int], GridObject] = field(default_factory=dict)
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return len(self.codes)
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return len(self.codes[0])
+
+    @property
+    def grid(self) -> tuple[GridObject | None, ...]:
+        """The objects of all cells, row by row."""
+        return tuple(self.get(i, j) for j in range(self.height) for i in range(self.width))
+
+    def get(self, i: int, j: int) -> GridObject | None:
+        """Return the object in column i of row j; None for none.
+
+        Raises:
+            IndexError: the grid has no such cell.
+        """
+        if not (0 <= i < self.width and 0 <= j < self.height):
+            raise IndexError(f"cell {i}, {j}: the grid has {self.width} x {self.height} cells")
+        return grid_object(self.codes[i, j], self.contents.get((i, j)), (int(i), int(j)))
+
+    def encode(self, vis_mask: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+        """Return a (w, h, 3) copy of the numbers, zeros where a (w, h) mask is False."""
+        seen = True if vis_mask is None else np.asarray(vis_mask)[..., None]
+        return np.where(seen, self.codes, np.uint8(0))
+
+    def __contains__(self, key: tuple[str | None, str]) -> bool:
+        """Return True if an object has this colour, or any for None, and this type."""
+        found = (each for each in self.grid if each and each.type == key[1])
+        return any(key[0] in (None, each.color) for each in found)
+
+    def _refuse(self, *args: Any, **options: Any) -> Never:
+        raise AttributeError(
+            "MiniGrid's grid can only be read: write a scenario that extends the level, or "
+            "change a row of env.unwrapped.snapshot() and hand it to restore()"
+        )
+
+    set = horz_wall = vert_wall = wall_rect = _refuse
+
+
+def grid_object(
+    code: NDArray[np.uint8], contains: GridObject | None, cell: tuple[int, int] = (-1, -1)
+) -> GridObject | None:
+    """Return the object with these numbers of type, colour and state; None for an empty cell."""
+    kind, color, state = code.tolist()
+    if TYPE_NAMES[kind] in ("unseen", "empty", "agent"):
+        return None
+    return GridObject(TYPE_NAMES[kind], COLOR_NAMES[color], state, contains, cell)
+
+
+def draw_grid(
+    grid: Grid,
+    cell: int,
+    agent_pos: tuple[int, int],
+    agent_dir: int,
+    highlight: NDArray[np.bool_] | None,
+) -> NDArray[np.uint8]:
+    """Return a (h * cell, w * cell, 3) picture that MiniGrid itself has drawn.
+
+    Args:
+        grid: the cells.
+        cell: pixels of a cell's side.
+        agent_pos, agent_dir: x, y and direction of the agent.
+        highlight: (w, h) where cells are brighter.
+    """
+    from minigrid.core.grid import Grid as Drawn
+
+    cells, _ = Drawn.decode(grid.codes)
+    picture: NDArray[np.uint8] = cells.render(cell, agent_pos, agent_dir, highlight)
+    return picture
+
+
+# ---- minigrid env --------------------------------------------------------------------------------
+
+_USUAL_ACTIONS = 7
+_USUAL_VIEW = 7
+_UP = 3
+_LEVEL = "write a scenario that extends the level"
+_STATE = "change a row of snapshot() and hand it to restore()"
+_VIEW = "gen_obs_grid() returns the cells in view, and which of them are seen"
+_DRAWS = "np_random draws what the level draws from"
+_WINDOW = 'render_mode="human" opens a window that finds its own size'
+_MAKE = "hand {} to gymnasium.make"
+_INSTEAD = {
+    **dict.fromkeys(("place_agent", "place_obj", "put_obj", "_gen_grid"), _LEVEL),
+    **dict.fromkeys(("grid", "carrying", "agent_pos", "agent_dir", "step_count"), _STATE),
+    **dict.fromkeys(("front_pos", "dir_vec", "right_vec", "mission"), _STATE),
+    **dict.fromkeys(("in_view", "agent_sees", "relative_coords"), _VIEW),
+    **dict.fromkeys(("get_view_coords", "get_view_exts"), _VIEW),
+    **dict.fromkeys(("_rand_int", "_rand_float", "_rand_bool", "_rand_pos"), _DRAWS),
+    **dict.fromkeys(("_rand_elem", "_rand_subset", "_rand_color"), _DRAWS),
+    **dict.fromkeys(("screen_size", "window", "clock", "render_size"), _WINDOW),
+    **{name: _MAKE.format(name) for name in ("max_steps", "agent_view_size", "tile_size")},
+    **{name: _MAKE.format("size, where the level takes it,") for name in ("width", "height")},
+    "highlight": _MAKE.format("highlight"),
+    "actions": "action_space has the numbers that the level takes",
+    "agent_pov": "get_frame(agent_pov=True) draws the view",
+    "get_pov_render": "get_frame(agent_pov=True) draws the view",
+    "get_full_render": "get_frame() draws the level",
+    "pprint_grid": 'render() with render_mode="ansi" returns the level as text',
+    "see_through_walls": f'{_LEVEL} with observation_function: {{name: "fully_transparent"}}',
+    "steps_remaining": "max_steps - step_count",
+    "_reward": 'info["reward_terms"] has the reward of each step',
+    "reward_range": "rewards are 0 to 1, in Dynamic-Obstacles -1 to 1",
+}
+"""Replacements of attributes of MiniGrid's environments that are not there, or cannot be set."""
+
+
+def _area(size: int) -> Area:
+    """Return the area of a view of so many rows and columns.
+
+    Raises:
+        ValueError: MiniGrid has no view of this size.
+    """
+    if size not in range(3, 256, 2):
+        raise ValueError(f"agent_view_size={size!r}: allowed are odd numbers from 3 to 255")
+    return Area(1 - size, 0, -(size // 2), size // 2)
+
+
+def _with_view(scenario: Any, size: int) -> Any:
+    """Return a scenario, or the name of one, with a view of so many rows and columns."""
+    area = _area(size)
+    if size == _USUAL_VIEW:
+        return scenario
+    seen = {"area": [[area.ymin, area.ymax], [area.xmin, area.xmax]]}
+    return {"name": scenario, "extends": scenario, "observation_function": seen}
+
+
+class MiniGridEnv(GridEnv):
+    """One world of a level of MiniGrid; all that `GridEnv` says holds for it, too.
+
+    Attributes and methods that MiniGrid's wrappers read have MiniGrid's names and values. Setting
+    them is refused. `reset` ignores options, as MiniGrid does.
+
+    Args:
+        scenario, render_mode, options: as for `GridEnv`.
+        agent_view_size: rows and columns of the view, an odd number.
+        tile_size: pixels of a cell's side where `render` draws an "rgb_array"; with this or
+            `highlight`, the picture is MiniGrid's own, see `get_frame`.
+        highlight: whether such a picture shows what the agent sees.
+    """
+
+    _lent = False
+    """Whether others may have drawn from the generator since the world did."""
+    _has_ended = False
+    """Whether the last step has ended the episode."""
+    actions = MiniGridActions
+
+    def __init__(
+        self,
+        scenario: Any,
+        render_mode: str | None = None,
+        *,
+        agent_view_size: int = _USUAL_VIEW,
+        tile_size: int | None = None,
+        highlight: bool | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(_with_view(scenario, agent_view_size), render_mode, **options)
+        self._draws_like_minigrid = tile_size is not None or highlight is not None
+        self._tile_size = tile_size or 32
+        self._highlight = highlight is not False
+        self._shows_view = options.get("observation_representation") == "minigrid"
+        self._views: dict[int, GridEnv] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _INSTEAD:
+            raise AttributeError(f"MiniGrid's {name} is not there: {_INSTEAD[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _INSTEAD:
+            raise AttributeError(f"MiniGrid's {name} cannot be set: {_INSTEAD[name]}")
+        super().__setattr__(name, value)
+
+    @property
+    def agent_view_size(self) -> int:
+        """Rows and columns of the view."""
+        return self.scenario.area.shape[0]
+
+    @property
+    def tile_size(self) -> int:
+        """Pixels of a cell's side in pictures of MiniGrid's."""
+        return self._tile_size
+
+    @property
+    def highlight(self) -> bool:
+        """Whether pictures of MiniGrid's show what the agent sees."""
+        return self._highlight
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """What levels and rules draw from; whatever is drawn from it by others counts."""
+        if self._started and not self._lent:
+            self._np_random, self._lent = generator_from_row(self._row["rng"]), True
+        return super().np_random
+
+    @np_random.setter
+    def np_random(self, generator: np.random.Generator) -> None:
+        self._np_random, self._np_random_seed, self._lent = generator, -1, True
+
+    @property
+    def max_steps(self) -> int | None:
+        """The limit of steps."""
+        return self.scenario.max_steps
+
+    @property
+    def step_count(self) -> int:
+        """Steps since the level began."""
+        return int(self._batch.outputs.lengths.item())
+
+    @property
+    def width(self) -> int:
+        """Columns of the grid."""
+        return int(self._row["width"])
+
+    @property
+    def height(self) -> int:
+        """Rows of the grid."""
+        return int(self._row["height"])
+
+    @property
+    def agent_pos(self) -> tuple[int, int]:
+        """x and y of the agent."""
+        position = self._row["position"]
+        return int(position["x"][AGENT]), int(position["y"][AGENT])
+
+    @property
+    def agent_dir(self) -> int:
+        """Where the agent looks, as `direction` tells it."""
+        return int(WAYS[self._row["agent"]["facing"][AGENT]])
+
+    @property
+    def dir_vec(self) -> NDArray[np.int64]:
+        """(2,) x and y of one step ahead."""
+        x, y = DIRECTIONS[self.agent_dir]
+        return np.array([x, y])
+
+    @property
+    def front_pos(self) -> NDArray[np.int64]:
+        """(2,) x and y of the cell ahead of the agent."""
+        return np.add(self.agent_pos, self.dir_vec)
+
+    @property
+    def grid(self) -> Grid:
+        """A copy of the level as it is now."""
+        world = self._world
+        codes = minigrid_codes(world.cells().swapaxes(0, 1))
+        boxes = np.argwhere(codes[..., 0] == BOX).tolist()
+        inside = {(x, y): self._inside(world, world.at[y, x]) for x, y in boxes}
+        return Grid(codes, {cell: thing for cell, thing in inside.items() if thing})
+
+    @property
+    def carrying(self) -> GridObject | None:
+        """A copy of the object that the agent holds; None for none."""
+        world = self._world
+        return self._object(world, world.agent.holding[AGENT])
+
+    def _object(self, world: RowWorld, e: int) -> GridObject | None:
+        if e == NOTHING:
+            return None
+        code = minigrid_codes(np.array(world.appearance(e)))
+        return grid_object(code, self._inside(world, e))
+
+    def _inside(self, world: RowWorld, e: int) -> GridObject | None:
+        return self._object(world, world.box.content[e]) if world.box.has[e] else None
+
+    def gen_obs(self) -> dict[str, Any]:
+        """Return what the agent sees now: `image`, `direction` and `mission`."""
+        return self._seen(self.agent_view_size)
+
+    def gen_obs_grid(self, agent_view_size: int | None = None) -> tuple[Grid, NDArray[np.bool_]]:
+        """Return the cells in view and (w, h) which of them are seen.
+
+        Args:
+            agent_view_size: rows and columns of the view; None for those of the environment.
+        """
+        image = self._seen(agent_view_size or self.agent_view_size)["image"]
+        return Grid(image), image[..., 0] != UNSEEN
+
+    def _seen(self, size: int) -> dict[str, Any]:
+        """Return MiniGrid's observation in a view of so many rows and columns."""
+        if size == self.agent_view_size and self._shows_view:
+            return dict(self._observation())
+        if size not in self._views:
+            scenario = self.scenario.with_(area=_area(size))
+            shown = "minigrid"
+            self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
+        view = self._views[size]
+        view._batch.restore(0, self._row, trusted=True)
+        seen: dict[str, Any] = view._observation()
+        return seen
+
+    def get_frame(
+        self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False
+    ) -> NDArray[np.uint8]:
+        """Return a (h * tile_size, w * tile_size, 3) picture, which MiniGrid itself draws.
+
+        Args:
+            highlight: cells of the level that the agent sees are brighter.
+            tile_size: pixels of a cell's side.
+            agent_pov: draw the view instead of the level, from the bottom up.
+
+        Raises:
+            MissingExtraError: MiniGrid is not installed.
+        """
+        if MINIGRID_PACKAGE.missing:
+            raise MissingExtraError(
+                f"{MINIGRID_PACKAGE.missing}; observation_representation='pixels' and "
+                "render_mode='rgb_array' draw without it, in another style"
+            )
+        size = self.agent_view_size
+        view, seen = self.gen_obs_grid()
+        if agent_pov:
+            return draw_grid(view, tile_size, (size // 2, size - 1), _UP, seen)
+        lit = np.zeros((self.width, self.height), np.bool_)
+        if highlight:
+            (dx, dy), (right, down) = self.dir_vec, np.argwhere(seen).T
+            ahead, aside = size - 1 - down, right - size // 2
+            x, y = self.agent_pos
+            x, y = x + dx * ahead - dy * aside, y + dy * ahead + dx * aside
+            inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height)
+            lit[x[inside], y[inside]] = True
+        return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, lit)
+
+    def render(self) -> Any:
+        if self.render_mode == "rgb_array" and self._draws_like_minigrid and self._started:
+            return self.get_frame(self._highlight, self._tile_size)
+        return super().render()
+
+    def hash(self, size: int = 16) -> str:
+        """Return so many hexadecimal digits that tell states apart, as MiniGrid's do."""
+        told = self.grid.encode().tolist(), tuple(np.array(self.agent_pos)), self.agent_dir
+        return sha256("".join(map(str, told)).encode()).hexdigest()[:size]
+
+    @property
+    def _world(self) -> RowWorld:
+        return RowWorld(self.scenario.layout, self._row)
+
+    @property
+    def _row(self) -> NDArray[Any]:
+        return super().snapshot()
+
+    def snapshot(self) -> NDArray[Any]:
+        self._take_back()
+        return self._row
+
+    def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
+        self._lent = self._has_ended = False
+        return super().restore(row)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        self._take_back()
+        self._lent = True  # what seeds it is no row
+        shown = super().reset(seed=seed)
+        self._lent = self._has_ended = False
+        return shown
+
+    def _run(self, action: int) -> None:
+        self._take_back()
+        super()._run(action)
+
+    def _take_back(self) -> None:
+        """The world goes on with its generator as others have left it."""
+        if self._started and self._lent:
+            self._batch.set_generator(0, self.np_random)
+            self._lent = False
+
+    def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        before = self.agent_pos if self._has_ended else None
+        observation, reward, terminated, truncated, info = super().step(action)
+        self._has_ended = terminated
+        if terminated and before == self.agent_pos:
+            stands_on = self.grid.get(*before)
+            terminated = stands_on is None or stands_on.type != "lava"
+        return observation, reward, terminated, truncated, info
+
+    def _checked(self, action: Any) -> int:
+        if isinstance(action, np.ndarray) and action.size == 1:
+            action = action.item()
+        lacking = self.num_actions < _USUAL_ACTIONS and isinstance(action, int | np.integer)
+        return super()._checked(0 if lacking and action >= self.num_actions else action)
+
+
+class MiniGridVectorEnv(GridVectorEnv):
+    """N worlds of a level of MiniGrid; all that `GridVectorEnv` says holds for them, too.
+
+    Args:
+        scenario, num_envs, options: as for `GridVectorEnv`.
+        agent_view_size: rows and columns of the view, an odd number.
+    """
+
+    def __init__(
+        self,
+        scenario: Any,
+        num_envs: int = 1,
+        *,
+        agent_view_size: int = _USUAL_VIEW,
+        **options: Any,
+    ) -> None:
+        super().__init__(_with_view(scenario, agent_view_size), num_envs, **options)
+
+    def _asked(
+        self, seed: Seeds, options: dict[str, Any] | None
+    ) -> tuple[list[int | None], NDArray[np.bool_]]:
+        known = {name: each for name, each in (options or {}).items() if name == "reset_mask"}
+        return super()._asked(seed, known)
+
+    def _checked(self, actions: ArrayLike) -> NDArray[np.int64]:
+        if self.num_actions < _USUAL_ACTIONS:
+            actions = np.where(np.asarray(actions) < self.num_actions, actions, 0)
+        return super()._checked(actions)

@@ -1,0 +1,173 @@
+"""Attributes that classes of grid objects declare: numbers and flags, kept in components."""
+
+from __future__ import annotations
+
+import inspect
+from enum import IntEnum
+from typing import Any, ClassVar, get_type_hints, overload
+
+import components
+from components.appearance import NONE
+from gv_engine.rules.component import Int8, column_name, component, fields_of
+from gv_engine.rules.objects import ABOVE, Color, ObjectType, declared
+
+CLASSES: dict[ObjectType, Any] = {}
+"""The class of each type that has one."""
+
+
+class ComponentNumber:
+    """A number of one of an object's components, as an attribute of the object."""
+
+    def __init__(self, part: type, name: str, kind: type | None = None) -> None:
+        self.part = part
+        self.name = name
+        self.kind = kind
+
+    def __get__(self, thing: Any, owner: type) -> Any:
+        if thing is None:
+            return self
+        value = getattr(thing.part(self.part), self.name)
+        return value if self.kind is None else self.kind(value)
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        number = float(value) if isinstance(value, float) else int(value)
+        setattr(thing.part(self.part), self.name, number if self.kind is None else self.kind(value))
+
+
+class StateNumber(ComponentNumber):
+    """The number that is an object's state, with which components come and go."""
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        super().__set__(thing, value)
+        for part, values in thing.kind.changes(int(value)).items():
+            if values is None:
+                thing.discard(part)
+            else:
+                thing.add(part, *values)
+
+
+class Flag:
+    """Whether an object has a component without fields."""
+
+    def __init__(self, part: type, doc: str) -> None:
+        self.part = part
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, thing: None, owner: type) -> Flag: ...
+    @overload
+    def __get__(self, thing: object, owner: type) -> bool: ...
+    def __get__(self, thing: object, owner: type) -> Flag | bool:
+        return self if thing is None else self.of(thing)
+
+    def of(self, thing: Any) -> bool:
+        """Whether it holds of an object."""
+        return bool(thing.has(self.part))
+
+    def __set__(self, thing: Any, value: bool) -> None:
+        if value:
+            thing.add(self.part)
+        else:
+            thing.discard(self.part)
+
+
+def state_field(kind: ObjectType) -> StateNumber | None:
+    """The field that holds the state, None for types with one state."""
+    for part, _ in kind.components:
+        if kind.state and column_name(part) == kind.state[0]:
+            return StateNumber(part, kind.state[1])
+    return None
+
+
+def adopt_type(cls: Any, kind: ObjectType) -> None:
+    """Make a class stand for a type that is declared elsewhere."""
+    cls.kind = kind
+    status = getattr(cls, "Status", None)
+    found: dict[str, ComponentNumber] = {}
+    for part, _ in kind.components:
+        for column in fields_of(part):
+            if part is not components.Color and column.dtype is not None:
+                is_state = kind.state == (column_name(part), column.name)
+                found[column.name] = (
+                    StateNumber(part, column.name, status)
+                    if is_state
+                    else ComponentNumber(part, column.name)
+                )
+    cls._fields = found
+    for name, field in found.items():
+        if name not in cls.__dict__:
+            setattr(cls, name, field)
+    CLASSES[kind] = cls
+
+
+def declare(cls: Any) -> None:
+    """Register a class that an author has written as a type of objects."""
+    base: ObjectType | None = getattr(cls, "kind", None)
+    parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
+    own = cls.Part = _own_component(cls)
+    parts[own] = tuple(field.default for field in fields_of(own))
+    for name, value in list(vars(cls).items()):
+        flag = getattr(super(cls, cls), name, None)
+        if isinstance(flag, Flag):
+            if not isinstance(value, bool):
+                raise TypeError(
+                    f"{cls.__name__}.{name} must be True or False; an object that changes assigns "
+                    f"to self.{name}"
+                )
+            delattr(cls, name)
+            parts.pop(flag.part, None)
+            if value:
+                parts[flag.part] = ()
+    if cls.__dict__.get("state_index") == 0:
+        delattr(cls, "state_index")  # says no more than that there is one state
+    if "color" in cls.__dict__ or cls.__dict__.get("colored"):
+        color = Color(cls.__dict__.get("color", NONE))
+        if "color" in cls.__dict__:
+            delattr(cls, "color")
+        if cls.__dict__.get("colored", color != NONE):
+            parts[components.Color] = (int(color),)
+    states: Any = base.states if base else ()
+    state: ComponentNumber | None = state_field(base) if base else None
+    if base and base.brings:
+        states = {
+            name: [part(*values) for part, values in brought]
+            for name, brought in zip(base.states, base.brings, strict=True)
+        }
+        parts = {part: values for part, values in parts.items() if part not in base.changes(0)}
+    status = cls.__dict__.get("Status")
+    if status is not None:
+        states, state = (
+            tuple(member.name for member in status),
+            ComponentNumber(own, "status", status),
+        )
+    kind = declared(
+        cls.__name__,
+        *(part(*values) for part, values in parts.items()),
+        states=states,
+        state=None if state is None else (state.part, state.name),
+        sprite=cls.__dict__.get("sprite"),
+        layer=cls.__dict__.get("layer", base.layer if base else ABOVE),
+        module=cls.__module__,
+    )
+    adopt_type(cls, kind)
+
+
+def _own_component(cls: type) -> type:
+    """The component called like the class, with its annotated numbers as fields."""
+    names = [name for name in inspect.get_annotations(cls) if name in cls.__dict__]
+    hints = get_type_hints(cls, localns=dict(vars(cls)), include_extras=True)
+    annotations, defaults = {}, {}
+    for name in names:
+        if getattr(hints[name], "__origin__", None) is ClassVar:
+            continue
+        is_enum = isinstance(hints[name], type) and issubclass(hints[name], IntEnum)
+        annotations[name] = Int8 if is_enum else hints[name]
+        value = cls.__dict__[name]
+        defaults[name] = int(value) if is_enum else value
+        delattr(cls, name)
+    if "Status" in cls.__dict__ and "status" not in annotations:
+        raise TypeError(f"{cls.__name__} has states but no field: status: Status = Status.…")
+    body = {"__annotations__": annotations, "__module__": cls.__module__, **defaults}
+    body["__qualname__"] = f"{cls.__qualname__}.Part"  # where pickles find it
+    body["__doc__"] = cls.__doc__ or f"Is a {cls.__name__}."
+    return component(type(cls.__name__, (), body))

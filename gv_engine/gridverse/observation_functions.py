@@ -1,0 +1,59 @@
+"""The observation functions: a part of the grid, through a visibility function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gv_engine.gridverse.functions import BuiltInFunction, look_with
+from gv_engine.gridverse.geometry import as_area
+from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.protocols import Rng, VisibilityFunction
+from gv_engine.gridverse.state import State
+from gv_engine.rules.component import AGENT
+from gv_engine.rules.geometry import FORWARD
+from gv_engine.rules.system import REGISTRIES, VISIBILITY
+from gv_engine.world.view import ObjectView
+
+
+def from_visibility(
+    state: State, *, area: Any, visibility_function: VisibilityFunction, rng: Rng = None
+) -> Observation:
+    """What the agent sees of an area around it.
+
+    Args:
+        area: relative to an agent that looks up.
+        visibility_function: asked which cells of it are seen.
+        rng: for stochastic ones; by default the state's own generator.
+
+    Raises:
+        RuleError: the visibility function returns something else than (h, w) bool.
+    """
+    part = as_area(area)
+    view = ObjectView(part)
+    view.look(state.world, AGENT)
+    look_with(visibility_function, state.world, view, rng)
+    cells, item = np.zeros((*part.shape, 3), np.uint8), np.zeros(3, np.uint8)
+    view.show(state.world, AGENT, cells, item)
+    agent = np.array([view.y, view.x, FORWARD])
+    return Observation.shown(cells, agent, item, state.world.layout.known)
+
+
+def shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
+    """`from_visibility` with this visibility function."""
+
+    def look(state: State, *, area: Any, rng: Rng = None) -> Observation:
+        return from_visibility(state, area=area, visibility_function=visibility, rng=rng)
+
+    look.__name__ = look.__qualname__ = visibility.__name__
+    look.__doc__ = visibility.__doc__
+    return look
+
+
+SHORTHANDS = {
+    name: shorthand(BuiltInFunction(REGISTRIES[VISIBILITY][name]))
+    for name in REGISTRIES[VISIBILITY]
+}
+"""One for each visibility function that the engine brings, by its name."""

@@ -1,0 +1,143 @@
+"""Snapshots in files: worlds as rows, and of which scenario.
+
+A file is a `.npz` that NumPy reads by itself:
+
+- `rows` (N,) of `scenario.layout.dtype`: `rows["door"]["status"]` is (N, E);
+- `scenario`: JSON that says where the scenario is found again, and a digest of it.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.rules.errors import GVEngineError, reason, shortened
+from gv_engine.scenario.files import Archive, ArrayError, bytes_for_people, parse_json, replacing
+from gv_engine.scenario.lookup import checked, found_again, reference_to
+from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.trust import Consent
+
+__all__ = ["SnapshotError", "found_again", "load", "save"]
+
+_LARGEST = 128 * 2**20
+"""Bytes of the rows, in memory as in a file; 58,000 worlds of 9x9 cells."""
+_LONGEST_ABOUT = 4 * 2**20
+"""Bytes of what tells the scenario, four for each character."""
+
+
+class SnapshotError(GVEngineError):
+    """A file is no snapshot, or its scenario is not to be found."""
+
+
+def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
+    """Write worlds to a file.
+
+    Args:
+        path: its name ends with `.npz`.
+        scenario: what the worlds play.
+        rows: () or (N,) of `scenario.layout.dtype`, from `snapshot()` of an environment.
+
+    Raises:
+        OSError: the file cannot be written.
+        ValueError: the rows have another layout, are more than a file holds, or the name has
+            another ending.
+    """
+    path = Path(path)
+    if path.suffix != ".npz":
+        raise ValueError(f"{path}: the name of a snapshot must end with .npz")
+    rows = scenario.check(rows)
+    if rows.nbytes > _LARGEST:
+        raise ValueError(
+            f"{path}: {len(rows):,} worlds are {bytes_for_people(rows.nbytes)}, a snapshot holds "
+            f"at most {bytes_for_people(_LARGEST)}; write several"
+        )
+    with replacing(path) as draft, draft.open("wb") as file:
+        np.savez_compressed(
+            file,
+            allow_pickle=False,
+            rows=np.atleast_1d(rows),
+            scenario=np.array(json.dumps(reference_to(scenario))),
+        )
+
+
+def load(
+    path: str | Path, scenario: Scenario | None = None, **consent: Unpack[Consent]
+) -> tuple[Scenario, NDArray[Any]]:
+    """Read worlds from a file.
+
+    Args:
+        path: of a file that `save` has written.
+        scenario: what the worlds play; found again where it was, if left out.
+        consent: as for `Scenario.load`; without `trust=True` a scenario that the file only refers
+            to runs no Python of its own.
+
+    Returns:
+        The scenario, and (N,) rows of `scenario.layout.dtype`.
+
+    Raises:
+        SnapshotError: the file cannot be read, is no snapshot, or one of worlds of another layout.
+        ScenarioError: the scenario is no longer there, or no longer right; a `TrustError` if it
+            names Python that may not run.
+
+    Warns:
+        UserWarning: the scenario is no longer what it was, or another one is given.
+    """
+    try:
+        with Archive(Path(path), _LARGEST, "snapshots") as file:
+            known = _known(file)
+            if scenario is None:
+                scenario = _of_rows(found_again(known, path, **consent))
+            rows = file.read("rows")
+            if rows.ndim != 1:
+                raise ArrayError(f"rows has {rows.ndim} axes, not 1")
+    except OSError as error:
+        raise SnapshotError(reason(error)) from None
+    except ArrayError as error:
+        raise SnapshotError(
+            f"{path} is no snapshot of GV Engine, or a damaged one: {error}; "
+            f"gv_engine.rollout.snapshots.save writes them"
+        ) from None
+    name = shortened(known["name"], 100)
+    try:
+        rows = scenario.check(rows)
+    except ValueError as error:
+        raise SnapshotError(
+            f"{path} holds worlds of {name} that {scenario.name} cannot go on with: {error}"
+        ) from None
+    if scenario.name != known["name"]:
+        warnings.warn(
+            f"{path} holds worlds of {name}; they go on by the rules of {scenario.name}",
+            UserWarning,
+            stacklevel=2,
+        )
+    return scenario, rows
+
+
+def _of_rows(scenario: AnyScenario) -> Scenario:
+    """A scenario whose worlds are rows.
+
+    Raises:
+        ArrayError: its family has none.
+    """
+    if not isinstance(scenario, Scenario):
+        raise ArrayError(f"worlds of {scenario.name} are no rows")
+    return scenario
+
+
+def _known(file: Archive) -> dict[str, Any]:
+    """The reference that `save` wrote.
+
+    Raises:
+        ArrayError: it is something else.
+    """
+    about = file.text("scenario", _LONGEST_ABOUT)
+    try:
+        return checked(parse_json(about))
+    except (ValueError, RecursionError) as error:
+        raise ArrayError(str(error)) from None

@@ -1,0 +1,194 @@
+"""The agents of a scenario: who they are, what others see of them, and how they share a step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
+from itertools import cycle, islice
+from typing import Any, NamedTuple, TypeVar
+
+from components.appearance import Color, Kind
+from components.matter import Opaque, Solid
+from components.objects import AGENT_TYPE
+from gv_engine.rules.objects import USUAL_COLORS, Parts
+from gv_engine.rules.turns import ALONE, DONE, ENDS, TURNS, Sharing
+from gv_engine.scenario.fields import (
+    Problems,
+    Wrong,
+    YamlNode,
+    check_keys,
+    distinct,
+    instead,
+    integer,
+    items,
+    mapping,
+    one_of,
+    read_color,
+    word,
+)
+from gv_engine.scenario.json_schema import (
+    COLOR,
+    TEXT,
+    Key,
+    KeyTable,
+    either,
+    keyed,
+    list_of,
+    mapped,
+    named,
+    several,
+    whole,
+)
+from gv_engine.scenario.object_types import COMPONENTS, read_parts
+from gv_engine.scenario.resolver import Names
+
+_MOST = 256
+_BLOCKS = {"movement": Solid, "sight": Opaque}
+
+AGENT_KEYS: KeyTable = {
+    "number": Key("How many there are, called `agent_1` and so on.", whole(1, _MOST)),
+    "names": Key("What they are called, in place of a number.", list_of(TEXT, maxItems=_MOST)),
+    "teams": Key(
+        "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
+        mapped(several(TEXT), maxProperties=_MOST),
+    ),
+    "colors": Key("Their colours in turn; the usual ones, if left out.", list_of(COLOR)),
+    "blocks": Key(
+        "What an agent is in the way of: `movement`, if left out, or `sight`, or nothing.",
+        list_of(named(_BLOCKS)),
+    ),
+    "components": Key(
+        "What each is made of besides: names, built-in ones or `./rules.py:Fuel`, or a mapping of "
+        "names to values.",
+        COMPONENTS,
+    ),
+    "turns": Key(
+        "Who acts first: by their numbers, in an order that each step draws, or one after the "
+        "other.",
+        named(TURNS),
+    ),
+    "done": Key(
+        "Where one is that is done: it stays, or leaves before the next step.", named(DONE)
+    ),
+    "ends": Key("The episode is over when all are done, or as soon as any is.", named(ENDS)),
+}
+AGENTS_FORM = either(whole(1, _MOST), list_of(TEXT, maxItems=_MOST), keyed(AGENT_KEYS))
+
+Teams = tuple[tuple[str, tuple[int, ...]], ...]
+"""Names of teams, and the numbers of their members."""
+
+_T = TypeVar("_T")
+
+
+class Crew(NamedTuple):
+    """All agents of a scenario.
+
+    Attributes:
+        sharing: what holds for them as a whole.
+        bodies: what each is made of, beside what every agent is.
+        kinds, colors: the types and colours by which others see them.
+    """
+
+    sharing: Sharing = ALONE
+    bodies: tuple[Parts, ...] = ((),)
+    kinds: tuple[int, ...] = ()
+    colors: tuple[int, ...] = ()
+
+    def turns_of(self, node: YamlNode) -> tuple[bool, ...]:
+        """By agent, whether it is one of those that are named, or in one of the teams."""
+        if len(self.bodies) == 1:
+            raise Wrong(node, "`for` says which of several agents; there is one")
+        named = self.sharing.called
+        chosen: set[int] = set()
+        for each in items(node) if isinstance(node.value, list) else [node]:
+            if word(each) not in named:
+                raise Wrong(each, f"no agent or team {each.text!r}{instead(each.text, named)}")
+            chosen |= {*named[word(each)]}
+        if not chosen:
+            raise Wrong(node, "found an empty list, expected at least one name")
+        return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
+
+
+ANY_NUMBER = Crew(bodies=((),) * _MOST)
+"""In place of agents that are not understood, so that nothing is said of their number."""
+
+
+def read_agents(problems: Problems, names: Names, node: YamlNode) -> Crew:
+    """A number, a list of names, or a mapping of `AGENT_KEYS`."""
+    entries: dict[str, YamlNode] = {}
+    if isinstance(node.value, dict):
+        entries = check_keys(problems, node, AGENT_KEYS)
+        if "number" in entries and "names" in entries:
+            raise Wrong(node, "agents have either a `number` or `names`; both are given")
+    named_by = entries.get("names", node if isinstance(node.value, list) else None)
+    if named_by is not None:
+        if len(items(named_by)) > _MOST:
+            raise Wrong(named_by, f"found {len(items(named_by))} agents, expected at most {_MOST}")
+        called = distinct(problems, named_by, _read_name)
+        if not called:
+            return ANY_NUMBER
+    else:
+        alone = isinstance(node.value, dict) and "number" not in entries
+        count = 1 if alone else integer(entries.get("number", node), 1, _MOST)
+        called = tuple(f"agent_{number}" for number in range(1, count + 1))
+
+    def key(name: str, read: Callable[[YamlNode], _T], default: _T) -> _T:
+        found = default
+        with problems.collect():
+            found = read(entries[name]) if name in entries else default
+        return found
+
+    def chosen(name: str, allowed: tuple[str, ...], default: str) -> str:
+        return key(name, lambda found: allowed[one_of(found, allowed, name)], default)
+
+    no_teams: Teams = ()
+    sharing = Sharing(
+        called,
+        chosen("turns", TURNS, ALONE.turns),
+        chosen("done", DONE, ALONE.done),
+        chosen("ends", ENDS, ALONE.ends),
+        key("teams", lambda found: _read_teams(problems, found, called), no_teams),
+    )
+    none: tuple[int, ...] = ()
+    colors = key("colors", lambda found: tuple(map(read_color, items(found))), none)
+    blocks = key(
+        "blocks",
+        lambda found: {one_of(each, _BLOCKS, "obstacle") for each in items(found)},
+        {0},
+    )
+    own: list[Any] = key("components", lambda found: read_parts(problems, names, found), [])
+    besides = tuple((type(part), astuple(part)) for part in own)
+    if len(called) == 1:
+        return Crew(bodies=(besides,))
+    shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(called)))
+    barriers = tuple((tuple(_BLOCKS.values())[number], ()) for number in sorted(blocks))
+    parts = dict((*barriers, *besides)).items()
+    bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
+    return Crew(sharing, tuple(bodies), (AGENT_TYPE,), shown)
+
+
+_is_name = re.compile(r"[\w-]+").fullmatch
+_EXPECTED = "expected a name of letters, digits, _ and -"  # others separate what steps say
+
+
+def _read_name(node: YamlNode) -> str:
+    name = word(node)
+    if not _is_name(name):
+        raise Wrong(node, f"found {name!r}, {_EXPECTED}")
+    return name
+
+
+def _read_teams(problems: Problems, node: YamlNode, names: Sequence[str]) -> Teams:
+    teams = []
+    if len(mapping(node)) > _MOST:
+        raise Wrong(node, f"found {len(mapping(node))} teams, expected at most {_MOST}")
+    for team, members in mapping(node).items():
+        with problems.collect():
+            if team in names:
+                raise Wrong(members, f"{team!r} is an agent; give the team another name")
+            if not _is_name(team):
+                raise Wrong(members, f"found the team {team!r}, {_EXPECTED}")
+            found = distinct(problems, members, lambda each: one_of(each, names, "agent"))
+            teams.append((team, tuple(number + 1 for number in found)))
+    return tuple(teams)

@@ -1,0 +1,232 @@
+"""Types of objects that a scenario declares in text.
+
+objects:
+  Gate: {states: {CLOSED: [Solid, Opaque], OPEN: []}, colored: yes}
+  Crate: {components: [Solid, Portable]}
+  Coin: {components: {./rules.py:Worth: {value: 2}}, leaves: Hole}
+  Hole: {sprite: pit}
+  Plate: {layer: ground, states: [UP, DOWN]}
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from components import Agent, Color, Kind, Position
+from components.appearance import FLOOR, NONE
+from gv_engine.rules.component import Field, fields_of, snake_case
+from gv_engine.rules.objects import ABOVE, LAYERS, ObjectType, in_range, type_of
+from gv_engine.scenario.fields import (
+    Problems,
+    Wrong,
+    YamlNode,
+    check_keys,
+    instead,
+    integer,
+    items,
+    mapping,
+    number,
+    one_of,
+    read_color,
+    truth,
+    word,
+)
+from gv_engine.scenario.json_schema import (
+    COLOR,
+    OBJECT,
+    TEXT,
+    TRUTH,
+    Key,
+    KeyTable,
+    either,
+    list_of,
+    mapped,
+    named,
+)
+from gv_engine.scenario.resolver import Names
+from gv_engine.scenario.type_ids import module_of_texts
+
+COMPONENTS = either(list_of(TEXT), mapped({"type": ["object", "array", "null"]}))
+THING_KEYS: KeyTable = {
+    "components": Key(
+        "What it is made of: names, built-in ones or `./rules.py:Worth`, or a mapping of names to "
+        "values.",
+        COMPONENTS,
+    ),
+    "states": Key(
+        "Names of its states, the first for a new one; in a mapping each with the components that "
+        "come and go with it.",
+        COMPONENTS,
+    ),
+    "color": Key("The colour of a new one, of a type that has colours.", COLOR),
+    "colored": Key("Whether it has a colour.", TRUTH),
+    "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", TEXT),
+    "leaves": Key("The type of what is in its cell once it is used up.", OBJECT),
+    "layer": Key(
+        "Where its objects live: `ground`, beneath other things, or `above`, which is the default.",
+        named(LAYERS),
+    ),
+}
+"""What a type of objects may say."""
+_KEPT = {
+    Agent: "it makes the agent",
+    Color: "write `colored: yes`, or `color: RED`",
+    Kind: "every object has it",
+    Position: "every object has it",
+}
+"""Components that no type lists, and why."""
+_MOST_STATES = 100
+
+
+def read_things(
+    problems: Problems, names: Names, node: YamlNode, folder: Path
+) -> tuple[ObjectType, ...]:
+    """The types under `objects`, in their order; those that are wrong are left out.
+
+    Args:
+        folder: where their references start.
+    """
+    module = module_of_texts(node, folder)
+    made: dict[str, ObjectType] = {}
+    for name, entry in mapping(node).items():
+        with problems.collect():
+            made[name] = _declared(problems, names, name, entry, module)
+    names.own = tuple(made.values())
+    for name, kind in made.items():
+        entries = mapping(mapping(node)[name])
+        if "leaves" in entries:
+            with problems.collect():
+                made[name] = replace(kind, leaves=_left(names, entries["leaves"]))
+    return tuple(made.values())
+
+
+def _left(names: Names, node: YamlNode) -> int | None:
+    index = names.object_type(node)
+    if not names.types[index].in_grid:
+        raise Wrong(node, f"{node.text} cannot stand in a cell")
+    return None if index == FLOOR else index
+
+
+def _declared(
+    problems: Problems, names: Names, name: str, node: YamlNode, module: str
+) -> ObjectType:
+    if not (name.isidentifier() and name.isascii() and name[0].isupper()):
+        raise Wrong(node, f"found the name {name!r}, expected one like `Gate` or `IronGate`")
+    if names.is_taken(name):
+        raise Wrong(node, f"there is an object type {name!r} already; choose another name")
+    entries = check_keys(problems, node, THING_KEYS)
+    parts: list[Any] = []
+    if "components" in entries:
+        with problems.collect():
+            parts += read_parts(problems, names, entries["components"])
+    with problems.collect():
+        parts += _color(entries)
+    states: dict[str, list[Any]] = {}
+    if "states" in entries:
+        with problems.collect():
+            states = _states(problems, names, entries["states"])
+    sprite = snake_case(name)
+    if "sprite" in entries:
+        with problems.collect():
+            sprite = _sprite(entries["sprite"])
+    layer = ABOVE
+    if "layer" in entries:
+        with problems.collect():
+            one_of(entries["layer"], LAYERS, "layer")
+            layer = entries["layer"].text
+    try:
+        index = in_range(names.numbering.texts[module, name], name)
+        return type_of(
+            name,
+            *parts,
+            states=states,
+            sprite=sprite,
+            module=module,
+            layer=layer,
+            index=index,
+        )
+    except ValueError as error:
+        raise Wrong(node, str(error)) from None
+
+
+def _color(entries: dict[str, YamlNode]) -> list[Any]:
+    color = read_color(entries["color"]) if "color" in entries else NONE
+    colored = truth(entries["colored"]) if "colored" in entries else "color" in entries
+    if color != NONE and not colored:
+        raise Wrong(entries["color"], "a colour for what is not `colored`")
+    return [Color(color)] if colored else []
+
+
+def _sprite(node: YamlNode) -> str:
+    name = word(node)
+    if not name.replace("-", "_").isidentifier():
+        raise Wrong(node, f"found {node.found}, expected the name of a drawing, without `.svg`")
+    return name
+
+
+def _states(problems: Problems, names: Names, node: YamlNode) -> dict[str, list[Any]]:
+    """The components that each state brings, by its name; a list of names brings none."""
+    states: dict[str, list[Any]] = {}
+    given: dict[str, tuple[YamlNode, YamlNode | None]]
+    if isinstance(node.value, dict):
+        given = {name: (entry, entry) for name, entry in node.value.items()}
+    else:
+        given = {word(item): (item, None) for item in items(node)}
+        if len(given) < len(items(node)):
+            raise Wrong(node, "a state stands here a second time")
+    if not 1 <= len(given) <= _MOST_STATES:
+        raise Wrong(node, f"found {node.found}, expected 1 to {_MOST_STATES} states")
+    for name, (at, brought) in given.items():
+        if not name.isidentifier():
+            raise Wrong(at, f"found the state {name!r}, expected a name like `OPEN`")
+        states[name] = [] if brought is None else read_parts(problems, names, brought)
+    return states
+
+
+def read_parts(problems: Problems, names: Names, node: YamlNode) -> list[Any]:
+    """The components of a list of names, or of a mapping of names to values."""
+    named: list[tuple[YamlNode, YamlNode | None]] = []
+    if isinstance(node.value, dict):
+        named += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
+    else:
+        named += [(item, None) for item in items(node)]
+    parts: dict[type, Any] = {}
+    for at, values in named:
+        with problems.collect():
+            cls = names.component(at)
+            if cls in _KEPT:
+                raise Wrong(at, f"no type lists {cls.__name__}: {_KEPT[cls]}")
+            if cls in parts:
+                raise Wrong(at, f"{cls.__name__} stands here a second time")
+            parts[cls] = cls(**({} if values is None else _values(problems, cls, values)))
+    return list(parts.values())
+
+
+def _values(problems: Problems, cls: type, node: YamlNode) -> dict[str, float]:
+    """The values of a component's fields, by name."""
+    fields = {field.name: field for field in fields_of(cls)}
+    settable = [name for name, field in fields.items() if isinstance(field.dtype, np.dtype)]
+    if node.value is None:
+        return {}
+    if not settable and mapping(node):
+        raise Wrong(node, f"{cls.__name__} has no values to set; write {{}}")
+    values = {}
+    for name, entry in mapping(node).items():
+        with problems.collect():
+            if name not in settable:
+                raise Wrong(entry, f"{cls.__name__} has no {name!r}{instead(name, settable)}")
+            values[name] = _value(entry, fields[name])
+    return values
+
+
+def _value(node: YamlNode, field: Field) -> float:
+    dtype: Any = field.dtype
+    if dtype.kind == "b":
+        return truth(node)
+    if dtype.kind == "f":
+        return number(node)
+    return integer(node, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))

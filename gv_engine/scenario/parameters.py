@@ -1,0 +1,414 @@
+"""Parameters of scenarios: values that whoever loads one may set.
+
+    parameters:
+      size: {default: 9, min: 5, max: 65, says: "rows and columns of the level"}
+      color: {default: YELLOW, choices: [RED, YELLOW]}
+      reward: 5.0
+    reset_function: {name: empty, shape: [$size, "$(size + 2)"]}
+
+`$size` stands for the value wherever one stands but in a map, and `$(…)` for what is worked out
+from values; within a longer text, both stand for the text of it, and `$$` for `$`. The names under
+`draw`, whose values each level draws, are left as they are, see `gv_engine.scenario.random_values`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from gv_engine.rules.errors import UnknownOptionError, shortened
+from gv_engine.scenario.fields import (
+    Builder,
+    Problems,
+    Wrong,
+    YamlNode,
+    check_keys,
+    instead,
+    items,
+    mapping,
+    number,
+    words,
+)
+from gv_engine.scenario.json_schema import (
+    NUMBER,
+    PLAIN,
+    TEXT,
+    Key,
+    KeyTable,
+    either,
+    keyed,
+    list_of,
+    mapped,
+    named,
+)
+from gv_engine.scenario.trust import Consent
+
+PARAMETERS = "parameters"
+_UNTOUCHED = (PARAMETERS, "map", "maps")
+"""KeyTable below which `$` is a letter like others."""
+_RESERVED = (*Consent.__annotations__, "source", "folder", "scenario")
+
+
+class _Kind(NamedTuple):
+    types: tuple[type, ...]
+    words: str
+
+
+_KINDS = {
+    "bool": _Kind((bool,), "true and false"),
+    "int": _Kind((int,), "whole numbers"),
+    "float": _Kind((int, float), "numbers"),
+    "text": _Kind((str,), "texts"),
+    "list": _Kind((list,), "lists"),
+}
+_PARAMETER: KeyTable = {
+    "default": Key(
+        "Its value unless somebody sets it, in terms of those above it if need be; "
+        "`pain: -0.05` is short for `pain: {default: -0.05}`.",
+        {},
+        required=True,
+    ),
+    "type": Key("What its values are; that of the default, if left out.", named(_KINDS)),
+    "min": Key("The least number it may be.", NUMBER),
+    "max": Key("The greatest number it may be.", NUMBER),
+    "choices": Key("All values it may have.", list_of({})),
+    "says": Key("What it is, for people: `check` lists it.", TEXT),
+}
+PARAMETERS_KEY = Key(
+    "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
+    "value stands, and `$(size + 2)` for what is worked out.",
+    mapped(either(PLAIN, TEXT, keyed(_PARAMETER)), propertyNames={"not": named(_RESERVED)}),
+    below=_PARAMETER,
+)
+_LONGEST = 200
+_LARGEST = 2**53
+_WRONG = object()
+"""The value of a parameter whose own entry is wrong."""
+_DRAWN = object()
+"""What stands for a value that each level draws."""
+
+
+@dataclass(frozen=True)
+class ScenarioParameter:
+    """A value that may be set.
+
+    Attributes:
+        name: of it.
+        kind: of its values, one of "bool", "int", "float", "text" and "list".
+        value: what it is set to.
+        default: what it is set to otherwise.
+        least, most: bounds of a number; infinite if there are none.
+        choices: all values it may have; () for any.
+        says: what it is, for people.
+    """
+
+    name: str
+    kind: str
+    value: Any
+    default: Any
+    least: float
+    most: float
+    choices: tuple[Any, ...]
+    says: str
+
+    @property
+    def allowed(self) -> str:
+        """Its values, in words."""
+        if self.choices:
+            return ", ".join(map(str, self.choices))
+        words = _KINDS[self.kind].words
+        low = "" if self.least == -math.inf else f" from {self.least:g}"
+        high = "" if self.most == math.inf else f" to {self.most:g}"
+        return words + low + high
+
+    @property
+    def others(self) -> tuple[Any, ...]:
+        """Values that it may have, beside its own: the bounds of a number, or all choices."""
+        bounds = (self.least, self.most) if self.kind in ("int", "float") else ()
+        whole = int if self.kind == "int" else float
+        values = self.choices or [whole(bound) for bound in bounds if math.isfinite(bound)]
+        return tuple(value for value in values if value != self.value)
+
+    def fault(self, value: Any) -> str:
+        """What is wrong with a value; empty if nothing is."""
+        fits = isinstance(value, _KINDS[self.kind].types) and (
+            self.kind == "bool" or not isinstance(value, bool)
+        )
+        if fits and self.choices:
+            fits = value in self.choices
+        elif fits and isinstance(value, int | float):
+            fits = self.least <= value <= self.most
+        return "" if fits else f"allowed are {self.allowed}"
+
+
+def settled(
+    root: YamlNode, settings: Mapping[str, Any], problems: Problems, label: str
+) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
+    """A scenario with the values of its parameters in place of their names, and what they are.
+
+    Args:
+        root: the whole.
+        settings: values by name; those left out keep their defaults.
+        problems: where mistakes in the scenario go.
+        label: what messages call it.
+
+    Raises:
+        UnknownOptionError: a setting has no parameter.
+        ScenarioError: a parameter does not allow what is set.
+    """
+    entries = dict(mapping(root))
+    declared: dict[str, YamlNode] = {}
+    if node := entries.pop(PARAMETERS, None):
+        with problems.collect():
+            declared = mapping(node)
+    for name in settings:
+        if name not in declared:
+            raise _unknown(name, declared, label)
+    found: dict[str, ScenarioParameter] = {}
+    values: dict[str, Any] = dict.fromkeys(_drawn(entries), _DRAWN)
+    for name, node in declared.items():
+        with problems.collect():
+            if name in values:
+                raise Wrong(node, f"{name} is drawn, too; give one of the two another name")
+            told = _replaced(node, values, problems)
+            found[name] = _read(name, told, settings, problems)
+        values[name] = found[name].value if name in found else _WRONG
+    if not declared:
+        return replace(root, value=entries), ()
+    whole = {
+        key: node if key in _UNTOUCHED else _replaced(node, values, problems)
+        for key, node in entries.items()
+    }
+    return replace(root, value=whole), tuple(found.values())
+
+
+def _drawn(entries: Mapping[str, YamlNode]) -> Iterable[str]:
+    """The names under `draw`."""
+    drawn = entries["draw"].value if "draw" in entries else None
+    return drawn if isinstance(drawn, dict) else ()
+
+
+def refuse_settings(
+    settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
+) -> None:
+    """Say of settings for a scenario that is loaded already that they come too late.
+
+    Raises:
+        UnknownOptionError: there are some.
+    """
+    known = [parameter.name for parameter in parameters]
+    for name in settings:
+        if name in known:
+            late = f"{name}={settings[name]!r}: {scenario} is loaded already, with"
+            raise UnknownOptionError([f"{late} its parameters; say it where it is named"])
+        raise _unknown(name, known, scenario)
+
+
+_LIMIT = "max_steps"
+
+
+def _unknown(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
+    own = list(declared)
+    has = f"the parameters {', '.join(own)}" if own else "no parameters"
+    known = ", ".join(("the named arguments", *Consent.__annotations__))
+    near = get_close_matches(name, [*own, _LIMIT], 1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    if near == [_LIMIT] and _LIMIT not in own:
+        hint = f"environments take {_LIMIT!r}, the limit of steps; "
+    return UnknownOptionError(
+        [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {known}"]
+    )
+
+
+def _read(
+    name: str, node: YamlNode, settings: Mapping[str, Any], problems: Problems
+) -> ScenarioParameter:
+    if not name.isidentifier() or name in _RESERVED:
+        names = ", ".join(_RESERVED)
+        raise Wrong(node, f"found the name {name!r}, expected letters, digits and _, not {names}")
+    entries = {"default": node}
+    if isinstance(node.value, dict):
+        entries = check_keys(problems, node, _PARAMETER)
+    if "default" not in entries:
+        raise Wrong(node, f"the default is missing: {name}: {{default: …}}")
+    default = entries["default"].plain
+    kind = _kind_of(entries["default"])
+    if "type" in entries:
+        kind = words(entries["type"])
+        if kind not in _KINDS:
+            raise Wrong(entries["type"], f"no type {kind!r}{instead(kind, _KINDS)}")
+    bounds = {"min": -math.inf, "max": math.inf}
+    for key in bounds.keys() & entries.keys():
+        if kind not in ("int", "float"):
+            raise Wrong(entries[key], f"bounds are for numbers, {name} is of the type {kind}")
+        bounds[key] = number(entries[key])
+    choices: tuple[Any, ...] = ()
+    if "choices" in entries:
+        choices = tuple(item.plain for item in items(entries["choices"]))
+    says = words(entries["says"]) if "says" in entries else ""
+    made = ScenarioParameter(
+        name, kind, default, default, bounds["min"], bounds["max"], choices, says
+    )
+    if fault := made.fault(default):
+        raise Wrong(entries["default"], f"found {entries['default'].found}, {fault}")
+    if name not in settings:
+        return made
+    given = Builder(problems).from_python(settings[name], YamlNode(None, node.path, node.line))
+    value = float(given.plain) if kind == "float" and type(given.plain) is int else given.plain
+    if fault := made.fault(value):  # the rest cannot be known
+        told = f"{name}={shortened(repr(settings[name]), 60)}: {fault}"
+        raise problems.with_(Wrong(node, told))
+    return replace(made, value=value)
+
+
+def _kind_of(node: YamlNode) -> str:
+    for name, kind in _KINDS.items():
+        if isinstance(node.value, kind.types):
+            return name
+    raise Wrong(node, f"found {node.found}, expected a number, true, false, a text or a list")
+
+
+# ---- in place of names -----------------------------------------------------------------------
+
+
+def _replaced(node: YamlNode, values: Mapping[str, Any], problems: Problems) -> YamlNode:
+    if isinstance(node.value, dict):
+        entries = {}
+        for key, part in node.value.items():
+            with problems.collect():
+                entries[key] = part if key in _UNTOUCHED else _replaced(part, values, problems)
+        return replace(node, value=entries)
+    if isinstance(node.value, list):
+        return replace(node, value=[_replaced(item, values, problems) for item in node.value])
+    if not isinstance(node.value, str) or "$" not in node.text:
+        return node
+    return _filled(node, values, problems)
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def _filled(node: YamlNode, values: Mapping[str, Any], problems: Problems) -> YamlNode:
+    text, pieces, start = node.text, list[Any](), 0
+    while (at := text.find("$", start)) >= 0:
+        pieces.append(text[start:at])
+        start = at + 1
+        if text.startswith("$", start):
+            pieces.append("$")
+            start += 1
+        elif name := _NAME.match(text, start):
+            known = values.get(name[0]) is _DRAWN
+            pieces.append(f"${name[0]}" if known else _Value(_named(node, name[0], values)))
+            start = name.end()
+        elif text.startswith("(", start):
+            end = _closing(node, text, start)
+            pieces.append(_Value(_worked_out(node, text[start + 1 : end], values)))
+            start = end + 1
+        else:
+            pieces.append("$")
+    pieces.append(text[start:])
+    told = [piece for piece in pieces if piece != ""]
+    if len(told) == 1 and isinstance(told[0], _Value):
+        at_node = YamlNode(None, node.path, node.line, file=node.file)
+        return Builder(problems).from_python(told[0].value, at_node)
+    whole = "".join(str(piece.value) if isinstance(piece, _Value) else piece for piece in pieces)
+    return replace(node, value=whole, text=whole)
+
+
+@dataclass(frozen=True)
+class _Value:
+    value: Any
+
+
+def _named(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
+    if name not in values:
+        raise Wrong(node, f"no parameter {name!r}{instead(name, values)}")
+    if values[name] is _WRONG:
+        raise Wrong(node, "")
+    if values[name] is _DRAWN:
+        raise Wrong(node, f"{name} is drawn with each level, and $(…) is worked out before")
+    return values[name]
+
+
+def _closing(node: YamlNode, text: str, start: int) -> int:
+    depth = 0
+    for i in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if not depth:
+            return i
+    hint = "; put it in quotes, as a comma within {…} or […] ends a value"
+    raise Wrong(node, f"found {node.found}, in which a parenthesis is not closed{hint}")
+
+
+_Operators = Mapping[type[ast.AST], Callable[..., Any]]
+_OPERATORS: _Operators = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs, "int": int}
+
+
+def _worked_out(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
+    """What an expression is worth: numbers, names, + - * / // %, comparisons, and, or, not, if."""
+    if len(text) > _LONGEST:
+        raise Wrong(node, f"an expression of more than {_LONGEST} characters")
+    try:
+        value = _value(ast.parse(text.strip(), mode="eval").body, node, values)
+    except SyntaxError as error:
+        raise Wrong(node, f"$({text}) cannot be read: {error.msg}") from None
+    except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
+        raise Wrong(node, f"$({text}) cannot be worked out: {error}") from None
+    return value
+
+
+def _value(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
+    def of(part: ast.AST) -> Any:
+        return _value(part, node, values)
+
+    match tree:
+        case ast.Constant(value=bool() | int() | float() | str() as value):
+            found = value
+        case ast.Name(id=name):
+            found = _named(node, name, values)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            found = _OPERATORS[type(op)](_number(of(left)), _number(of(right)))
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
+            found = _OPERATORS[type(op)](of(operand))
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+            found = _OPERATORS[type(op)](of(left), of(right))
+        case ast.BoolOp(op=op, values=parts):
+            found = (all if isinstance(op, ast.And) else any)(bool(of(part)) for part in parts)
+        case ast.IfExp(test=test, body=body, orelse=other):
+            found = of(body) if of(test) else of(other)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+            found = _FUNCTIONS[name](*(_number(of(part)) for part in args))
+        case _:
+            raise ValueError(f"{ast.unparse(tree)!r} is no arithmetic")
+    if isinstance(found, int | float) and not abs(found) <= _LARGEST:
+        raise ValueError("the numbers grow too large")
+    return found
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, int | float):
+        raise TypeError(f"{shortened(repr(value), 40)} is no number")
+    return value

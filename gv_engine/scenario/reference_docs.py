@@ -1,0 +1,350 @@
+"""The rules of a level for its players, from the docstrings of the systems that run."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import components.objects  # noqa: F401  # declares the built-in types
+from components.appearance import FLOOR
+from components.mission import Mission
+from components.objects import DOOR, built_in_components, built_in_types
+from gv_engine.rules.call import Call
+from gv_engine.rules.component import column_name, fields_of, snake_case
+from gv_engine.rules.geometry import Action
+from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
+from gv_engine.rules.system import (
+    RESET,
+    REWARD,
+    SUCCESS,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Parameter,
+    System,
+    source_place,
+)
+from gv_engine.rules.world import View, World
+from gv_engine.scenario.calls import TYPES, built_in, kind_of
+from gv_engine.scenario.document import FILE_KEYS
+from gv_engine.scenario.json_schema import Key, KeyTable
+from gv_engine.scenario.map import LEGEND
+from gv_engine.scenario.missions import asks_for_mission
+from gv_engine.scenario.plugin import FAMILIES, Schedules
+from gv_engine.scenario.resources import HOME
+from gv_engine.scenario.schema import formats
+from systems import building, queries
+
+# ---- handbook ------------------------------------------------------------------------------------
+
+_KEYS = {
+    RESET: "reset_function: {}",
+    TRANSITION: "transition_functions:\n  - {}",
+    REWARD: "reward_functions:\n  - {}",
+    TERMINATING: "terminating_function: {}",
+    VISIBILITY: "observation_function: {}",
+}
+"""Where scenarios name the systems of each phase."""
+
+
+class Topic(NamedTuple):
+    """Something that authors can name.
+
+    Attributes:
+        name: of it.
+        says: what it is, in a sentence.
+        told: all that its source says.
+        parts: (name, what it may be, default or "") of its parameters, fields or states.
+        place: file and line of its source, from the folder of the project on; "" for none.
+        example: how it is named.
+    """
+
+    name: str
+    says: str
+    told: str
+    parts: tuple[tuple[str, str, str], ...] = ()
+    place: str = ""
+    example: str = ""
+
+
+Chapter = tuple[str, list[Topic]]
+"""A title, and what stands under it."""
+
+
+def chapters() -> list[Chapter]:
+    """All that comes with the engine."""
+    found = [("Scenario files: all", _keys(FILE_KEYS))]
+    for name, each in formats().items():
+        found.append((f"Scenario files: {FAMILIES[name].title}", _keys(each.keys)))
+        if each.mixed:
+            found.append(("Scenario files: mixtures", _keys(each.mixed)))
+    found += [
+        (f"{phase.name}: {phase.label}s", [_system(system) for system in built_in(phase)])
+        for phase in _KEYS
+    ]
+    found.append(("Objects", [_object(kind.name) for kind in built_in_types() if kind.in_grid]))
+    found.append(("Components", [_component(cls) for cls in (*built_in_components(), Mission)]))
+    found.append(("Map characters", list(_characters())))
+    found.append(("The world: what rules call on `w`", list(_methods(World))))
+    found.append(("The view: what a visibility fills in", list(_view())))
+    found.append(("Questions, in `systems.queries`", list(_functions(queries))))
+    found.append(("Building, in `systems.building`", list(_functions(building))))
+    return found
+
+
+def _keys(keys: KeyTable) -> list[Topic]:
+    return [
+        Topic(
+            name,
+            _told(key),
+            _told(key),
+            tuple((own, _told(key.below[own]), "") for own in key.below),
+        )
+        for name, key in keys.items()
+    ]
+
+
+def _told(key: Key) -> str:
+    return f"{key.says} Needed." if key.required else key.says
+
+
+def _system(system: System) -> Topic:
+    given = [p for p in system.parameters if p.name not in system.tables]
+    parts = tuple((p.name, kind_of(p).words, default_of(p)) for p in given)
+    values = [f"{p.name}: {default_of(p) or kind_of(p).example}" for p in given]
+    if system.phase is VISIBILITY:
+        values.insert(0, "area: [[-6, 0], [-3, 3]]")
+    named = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
+    example = _KEYS[system.phase].format(named)
+    if asks_for_mission(system):
+        example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
+    doors = {p.name: DOOR for p in given if p.required and p.name in TYPES}
+    if (
+        system.check
+        and doors.keys() >= {*system.checked} - {"types"}
+        and Call(system, doors).fault()
+    ):
+        example = _BELT + example.replace("object_type: Door", "object_type: Belt")
+    return _entry(system.name, system.function, parts, example)
+
+
+_BELT = "objects:\n  Belt: {layer: ground, states: [FORWARD, BACKWARD, LEFT, RIGHT]}\n"
+"""For examples of rules that want other types than doors."""
+
+
+def default_of(parameter: Parameter) -> str:
+    """The default of a parameter as scenario files write it; "" if there is none."""
+    if parameter.required:
+        return ""
+    return as_written(parameter.name, parameter.default)
+
+
+def as_written(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
+    """The value of a parameter as scenario files write it; `types` are those of the scenario."""
+    if name in TYPES:
+        return types[value].name if value in types else str(value)
+    if name == "color":
+        return str(COLORS[value])
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Action):
+        return value.name
+    if isinstance(value, tuple | list):
+        parts = (as_written(name.removesuffix("s"), item, types) for item in value)
+        return f"[{', '.join(parts)}]"
+    return str(getattr(value, "__name__", value))
+
+
+def _object(name: str) -> Topic:
+    kind = OBJECT_TYPES[name]
+    made_of = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
+    colored = ", coloured" if kind.colored else ""
+    parts = tuple((state, "state", "") for state in kind.states)
+    drawn = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index and name != "Floor"]
+    example = f"legend:\n  x: {{object: {name}{f', state: {kind.states[0]}' if parts else ''}}}"
+    says = f"Made of {made_of}{colored}."
+    if drawn:
+        says += f" On maps: {' '.join(drawn)}"
+    return Topic(name, says, says, parts, "", example)
+
+
+def _component(cls: type) -> Topic:
+    parts = tuple(
+        (field.name, str(np_name(field.dtype)), str(field.default)) for field in fields_of(cls)
+    )
+    column = f"w.{column_name(cls)}.{parts[0][0] if parts else 'has'}[e]"
+    return _entry(cls.__name__, cls, parts, column)
+
+
+def np_name(dtype: Any) -> str:
+    """What a column holds."""
+    return {"entity": "an entity", "coordinate": "a row or column, or -1"}.get(
+        str(dtype), str(dtype)
+    )
+
+
+def _characters() -> Iterator[Topic]:
+    for character, symbol in LEGEND.items():
+        kind = OBJECT_TYPES[symbol.kind]
+        words = [kind.name]
+        if kind.states:
+            words.append(kind.states[symbol.state])
+        if symbol.color:
+            words.append(COLORS[symbol.color])
+        if symbol.facing is not None:
+            words = ["the agent, looking that way"]
+        says = ", ".join(words)
+        yield Topic(character if character != " " else "blank", says, says)
+
+
+_ATTRIBUTE = re.compile(r"^    ([\w, ]+): (.+)$", re.MULTILINE)
+
+
+def _view() -> Iterator[Topic]:
+    described = _ATTRIBUTE.findall(inspect.getdoc(View) or "")
+    parts = [(names, says, "") for names, says in described]
+    yield _entry("view", View, parts, "view.seen[i, j] = 1")
+    yield from _methods(View, "view")
+
+
+def _methods(cls: type, called: str = "w") -> Iterator[Topic]:
+    for name, thing in vars(cls).items():
+        if name.startswith("_") or not (callable(thing) or isinstance(thing, property)):
+            continue
+        function = thing.fget if isinstance(thing, property) else thing
+        written = name if isinstance(thing, property) else _call(name, thing, 1)
+        yield _entry(f"{called}.{name}", function, (), f"{called}.{written}")
+
+
+def _functions(module: Any) -> Iterator[Topic]:
+    for name, thing in vars(module).items():
+        if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_":
+            yield _entry(name, thing, (), _call(name, thing, 0))
+
+
+def _call(name: str, function: Callable[..., Any], start: int) -> str:
+    return f"{name}({', '.join(list(inspect.signature(function).parameters)[start:])})"
+
+
+def _entry(name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str) -> Topic:
+    told = inspect.getdoc(source) or ""
+    says = " ".join(told.partition("\n\n")[0].split())
+    file, line = (
+        (inspect.getsourcefile(source) or "?", inspect.getsourcelines(source)[1])
+        if isinstance(source, type)
+        else source_place(source)
+    )
+    path = Path(file)
+    place = path.relative_to(HOME).as_posix() if path.is_relative_to(HOME) else path.name
+    return Topic(name, says, told, tuple(parts), f"{place}:{line}", example)
+
+
+# ---- sentences -----------------------------------------------------------------------------------
+
+Section = tuple[str, list[tuple[str, str]]]
+"""A heading, and under it names of rules and their sentences."""
+
+_HEADINGS = {
+    TRANSITION: "What happens",
+    REWARD: "What pays",
+    TERMINATING: "What ends it",
+    SUCCESS: "What wins",
+}
+
+_SAID = r"(?i)(?P<before>\b(?:an?|the|one|every|each) )?(?P<objects>objects?|those|one) of {} type"
+_OF_TYPES = {
+    name: rf"{_SAID.format(which)}\b(, such as \w+,?)?"
+    for name, which in {
+        "object_type": "a",
+        "other_type": "another",
+        "ground_type": "a third",
+    }.items()
+}
+"""Parameters of rules that are types of objects, and how docstrings speak of these."""
+_MASSES = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", "fire", "floor")
+"""What nobody counts."""
+
+
+def sections(
+    schedules: Schedules, types: ObjectTypes = OBJECT_TYPES, lacks: Collection[int] = ()
+) -> list[Section]:
+    """What happens in a level, what pays, what ends it and what wins, in the order of its rules;
+    what several members of a mixture have in common, once.
+
+    Args:
+        schedules: the rules, by phase.
+        types: those of the level.
+        lacks: of these the numbers that it has none of; rules about them are left out.
+    """
+    found = []
+    for phase, heading in _HEADINGS.items():
+        calls = [call for _, schedule in schedules for call in schedule.get(phase, ())]
+        parts = [part for call in calls for part in _whole(call)]
+        said = [in_sentences(part, types) for part in parts if not _is_about(part, lacks)]
+        if said:
+            found.append((heading, list(dict.fromkeys(said))))
+    return found
+
+
+def _whole(call: Call) -> Iterator[Call]:
+    """The rules of one that is met by any of several; else the rule itself."""
+    inner = [part for path in call.paths() if len(path) == 2 for part in path[1:]]
+    yield from inner if call.name == "reduce_any" and inner else (call,)
+
+
+def _is_about(call: Call, kinds: Collection[int]) -> bool:
+    """Whether a rule is about things of one of these types alone."""
+    return any(call.arguments.get(name, -1) in kinds for name in _OF_TYPES if name != "ground_type")
+
+
+def in_sentences(call: Call, types: ObjectTypes) -> tuple[str, str]:
+    """The name of a rule for people, and what it says of the things that the level gives it; with
+    the other values, and the rules that it is made of."""
+    says = sentence(call.system.objects or call.system.function)
+    told = dict(call.arguments)
+    for name, words in _OF_TYPES.items():
+        kind = told.get(name)
+        if isinstance(kind, int) and FLOOR < kind < len(types) and re.search(words, says):
+            says = _about(says, words, snake_case(types[kind].name).replace("_", " "))
+            del told[name]
+    inner = [part for part in call.parts() if part is not call]
+    if inner:
+        says = f"{says} Made of: {'; '.join(_bare(sentence(p.system.function)) for p in inner)}."
+    values = [
+        f"{name.replace('_', ' ')} {as_written(name, value, types).replace('_', ' ')}"
+        for name, value in told.items()
+        if isinstance(value, int | float)
+    ]
+    return call.name.replace("_", " "), f"{says} ({', '.join(values)})" if values else says
+
+
+def _about(says: str, words: str, thing: str) -> str:
+    """A sentence about objects of a type, with the type's name in their place."""
+    vowel = thing[0] in "aeiou" and not thing.startswith("one")
+    one = thing if thing in _MASSES else f"{'an' if vowel else 'a'} {thing}"
+    several = thing if thing in _MASSES else f"{thing}es" if thing[-1] in "sxh" else f"{thing}s"
+
+    def named(found: re.Match[str]) -> str:
+        before, objects = found["before"] or "", found["objects"]
+        if objects.lower() in ("objects", "those"):
+            named = before + several
+        elif before.lower() in ("an ", ""):
+            named = one
+        else:
+            named = before + thing
+        return named[0].upper() + named[1:] if found[0][0].isupper() else named
+
+    return re.sub(words, named, says)
+
+
+def sentence(function: Any) -> str:
+    """What a function says of itself first."""
+    said = inspect.getdoc(function) or ""
+    return " ".join(said.partition("\n\n")[0].split())
+
+
+def _bare(said: str) -> str:
+    return said.rstrip(".")

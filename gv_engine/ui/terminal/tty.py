@@ -1,0 +1,249 @@
+"""A terminal taken over for a while: keys come one by one, and all is as before afterwards."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.control import Control
+from rich.screen import Screen
+from rich.text import Text
+
+from gv_engine.rules.errors import printable
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+_SEQUENCE = re.compile(rb"\x1b(?:\[[<=>?]?([0-9;]*)([A-Za-z~])|O([A-Za-z])|\[\[([A-E]))")
+_BEGUN = re.compile(rb"\x1b(?:\[[<=>?]?[0-9;]*|\[\[|O)?")
+_CHARACTER = re.compile(rb"[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*")
+_ENDS = {
+    **{b"A": "Up", b"B": "Down", b"C": "Right", b"D": "Left", b"H": "Home", b"F": "End"},
+    **{b"P": "F1", b"Q": "F2", b"R": "F3", b"S": "F4", b"Z": "Shift+Tab", b"M": "Keypad Enter"},
+}
+_NUMBERS = {
+    **{1: "Home", 2: "Insert", 3: "Delete", 4: "End", 5: "PageUp", 6: "PageDown"},
+    **{7: "Home", 8: "End", 11: "F1", 12: "F2", 13: "F3", 14: "F4", 15: "F5"},
+    **{17: "F6", 18: "F7", 19: "F8", 20: "F9", 21: "F10", 23: "F11", 24: "F12"},
+}
+_MODIFIERS = (("Ctrl+", 4), ("Alt+", 2), ("Shift+", 1))
+_SIGNS = (
+    ("Minus", "-", "_"),
+    ("Equals", "=", "+"),
+    ("LeftBracket", "[", "{"),
+    ("RightBracket", "]", "}"),
+    ("Backslash", "\\", "|"),
+    ("Semicolon", ";", ":"),
+    ("Apostrophe", "'", '"'),
+    ("Grave", "`", "~"),
+    ("Comma", ",", "<"),
+    ("Period", ".", ">"),
+    ("Slash", "/", "?"),
+    *((digit, digit, sign) for digit, sign in zip("1234567890", "!@#$%^&*()", strict=True)),
+)
+"""(key, what it types, what it types with Shift)"""
+_CHARACTERS = {
+    **{plain: name for name, plain, _ in _SIGNS},
+    **{shifted: f"Shift+{name}" for name, _, shifted in _SIGNS},
+    **{chr(97 + n): chr(65 + n) for n in range(26)},
+    **{chr(65 + n): f"Shift+{chr(65 + n)}" for n in range(26)},
+    **{chr(1 + n): f"Ctrl+{chr(65 + n)}" for n in range(26)},
+    **{"\t": "Tab", "\r": "Return", "\n": "Return", " ": "Space"},
+    **{"\x7f": "Backspace", "\b": "Backspace", "\x1b": "Escape"},
+}
+
+
+class Keys:
+    """Takes the bytes of a terminal as they come, in any pieces.
+
+    >>> keys = Keys()
+    >>> keys.feed(b"w\\x1b[1;2D\\x1b")
+    ['W', 'Shift+Left']
+    >>> keys.pause()
+    ['Escape']
+    """
+
+    def __init__(self) -> None:
+        self._buffer = b""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the beginning of something has come, and the rest should follow at once."""
+        return bool(self._buffer)
+
+    def feed(self, data: bytes) -> list[str]:
+        """The keys that have been pressed, unknown ones left out."""
+        self._buffer += data
+        found: list[str] = []
+        while self._buffer and not _BEGUN.fullmatch(self._buffer):
+            name = self._next()
+            if name:
+                found.append(name)
+        return found
+
+    def pause(self) -> list[str]:
+        """Nothing has followed: what looked like the beginning of a sequence was the Escape key."""
+        rest, self._buffer = self._buffer[1:], b""
+        return ["Escape", *self.feed(rest)]
+
+    def _next(self) -> str:
+        sequence = _SEQUENCE.match(self._buffer)
+        if sequence:
+            self._buffer = self._buffer[sequence.end() :]
+            return _named(*sequence.groups())
+        if self._buffer[:1] == b"\x1b":
+            self._buffer = self._buffer[1:]
+            if self._buffer[:1] == b"\x1b":
+                return "Escape"
+            character = self._character()
+            return f"Alt+{character}" if character else ""
+        return self._character()
+
+    def _character(self) -> str:
+        text = _CHARACTER.match(self._buffer)
+        length = text.end() if text else 1
+        character = self._buffer[:length].decode("utf-8", "replace")
+        self._buffer = self._buffer[length:]
+        return _CHARACTERS.get(character, "")
+
+
+def _named(
+    numbers: bytes | None, end: bytes | None, single: bytes | None, console: bytes | None
+) -> str:
+    if console:
+        return f"F{console[0] - 64}"
+    first, *more = (int(number or 1) for number in (numbers or b"").split(b";"))
+    name = _NUMBERS.get(first, "") if end == b"~" else _ENDS.get(end or single or b"", "")
+    bits = more[0] - 1 if more else 0
+    return "".join(prefix for prefix, bit in _MODIFIERS if bits & bit) + name if name else ""
+
+
+# ---- tty -----------------------------------------------------------------------------------------
+
+try:
+    import termios
+except ImportError:  # Windows
+    termios = None  # type: ignore[assignment]
+
+_ENDING = ("SIGTERM", "SIGHUP")
+
+
+class NoTerminal(RuntimeError):
+    """There is no terminal to play in."""
+
+
+class Tty:
+    """The terminal of this process, as a context manager.
+
+    Attributes:
+        console: what is drawn on; it knows the terminal's colours.
+
+    Raises:
+        NoTerminal: on entering; input or output is no terminal, or not one of POSIX.
+    """
+
+    def __init__(self) -> None:
+        self.console = Console(highlight=False, soft_wrap=False)
+        self._before: Any = None
+        self._handlers: dict[int, Any] = {}
+        self._ended = 0
+        self._asks = self._answered = False
+
+    def __enter__(self) -> Tty:
+        if termios is None:
+            raise NoTerminal(
+                "play in the terminal needs Linux, macOS or another POSIX system; on Windows, use "
+                "WSL or play in the window"
+            )
+        if not (sys.stdin.isatty() and sys.stdout.isatty()) or self.console.is_dumb_terminal:
+            raise NoTerminal(
+                "play in the terminal needs a terminal: input and output must not be redirected, "
+                "and TERM must not be 'dumb'"
+            )
+        self._input = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self._input)
+        mode = termios.tcgetattr(self._input)
+        # Ctrl with S, Z, V and Y are keys of the game; Ctrl-C goes on to end it
+        mode[0] &= ~(termios.IXON | termios.ICRNL)
+        mode[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        for name in ("VSUSP", "VQUIT"):
+            mode[6][getattr(termios, name)] = b"\0"
+        handlers = dict.fromkeys(_ENDING, self._end) | {"SIGINT": self._interrupt}
+        for name, handler in handlers.items():
+            number = getattr(signal, name)
+            self._handlers[number] = signal.signal(number, handler)
+        termios.tcsetattr(self._input, termios.TCSADRAIN, mode)
+        self.console.set_alt_screen(True)
+        self.console.show_cursor(False)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self.console.show_cursor(True)
+            self.console.set_alt_screen(False)
+        except OSError:  # it has been closed
+            pass
+        finally:
+            termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and lines, at this moment."""
+        return self.console.size
+
+    def read(self, seconds: float) -> bytes | None:
+        """What has been typed, at most so many seconds later; None if the terminal is gone."""
+        self._asks = self._answered = False
+        if self._ended:
+            self._end(self._ended, None)
+        ready, _, _ = select.select([self._input], [], [], seconds)
+        if not ready:
+            return b""
+        try:
+            return os.read(self._input, 1024) or None
+        except OSError:
+            return None
+
+    def show(self, lines: Iterable[Text], style: str) -> None:
+        """Fill the screen.
+
+        Args:
+            lines: from the top; what does not fit is cut off.
+            style: of the ground.
+        """
+        shown = [line.copy() for line in lines]
+        for line in shown:  # names out of files; as many characters, so that colours stay in place
+            line.plain = "".join(c if c.isprintable() else "?" for c in line.plain)
+        self.console.control(Control.home())
+        self.console.print(Screen(*shown, style=style), end="")
+
+    def ask(self, question: str) -> bool:
+        """Put a line below all else, while something goes on that keeps `read` from being called.
+
+        Returns:
+            Whether Ctrl-C has been pressed since this was first asked, or the game is to end.
+        """
+        self._asks = True
+        width, height = self.size
+        line = Text(printable(question), "reverse")
+        line.truncate(max(1, width - 1), overflow="ellipsis", pad=True)
+        self.console.control(Control.move_to(0, height - 1))
+        self.console.print(line, end="")
+        return self._answered or bool(self._ended)
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        self._ended = number  # a rule may catch what is raised
+        raise SystemExit(128 + number)
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if not self._asks:
+            raise KeyboardInterrupt
+        self._answered = True

@@ -1,0 +1,322 @@
+"""A row read like a world, without making one: for looking only.
+
+>>> from gv_engine import Scenario
+>>> from gv_engine.world.simulation import Simulation
+>>> scenario = Scenario.load("keydoor-5x5")
+>>> simulation = Simulation(scenario)
+>>> simulation.reset(np.random.default_rng(0))
+>>> row = RowWorld(scenario.layout, simulation.world.snapshot())
+>>> bool((row.cells() == simulation.world.cells()).all())
+True
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from functools import cache
+from types import FunctionType, TracebackType
+from typing import Any
+
+import esper
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.rules.component import NOTHING, column_name, fields_of
+from gv_engine.rules.errors import ColumnError, OutOfBoundsError
+from gv_engine.scenario.layout import Layout
+
+# ---- esper context -------------------------------------------------------------------------------
+
+_LOCK = threading.RLock()
+_NUMBERS = itertools.count(1)
+
+
+def _forget(name: str) -> None:
+    with _LOCK:
+        if esper.current_world != name and name in esper.list_worlds():
+            esper.delete_world(name)
+
+
+_RETIRED: deque[EsperContext] = deque()
+"""Contexts whose simulation is gone. Their processors hold the world, and with it the context; they
+are let go when the next context is made, not while memory is being reclaimed in midst of esper."""
+
+
+class EsperContext:
+    """`with context:` makes esper's functions speak of this context's world.
+
+    `clear` and `give` write into esper's own dictionaries, of which it hands out no more than
+    copies: with a call of `esper.add_component` for each component, resets took twice as long.
+    """
+
+    def __init__(self) -> None:
+        while _RETIRED:
+            _RETIRED.pop()._retire()
+        self.name = f"gv_engine-{next(_NUMBERS)}"
+        self._outer: list[str] = []
+        weakref.finalize(self, _forget, self.name)
+        with self:
+            self._entities: dict[int, dict[type, Any]] = esper._entities
+            self._having: dict[type, set[int]] = esper._components
+            self._found_one = esper._get_component_cache
+            self._found_several = esper._get_components_cache
+
+    @property
+    def size(self) -> int:
+        """How many entities there are."""
+        return len(self._entities)
+
+    def clear(self, size: int) -> None:
+        """Have so many entities, from 1 on, and none with a component."""
+        with self:
+            esper.clear_dead_entities()
+            if self.size == size == next(reversed(self._entities)):
+                for parts in self._entities.values():
+                    parts.clear()
+                self._having.clear()
+                esper.clear_cache()
+                return
+            esper.clear_database()
+            # all ids ahead: one that esper deletes lazily and hands out again would lose its
+            # components at the next process
+            for _ in range(size):
+                esper.create_entity()
+
+    def give(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
+        """Give an entity new components: of a class, with values, also put into these rows."""
+        parts, having = self._entities[e], self._having
+        for cls, values, rows in prefab:
+            rows[e] = parts[cls] = cls(*values)
+            try:
+                having[cls].add(e)
+            except KeyError:
+                having[cls] = {e}
+        self._found_one.clear()
+        self._found_several.clear()
+
+    def give_each(
+        self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
+    ) -> None:
+        """Give each of several entities in a row new components, see `give`."""
+        each = [self._entities[e] for e in entities]
+        for cls, values, rows in prefab:
+            made = [cls(*values) for _ in entities]
+            rows[entities.start : entities.stop] = made
+            self._having.setdefault(cls, set()).update(entities)
+            for parts, component in zip(each, made):
+                parts[cls] = component
+        self._found_one.clear()
+        self._found_several.clear()
+
+    def belong_to(self, owner: object) -> None:
+        """Let go of all processors some time after the owner, who runs them, is gone."""
+        weakref.finalize(owner, _RETIRED.append, self).atexit = False
+
+    def _retire(self) -> None:
+        with self:
+            # esper has no public list of them
+            for processor in tuple(esper._processors):
+                esper.remove_processor(type(processor))
+
+    def __enter__(self) -> None:
+        _LOCK.acquire()
+        current = esper.current_world
+        self._outer.append(current)
+        if current != self.name:
+            esper.switch_world(self.name)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        outer = self._outer.pop()
+        if outer != self.name:
+            esper.switch_world(outer)
+        _LOCK.release()
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+class ObjectColumn:
+    """One field of one component over all entities: `w.position.y`; see `_column_class`."""
+
+    __slots__ = ("_cast", "_rows")
+
+    def __init__(self, rows: list[Any], cast: type) -> None:
+        self._rows = rows
+        self._cast = cast
+
+    def __getitem__(self, e: int) -> Any:
+        try:
+            return self._rows[e].field
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._rows)) from None
+
+    def __setitem__(self, e: int, value: Any) -> None:
+        try:
+            self._rows[e].field = self._cast(value)
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._rows)) from None
+
+
+@cache
+def _column_class(field: str) -> type[ObjectColumn]:
+    """`ObjectColumn` whose code says the name of a field: `getattr` takes half as long again."""
+    methods = {}
+    for method in (ObjectColumn.__getitem__, ObjectColumn.__setitem__):
+        names = (field if name == "field" else name for name in method.__code__.co_names)
+        code = method.__code__.replace(co_names=tuple(names))
+        methods[method.__name__] = FunctionType(code, globals())
+    return type(ObjectColumn.__name__, (ObjectColumn,), {"__slots__": (), **methods})
+
+
+class ObjectPresence:
+    """Which entities have the component: `w.door.has`, only to be read."""
+
+    __slots__ = ("_absent", "_cls", "_rows")
+
+    def __init__(self, columns: ComponentColumns) -> None:
+        self._cls = columns.cls
+        self._rows = columns.rows
+        self._absent = columns.absent
+
+    def __getitem__(self, e: int) -> bool:
+        try:
+            return self._rows[e] is not self._absent
+        except IndexError:
+            raise OutOfBoundsError(e, 0, len(self._rows)) from None
+
+    def __setitem__(self, e: int, value: Any) -> None:
+        name = column_name(self._cls)
+        raise ColumnError(
+            f"a rule writes w.{name}.has; give components by w.add(e, {name!r}) and take them by "
+            f"w.take(e, {name!r})"
+        )
+
+
+_KINDS: dict[str, type] = {"f": float, "b": bool}
+"""Types of the values in columns by the kind of their dtype; all others are int."""
+
+
+class ComponentColumns:
+    """All columns of one component class: `w.door`, with `has` and one attribute per field."""
+
+    def __init__(self, cls: type, capacity: int) -> None:
+        self.cls = cls
+        self.absent = _absent(cls)
+        self.nowhere = [self.absent] * capacity
+        self.rows = self.nowhere.copy()
+        self.has = ObjectPresence(self)
+        for field in fields_of(cls):
+            kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
+            setattr(self, field.name, _column_class(field.name)(self.rows, kind))
+
+    def __getitem__(self, field: Any) -> Any:
+        if isinstance(field, str):
+            return getattr(self, field)
+        raise self._no_column(field)
+
+    def __setitem__(self, e: int, value: Any) -> None:
+        raise self._no_column(e)
+
+    def _no_column(self, e: int) -> ColumnError:
+        columns = ["has", *(field.name for field in fields_of(self.cls))]
+        name = column_name(self.cls)
+        known = ", ".join(f"w.{name}.{column}[e]" for column in columns)
+        return ColumnError(f"w.{name}[{e!r}] asks a component, not a column of it: write {known}")
+
+
+@cache
+def _absent(cls: type) -> Any:
+    """What entities without the component read: its defaults, closed to writing."""
+
+    def refuse(self: object, name: str, value: object) -> None:
+        raise ColumnError(
+            f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
+            f"ask w.{column_name(cls)}.has[e] first"
+        )
+
+    def init(self: object) -> None:
+        for field in fields_of(cls):
+            object.__setattr__(self, field.name, field.default)
+
+    namespace = {"__slots__": (), "__setattr__": refuse, "__init__": init}
+    return type(f"No{cls.__name__}", (cls,), namespace)()
+
+
+# ---- row world -----------------------------------------------------------------------------------
+
+
+class RowWorld:
+    """A row as rendering systems read a `World`: its values, columns, `cells`, `beneath` and
+    `appearance`.
+
+    Args:
+        layout: of the row.
+        row: a () array of `layout.dtype`; its values are read when they are asked for.
+    """
+
+    def __init__(self, layout: Layout, row: NDArray[Any]) -> None:
+        self._layout, self._row = layout, row
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._row[name]
+        return RowColumns(value) if value.dtype.names else value.item() if not value.ndim else value
+
+    @property
+    def ground(self) -> NDArray[Any]:
+        """(H + 1, W + 1) what lies on the ground of each cell."""
+        found: NDArray[Any] = (
+            self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
+        )
+        return found
+
+    def agents(self) -> range:
+        """The agents: the entities from 1 on."""
+        return self._layout.everyone[: self.present if self._layout.fewer else None]
+
+    def cells(self) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: type, state and colour index of what shows in every cell."""
+        return self._shown_in(np.where(self.at != NOTHING, self.at, self.ground))
+
+    def beneath(self) -> NDArray[np.uint8] | None:
+        """(H, W, 3) uint8: the same of the ground alone; None where nothing ever lies on it."""
+        return self._shown_in(self.ground) if "ground" in self._layout.layers else None
+
+    def _shown_in(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
+        row, at = self._row, cells[: self.height, : self.width]
+        grid = np.zeros((*at.shape, 3), np.uint8)
+        kinds = grid[..., 0]
+        kinds[...] = row["kind"]["value"][at]
+        for kind in self._layout.types:
+            if kind.state:
+                column, field = kind.state
+                where = kinds == kind.index
+                grid[where, 1] = row[column][field][at[where]]
+        grid[..., 2] = row["color"]["value"][at]
+        return grid
+
+    def appearance(self, e: int) -> tuple[int, int, int]:
+        """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        row = self._row
+        kind = int(row["kind"]["value"][e])
+        state = next((known.state for known in self._layout.types if known.index == kind), None)
+        shown = int(row[state[0]][state[1]][e]) if state else 0
+        return kind, shown, int(row["color"]["value"][e])
+
+
+class RowColumns:
+    """All columns of one component: `has` and its fields, as arrays."""
+
+    def __init__(self, record: NDArray[Any]) -> None:
+        self._record = record
+
+    def __getattr__(self, name: str) -> Any:
+        return self._record[name]

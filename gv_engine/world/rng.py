@@ -1,0 +1,71 @@
+"""One PCG64 stream per world, exchanged between NumPy's Generator and a row.
+
+The draws on a row are in `gv_engine.compiler.rng`, bit-identical to NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_LOW = (1 << 64) - 1
+
+
+def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any]) -> None:
+    """Write the generator's state into a record of dtype `gv_engine.scenario.layout.RNG`.
+
+    Raises:
+        TypeError: the generator is not over PCG64.
+    """
+    state = generator.bit_generator.state
+    if state["bit_generator"] != "PCG64":
+        raise TypeError(f"worlds draw from PCG64, this generator is {state['bit_generator']}")
+    words = state["state"]
+    record["state_high"] = words["state"] >> 64
+    record["state_low"] = words["state"] & _LOW
+    record["inc_high"] = words["inc"] >> 64
+    record["inc_low"] = words["inc"] & _LOW
+    record["has_half"] = state["has_uint32"]
+    # an unused half is left over from an earlier draw and means nothing
+    record["half"] = state["uinteger"] if state["has_uint32"] else 0
+
+
+class Draws(np.random.Generator):
+    """A generator that draws one of several numbers in a fifth of the time."""
+
+    def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
+        if args or kwargs or type(a) is not int or a < 1:
+            return super().choice(a, *args, **kwargs)
+        return int(self.integers(a))  # what NumPy's own comes to
+
+
+def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
+    """A Generator that continues the stream of a record."""
+    bits = np.random.PCG64(0)
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {
+            "state": int(record["state_high"]) << 64 | int(record["state_low"]),
+            "inc": int(record["inc_high"]) << 64 | int(record["inc_low"]),
+        },
+        "has_uint32": int(record["has_half"]),
+        "uinteger": int(record["half"]),
+    }
+    return Draws(bits)
+
+
+def copy_generator(source: Any, target: Any) -> None:
+    """Let one record of a generator be as another one."""
+    target.state_high, target.state_low = source.state_high, source.state_low
+    target.inc_high, target.inc_low = source.inc_high, source.inc_low
+    target.has_half, target.half = source.has_half, source.half
+
+
+def draw_member(rng: Any, members: Any) -> int:
+    """The number of the member into whose share of [0, 1) a draw falls."""
+    drawn = rng.random()
+    member = 0
+    while drawn >= members[member].share:
+        member += 1
+    return member

@@ -1,0 +1,572 @@
+"""The object world: one world whose entities are esper's, read and written through columns.
+
+`w.door.status[e]` is the field of the very component that esper hands out for entity `e`, so rules
+written as systems, esper queries and debuggers all look at the same objects. A whole world can be
+taken out as one row (`snapshot`) and put back (`restore`), see `gv_engine.scenario.layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import compress, count, product, repeat
+from typing import TYPE_CHECKING, Any
+
+import esper
+import numpy as np
+from numpy.typing import NDArray
+
+from components.appearance import FLOOR, HIDDEN, Kind
+from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
+from gv_engine.rules.errors import (
+    CapacityError,
+    ColumnError,
+    OutOfBoundsError,
+    RuleError,
+    nearest,
+)
+from gv_engine.rules.geometry import Area
+from gv_engine.rules.world import Columns, Verbs, World
+from gv_engine.scenario.layout import FIGURES, OF_AGENTS, WHO, Layout, Prefab
+from gv_engine.scenario.row_check import require_layout
+from gv_engine.world.columns import ComponentColumns, EsperContext, ObjectColumn
+from gv_engine.world.rng import generator_from_row, generator_to_row
+
+
+class ObjectWorld(Verbs, World):
+    """The state of one world; what rules see of it says `World`.
+
+    Attributes:
+        layout: which components, types and sizes it has room for.
+        context: where its entities live in esper.
+        free: no entity below this one is free.
+        everyone: the agents that there may be; is_alone: whether that is one.
+        present: how many of them, the first ones, are there.
+        live: (A + 1,) whether an agent takes part in the step.
+        order: (A,) in which agents take turns in it.
+        playing, acting: those who take part, by number, and in their order.
+        error: 0; in rows, the number of what has gone wrong in the step.
+        objects: what `gv_engine.gridverse` keeps of the world, None until it is asked.
+    """
+
+    # The engine writes here what `World` lets rules only read.
+    at: Any = None
+    ground: Any = None
+    who: Any = None
+    next: Any = None
+    spot: Any = None
+    rng: Any = None
+    placed: Any = None
+    recent: Any = None
+    drawn: Any = None
+    action: Any = None
+    reward: Any = None
+    total: Any = None
+    done: Any = None
+    success: Any = None
+    ended_by: Any = None
+    capacity = member = steps = 0
+    terminated = truncated = False
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.context = EsperContext()
+        self.capacity = layout.capacity
+        self.rng = np.random.default_rng(0)
+        self.member = 0
+        self.objects: Any = None
+        self._columns = tuple(ComponentColumns(cls, layout.capacity) for cls in layout.components)
+        self._by_class = {columns.cls: columns for columns in self._columns}
+        for columns in self._columns:
+            setattr(self, column_name(columns.cls), columns)
+        self._state_columns: list[ObjectColumn | None] = [None] * layout.kinds
+        self._grounds = frozenset(k for k, below in enumerate(layout.grounds) if below)
+        self._types = {kind.index: kind for kind in layout.types}
+        for kind in layout.types:
+            if kind.state:
+                self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
+        # what every look asks of every cell
+        self._kinds, self._colors, self._places = (
+            self.kind.rows,
+            self.color.rows,
+            self.position.rows,
+        )
+        self._prefabs = tuple(map(self._prefab, layout.prefabs))
+        self._agents = tuple(map(self._prefab, layout.agent_prefabs))
+        self.everyone = layout.everyone
+        self.is_alone = layout.agents == 1
+        self.present = layout.agents
+        self.live = np.ones(layout.agents + 1, object)
+        self.order = np.arange(1, layout.agents + 1)
+        self.playing, self.acting = [*layout.everyone], [*layout.everyone]
+        if "ground" not in layout.layers:
+            self.ground = np.zeros((layout.height + 1, layout.width + 1), object)
+            self.ground.flags.writeable = False
+        self.clear()
+
+    def _prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
+        """The components of a prefab, each with the rows of its columns."""
+        return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
+
+    if TYPE_CHECKING:  # as a method it would slow all that is read of a world
+
+        def __getattr__(self, name: str) -> Any:
+            """Columns and verbs."""
+
+    def __getitem__(self, column: str) -> Any:
+        return getattr(self, column)
+
+    @property
+    def alive(self) -> NDArray[Any]:
+        """(entities,) which are in use."""
+        return np.array(self._alive, object)
+
+    def clear(self) -> None:
+        """Back to an empty world without a grid, nothing but agents in it; the generator stays."""
+        self.height = self.width = 0
+        self.steps = self.error = 0
+        self.terminated = self.truncated = False
+        self._alive = [False] * self.capacity
+        for name, value in _AT_FIRST:
+            setattr(self, name, [value] * (len(self.everyone) + 1))
+        for agent in self.everyone[self.present :]:
+            self.done[agent] = 1
+        # arrays of objects: their numbers are Python's, their indices NumPy's, errors too
+        shape = self.layout.height + 1, self.layout.width + 1
+        self._looked_at: list[NDArray[Any]] = []
+        for name in self.layout.layers:
+            # one more, so that a look finds OUTSIDE where it counts from the end
+            cells = np.zeros(shape[0] * shape[1] + 1, object)
+            cells[OUTSIDE] = OUTSIDE
+            self._looked_at.append(cells)
+            setattr(self, name, cells[:OUTSIDE].reshape(shape))
+        if not self.is_alone:
+            for name in WHO:
+                setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
+        self._cells_of = [self.ground if below else self.at for below in self.layout.grounds]
+        self.placed = np.zeros(self.layout.kinds, object)
+        self.recent = np.zeros(self.layout.kinds, object)
+        self.drawn = np.zeros(self.layout.drawn, object)
+        self.free = NOTHING + 1
+        self.context.clear(self.capacity - 1)
+        for columns in self._columns:
+            columns.rows[:] = columns.nowhere
+        for prefab in self._agents:
+            self._make(prefab)
+
+    def attach(self, e: int, component: Any) -> None:
+        """Give an entity a component; from now on the columns read this very instance."""
+        with self.context:
+            esper.add_component(e, component)
+        self._by_class[type(component)].rows[e] = component
+
+    def detach(self, e: int, cls: type) -> None:
+        """Take a component off an entity."""
+        with self.context:
+            esper.try_remove_component(e, cls)
+        columns = self._by_class[cls]
+        columns.rows[e] = columns.absent
+
+    def spawn(self, kind: int) -> int:
+        """A new object of a type, without a place yet: the lowest free entity.
+
+        Raises:
+            CapacityError: all entities are in use.
+            RuleError: the type is of another world.
+        """
+        prefabs = self._prefabs
+        if not (0 <= kind < len(prefabs) and prefabs[kind]):
+            raise RuleError(UNKNOWN_TYPE)
+        return self._make(prefabs[kind])
+
+    def claim(self) -> int:
+        """The lowest free entity, from now on in use, without any component.
+
+        Raises:
+            CapacityError: all entities are in use.
+        """
+        return self._make(())
+
+    def _make(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
+        """The lowest free entity, from now on in use, with the components of a prefab."""
+        e, alive, capacity = self.free, self._alive, self.capacity
+        while e < capacity and alive[e]:
+            e += 1
+        if e >= capacity:
+            raise CapacityError(CAPACITY)
+        self.context.give(e, prefab)
+        alive[e] = True
+        self.free = e + 1
+        return e
+
+    def place(self, e: int, y: int, x: int) -> None:
+        """Put an entity into a free cell, out of the cell where it stood."""
+        places = self._places
+        # the same without a call for each column: resets do little else
+        if (
+            0 < e < len(places)
+            and 0 <= y < self.height
+            and 0 <= x < self.width
+            and (cells := self._cells_of[kind := self._kinds[e].value])[y, x] == NOTHING
+        ):
+            place = places[e]
+            if place.y < 0:
+                self.placed[kind] += 1
+            else:
+                cells[place.y, place.x] = NOTHING
+            cells[y, x] = e
+            place.y, place.x = int(y), int(x)
+            self.recent[kind] = e
+        else:
+            super().place(e, y, x)
+
+    def enclose(self, kind: int) -> None:
+        """Put new objects of a type into all cells at the edge of the grid, row by row."""
+        cells, prefabs = _edge(self.height, self.width), self._prefabs
+        new = range(self.free, self.free + len(cells))
+        # the same for all of them at once, in a third of the time
+        if (
+            0 <= kind < len(prefabs)
+            and prefabs[kind]
+            and kind not in self._grounds
+            and new.stop <= self.capacity
+            and not any(self._alive[new.start : new.stop])
+            and not self.at.any()
+        ):
+            self.context.give_each(new, prefabs[kind])
+            for e, (y, x) in zip(new, cells):
+                self.at[y, x] = e
+                self._places[e].y, self._places[e].x = y, x
+            self._alive[new.start : new.stop] = [True] * len(new)
+            self.free = new.stop
+            self.placed[kind] += len(new)
+            self.recent[kind] = new[-1]
+        else:
+            super().enclose(kind)
+
+    def remove(self, e: int) -> None:
+        """Take an entity out of the world; its index is free again."""
+        if e == NOTHING:
+            return
+        self.lift(e)
+        self._make_sure_of(e)
+        with self.context:
+            for columns in self._columns:
+                if columns.rows[e] is not columns.absent:
+                    self.detach(e, columns.cls)
+        self._alive[e] = False
+        self.free = min(self.free, e)
+
+    def state_of(self, e: int) -> int:
+        """Index of the state of an entity, 0 for types with one state."""
+        column = self._state_columns[self.kind.value[e]]
+        return 0 if column is None else column[e]
+
+    def set_state(self, e: int, state: int) -> None:
+        """Bring an entity into a state, with the components that the type has in it."""
+        kind = self.kind.value[e]
+        column = self._state_columns[kind]
+        if column is None:
+            return
+        column[e] = state
+        for cls, values in self._types[kind].changes(state).items():
+            columns = self._by_class[cls]
+            if values is None:
+                self.detach(e, cls)
+            elif columns.rows[e] is columns.absent:
+                self.attach(e, cls(*values))
+
+    def num_states(self, kind: int) -> int:
+        """How many states objects of a type have, 1 for types without."""
+        return self.layout.num_states[kind]
+
+    def left_by(self, kind: int) -> int:
+        """The type of what an object of a type leaves when it is used up, -1 for nothing."""
+        return self.layout.leaves[kind]
+
+    def on_ground(self, kind: int) -> bool:
+        """Whether objects of a type live on the ground."""
+        return kind in self._grounds
+
+    def add(self, e: int, column: str) -> None:
+        """Give an entity a component, by the name of its columns, in place of one it may have."""
+        columns = self._named(column)
+        self._make_sure_of(e)
+        self.attach(e, columns.cls())
+
+    def take(self, e: int, column: str) -> None:
+        """Take a component off an entity, by the name of its columns."""
+        columns = self._named(column)
+        self._make_sure_of(e)
+        self.detach(e, columns.cls)
+
+    def _make_sure_of(self, e: int) -> None:
+        """Refuse what is no entity; to count from the end makes sense in reading alone."""
+        if not 0 <= e < self.capacity:
+            raise OutOfBoundsError(e, 0, self.capacity)
+        if e == NOTHING:
+            raise ColumnError(TO_NOTHING)
+
+    def _named(self, column: str) -> ComponentColumns:
+        columns = vars(self).get(column)
+        if not isinstance(columns, ComponentColumns):
+            known = nearest(column, self.layout.names)
+            raise ColumnError(f"there are no columns {column!r}: {known}")
+        return columns
+
+    def having(self, columns: Columns) -> NDArray[np.int64]:
+        """The objects on the grid that have a component, row by row, in a cell the one on the
+        ground first."""
+        cls: Any = columns.cls  # ours are `ComponentColumns`
+        with self.context:
+            entities = [e for e, _ in esper.get_component(cls)]
+        ys, xs = self.position.y, self.position.x
+        cells = sorted((ys[e], xs[e], e) for e in entities)
+        if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
+            return np.array([e for *_, e in cells], np.int64)
+        # some are on the ground, in hand, or in a box; or a rule has put them into cells without a
+        # word to them
+        layers = (getattr(self, name) for name in reversed(self.layout.layers))
+        stacked = np.stack([cells[: self.height, : self.width] for cells in layers], axis=-1)
+        return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
+
+    def of_type(self, kind: int) -> NDArray[np.int64]:
+        """The objects of a type on the grid, row by row."""
+        count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
+        with self.context:
+            entities = [e for e, of in esper.get_component(Kind) if of.value == kind]
+        ys, xs = self.position.y, self.position.x
+        places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
+        if len(places) == count and all(cells[y, x] == e for y, x, e in places):
+            return np.array([e for *_, e in places], np.int64)
+        own = self.kind.value
+        there = cells[: self.height, : self.width].ravel().tolist()
+        return np.array([e for e in there if e != NOTHING and own[e] == kind][:count], np.int64)
+
+    def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
+        """(H, W) steps from a cell to each around what blocks; -1 where no way leads."""
+        steps = np.empty((self.height, self.width), np.int64)
+        self.walk_from(y, x, steps)
+        return steps
+
+    def agents(self) -> range:
+        """The agents: the entities from 1 on."""
+        return self.everyone[: self.present] if self.layout.fewer else self.everyone
+
+    def agent_at(self, y: int, x: int) -> int:
+        """The agent in a cell, or NOTHING."""
+        if not self.is_alone:
+            return int(self.who[y, x])
+        place = self._places[1]
+        return int(place.y == y and place.x == x)
+
+    def is_taken(self, y: int, x: int) -> bool:
+        """Whether an agent is in a cell that lets no other one in."""
+        return not self.is_alone and super().is_taken(y, x)
+
+    def stand(self, agent: int, y: int, x: int) -> None:
+        """Let an agent stand in a cell, on top of whatever is there."""
+        if self.is_alone:
+            self.position.y[agent], self.position.x[agent] = y, x
+        else:
+            super().stand(agent, y, x)
+
+    def fail(self, message: str) -> None:
+        """Give up: a rule is not defined on this world.
+
+        Raises:
+            RuleError: always.
+        """
+        raise RuleError(message)
+
+    def adopt(self) -> None:
+        """Take over what foreign code did to the components through esper itself.
+
+        Raises:
+            RuleError: it left something that a world cannot hold; the message says what instead.
+        """
+        with self.context:
+            if self.context.size != self.capacity - 1:
+                raise RuleError(STRAY)
+            for columns in self._columns:
+                rows = columns.rows
+                pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
+                for e, component in pairs:
+                    rows[e] = component
+                if sum(row is not columns.absent for row in rows) != len(pairs):
+                    having = {e for e, _ in pairs}
+                    for e in range(self.capacity):
+                        if e not in having:
+                            rows[e] = columns.absent
+
+    def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
+        """(H, W, 3) uint8: type, state and colour index of what shows in every cell; or (n, 3), in
+        those that an (H, W) array marks."""
+        things, below = self._inside(self.at, marked), self._inside(self.ground, marked)
+        return self._shown_in(np.where(things != NOTHING, things, below))
+
+    def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
+        """The same of the ground alone; None where nothing ever lies on it."""
+        if "ground" not in self.layout.layers:
+            return None
+        return self._shown_in(self._inside(self.ground, marked))
+
+    def _inside(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
+        inside = cells[: self.height, : self.width]
+        return inside if marked is None else inside[marked]
+
+    def _shown_in(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
+        flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
+        return flat.reshape(*entities.shape, 3)
+
+    def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
+        """(h * w) the thing in each cell of an area, row by row, and what is on its ground, an
+        empty list in worlds without; OUTSIDE beyond the grid."""
+        numbers = area.numbers(self, agent, self.at.shape[1])
+        things = self._looked_at[0].take(numbers).tolist()
+        # without a loop over layers, as nearly all worlds have one
+        has_ground = len(self._looked_at) > 1
+        return things, self._looked_at[1].take(numbers).tolist() if has_ground else []
+
+    def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
+        """The appearances of entities, one after the other; Hidden for unseen ones and OUTSIDE."""
+        kinds, states, colors = self._kinds, self._state_columns, self._colors
+        looks = _HIDDEN * len(entities)
+        for k, e in compress(zip(count(0, len(_HIDDEN)), entities), seen):
+            if e > NOTHING:
+                looks[k] = kind = kinds[e].value
+                state = states[kind]
+                if state is not None:
+                    looks[k + 1] = state[e]
+                looks[k + 2] = colors[e].value
+            elif e == NOTHING:
+                looks[k] = FLOOR
+        return looks
+
+    def appearance(self, e: int) -> tuple[int, int, int]:
+        """(type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        return self.kind.value[e], self.state_of(e), self.color.value[e]
+
+    # ---- the row -------------------------------------------------------------------------
+
+    def snapshot(self) -> NDArray[Any]:
+        """The whole world as one row: a () array of `layout.dtype`, independent of the world.
+
+        Raises:
+            RuleError: a rule left a value that its column cannot hold; compiled, it would wrap.
+        """
+        row = self.layout.defaults()
+        generator_to_row(self.rng, row["rng"])
+        tables = "alive", "placed", "recent", *(["drawn"] if self.layout.drawn else [])
+        tables += () if self.is_alone else WHO
+        tables += ("present",) if self.layout.fewer else ()
+        for name in (*OF_AGENTS, *FIGURES, *self.layout.layers, *tables):
+            with _told_as(f"w.{name}"):
+                row[name] = getattr(self, name)
+        for name in self.layout.layers:
+            if (last := row[name].max()) >= self.capacity:
+                raise RuleError(
+                    f"w.{name}: {last} is no entity, the last one is {self.capacity - 1}"
+                )
+        with self.context:
+            for columns in self._columns:
+                having: list[tuple[int, Any]] = esper.get_component(columns.cls)
+                entities = [e for e, _ in having]
+                fields = row[column_name(columns.cls)]
+                fields["has"][entities] = 1
+                for field in fields_of(columns.cls):
+                    column = fields[field.name]
+                    values = [getattr(component, field.name) for _, component in having]
+                    with _told_as(f"w.{column_name(columns.cls)}.{field.name}"):
+                        column[entities] = np.array(values, column.dtype)
+        return row
+
+    def restore(self, row: NDArray[Any]) -> None:
+        """Become the world that a row holds; what follows is what would have followed there.
+
+        Args:
+            row: of a world of this layout; from elsewhere, see `Scenario.check`.
+
+        Raises:
+            ValueError: the row has another layout.
+        """
+        require_layout(self.layout, row)
+        if self.layout.fewer:
+            self.present = row["present"].item()
+        self.clear()
+        self.rng = generator_from_row(row["rng"])
+        for name in FIGURES:
+            setattr(self, name, row[name].item())
+        for name in ("terminated", "truncated"):
+            setattr(self, name, bool(getattr(self, name)))
+        who = () if self.is_alone else WHO
+        for name in OF_AGENTS:
+            setattr(self, name, row[name].tolist())
+        for name in (*self.layout.layers, *who):
+            getattr(self, name)[...] = row[name]
+        self._alive = row["alive"].astype(bool).tolist()
+        self.placed = row["placed"].astype(object)
+        self.recent = row["recent"].astype(object)
+        if self.layout.drawn:
+            self.drawn = row["drawn"].astype(object)
+        with self.context:
+            for columns in self._columns:
+                fields = row[column_name(columns.cls)]
+                names = [field.name for field in fields_of(columns.cls)]
+                values = [fields[name].tolist() for name in names]
+                for e in np.flatnonzero(fields["has"]).tolist():
+                    self.attach(e, columns.cls(*(column[e] for column in values)))
+
+    def fork(self) -> ObjectWorld:
+        """An independent world with the same state and the same future."""
+        other = ObjectWorld(self.layout)
+        other.restore(self.snapshot())
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ObjectWorld:
+        return self.fork()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _thaw, (self.layout, self.snapshot())
+
+    def __copy__(self) -> ObjectWorld:
+        return self.fork()
+
+
+_AT_FIRST = [(name, kind(0).item()) for name, kind in OF_AGENTS.items()]
+
+
+@lru_cache(maxsize=64)
+def _edge(height: int, width: int) -> list[tuple[int, int]]:
+    """The cells at the edge of a grid, row by row."""
+    whole = product(range(height), range(width))
+    return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
+
+
+@contextmanager
+def _told_as(place: str) -> Iterator[None]:
+    """Say of a value that its array cannot hold where it stands."""
+    try:
+        yield
+    except (OverflowError, TypeError, ValueError) as error:
+        raise RuleError(f"{place}: {error}") from None
+
+
+def _thaw(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
+    world = ObjectWorld(layout)
+    world.restore(row)
+    return world
+
+
+STRAY = (
+    "entities were created or deleted through esper; use world.spawn(kind) and "
+    "world.remove(e), which keep the grid in step"
+)
+CAPACITY = "the world is full: all of its entities are in use; raise `capacity` in the scenario"
+TO_NOTHING = (
+    "a rule changes a component of NOTHING, which stands for all empty cells; "
+    "ask `e != NOTHING` first"
+)
+UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
+_HIDDEN = bytearray((HIDDEN, 0, 0))

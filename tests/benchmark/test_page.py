@@ -1,0 +1,139 @@
+"""The page of the benchmark, and that it says what the entries say."""
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gv_engine.benchmark import page
+from gv_engine.benchmark.entry import (
+    SEEDS,
+    TESTED,
+    BenchmarkEntry,
+    BenchmarkError,
+    EntryPart,
+    scenarios,
+)
+from tests import ROOT
+
+ENTRIES = sorted(path.parent for path in (ROOT / "benchmarks/entries").glob("*/entry.json"))
+LEVEL, DIGEST = "keydoor-5x5", "ab" * 32
+
+
+def test_the_page_of_the_docs_has_what_the_entries_have(tmp_path):
+    """`make benchmark` writes it."""
+    docs = ROOT / "docs"
+    made = tmp_path / "benchmark.md"
+    shutil.copy(docs / "benchmark.md", made)
+    page.write_page(made, [BenchmarkEntry.read(path) for path in ENTRIES])
+    assert made.read_text("utf-8") == (docs / "benchmark.md").read_text("utf-8")
+    for drawing in sorted(tmp_path.glob("images/*")):
+        assert drawing.read_text("utf-8") == (docs / "images" / drawing.name).read_text("utf-8")
+    shown = {path.name for path in docs.glob("images/benchmark-*")}
+    assert shown == {path.name for path in tmp_path.glob("images/*")}
+
+
+@pytest.fixture
+def entries(tmp_path: Path) -> list[BenchmarkEntry]:
+    """A learner with all seeds of a level and one of another; and the shortest ways."""
+    won, lost = (8,) * TESTED, (0,) * TESTED
+    half = won[: TESTED // 2] + lost[: TESTED // 2]
+    learner = BenchmarkEntry(tmp_path / "learner", "Learner", "it learns").begin()
+    curve = ((1000, 0.0), (3000, 1.0))
+    for seed in range(SEEDS):
+        learner.add(
+            EntryPart(
+                LEVEL, seed, DIGEST, won if seed else half, TESTED, True, lost, 4000, 2.0, curve
+            )
+        )
+    learner.add(EntryPart("memory-9x9", 4, DIGEST, half[50:] + lost[:50], 7, False))
+    solver = BenchmarkEntry(tmp_path / "solver", "Shortest", "", "solver").begin()
+    ways = (4,) * (TESTED - 50) + lost[:50]
+    solver.add(EntryPart(LEVEL, 0, DIGEST, ways))
+    return [learner, solver]
+
+
+def row(text: str, name: str) -> list[list[str]]:
+    """The cells of each row of a scenario."""
+    lines = [line for line in text.splitlines() if line.startswith(f"| `{name}`")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_tables_have_success_ways_and_what_it_took(entries):
+    text = "\n\n".join(page.Comparison(entries).sections("images"))
+    assert row(text, LEVEL) == [
+        [f"`{LEVEL}`", "200", "4.0, 150 levels", "100.0 % (91.7 to 100.0)", "0.0 %"],
+        [f"`{LEVEL}`", "4,000", "2.0", "2.00×"],
+    ]
+    assert "images/benchmark-rooms.svg" in text
+    assert "benchmark-gallery" not in text
+
+
+def test_what_is_missing_is_said(entries):
+    text = "\n\n".join(page.Comparison(entries).sections("images"))
+    hard, whole, effort = row(text, "memory-9x9")
+    assert hard == ["`memory-9x9`", "25.0 %"]
+    assert whole == ["`memory-9x9` *", "7", "–", "25.0 %, 1 of 10", "–"]
+    assert effort == ["`memory-9x9`", "0", "0.0", "–"]
+    assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * n for n in (4, 3)]
+    count = len(scenarios())
+    assert f"11 of {10 * count:,} parts are there." in text
+    assert f"Means over 1 of all {count} scenarios, those in which no entry lacks a seed:" in text
+
+
+def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
+    other = BenchmarkEntry(tmp_path / "other", "Other", scenarios=(LEVEL, "sokoban")).begin()
+    for seed in range(SEEDS):
+        other.add(EntryPart(LEVEL, seed, DIGEST, (8,) * TESTED))
+    text = "\n\n".join(page.Comparison([*entries, other]).sections("images"))
+    count = len(scenarios())
+    assert f"21 of {10 * (count + 2):,} parts are there." in text
+    _, whole, some = text.split("Means over ")
+    assert whole.startswith(f"1 of all {count} scenarios")
+    assert "Other" not in whole
+    assert some.startswith("1 of the 2 scenarios for Other, those in which")
+    assert "| Learner | 100.0 % (91.7 to 100.0) |" in some
+    assert "| Other | 100.0 % |" in some
+    rooms, rest = text.split("### Rooms")[1].split("### MiniGrid's levels")
+    assert "Other" in rooms
+    assert "Other" not in rest
+
+
+def test_who_has_learned_the_test_is_marked_and_nobody_else(entries, tmp_path):
+    other = BenchmarkEntry(tmp_path / "other", "Other").begin()
+    other.add(EntryPart(LEVEL, 0, DIGEST, (8,) * TESTED, held_out=False))
+    told, _ = row("\n\n".join(page.Comparison([*entries, other]).sections("images")), LEVEL)
+    assert told[0] == f"`{LEVEL}`"
+    assert told[3:] == ["100.0 % (91.7 to 100.0)", "0.0 %", "100.0 %, 1 of 10 *"]
+
+
+def test_names_and_texts_of_entries_are_shown_as_they_are(entries):
+    name, about = "<script>|x|", "<img src=x> [a](b), `<b>`, and ```<i>`"
+    shown = [replace(entries[0], name=name, about=about), entries[1]]
+    text = "\n\n".join(page.Comparison(shown).sections("images"))
+    said = r"- **\<script\>\|x\|**: \<img src\=x\> \[a\](b), `<b>`, and \`\`\`\<i\>\`"
+    assert text.startswith(f"{said}\n")
+    assert r"| \<script\>\|x\|, greedy |" in text
+    assert not re.search(r"(?<!\\)<(?!b>`)", text)
+
+
+def test_a_page_has_marks(entries, tmp_path):
+    file = tmp_path / "page.md"
+    file.write_text(f"# Mine\n\n{page.BEGIN}old\n{page.END}\nand more\n")
+    page.write_page(file, entries)
+    text = file.read_text("utf-8")
+    assert text.startswith(f"# Mine\n\n{page.BEGIN}\n- **Learner**: it learns\n")
+    assert text.endswith(f"\n\n{page.END}\nand more\n")
+    assert "old" not in text
+    drawing = (tmp_path / "images/benchmark-rooms.svg").read_text("utf-8")
+    assert "3,000 steps</text>" in drawing
+    assert "150,0" in drawing  # ends to the right, at all
+    new = tmp_path / "deep/new.md"
+    page.write_page(new, entries)
+    assert new.read_text("utf-8") == text[text.index(page.BEGIN) :].removesuffix("\nand more\n")
+    assert (tmp_path / "deep/images/benchmark-rooms.svg").exists()
+    file.write_text("# Mine\n")
+    with pytest.raises(BenchmarkError, match="has no place for the tables: add the lines"):
+        page.write_page(file, entries)

@@ -1,0 +1,58 @@
+"""`gv-engine train`, as far as it goes without torch; tests/learning has the rest."""
+
+from typing import Any
+
+import pytest
+
+from gv_engine import load_scenario
+from gv_engine.cli import main, parser
+from gv_engine.cli.options import scenario_options, scenario_words
+from gv_engine.scenario.lookup import reference_to
+from gv_engine.scenario.plugin import hooks_of
+from tests.cli.shell import write
+
+
+def asked_for(words: list[str]) -> Any:
+    """The scenario of a command."""
+    options = parser()[0].parse_args(["rollout", *words])
+    found = load_scenario(options.scenario, **scenario_options(options))
+    return hooks_of(found).limited(found, options.max_steps)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["keydoor-5x5"],
+        ["keydoor", "--set", "size=7", "--max-steps", "20"],
+        ["deep/my cave", "--max-steps", "20"],
+    ],
+    ids=" ".join,
+)
+def test_a_scenario_is_named_as_it_was(words, here):
+    (here / "deep").mkdir()
+    write(here / "deep" / "my cave")
+    scenario = asked_for(words)
+    found = asked_for(scenario_words(reference_to(scenario)))
+    assert found.identity == scenario.identity
+    assert found.document.level == scenario.document.level
+
+
+@pytest.mark.parametrize("share", ["0", "98", "most"])
+def test_a_share_is_one(share, capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "keydoor-5x5", "--until", share])
+    assert f"found '{share}', expected a share, as 0.98" in capsys.readouterr().err
+
+
+def test_a_seed_fits_into_a_file(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "keydoor-5x5", "--seed", str(2**62 + 1)])
+    assert f"found {2**62 + 1}, allowed are at most {2**62}" in capsys.readouterr().err
+
+
+def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):
+    monkeypatch.setattr("gv_engine.scenario.optional_deps.find_spec", lambda name: None)
+    assert main(["train", "keydoor-5x5"]) == 1
+    told = capsys.readouterr().err
+    assert "Learning needs torch, which is not installed. This installs it here:" in told
+    assert "pip install" in told

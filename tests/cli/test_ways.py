@@ -1,0 +1,162 @@
+"""Games that were played, and shortest ways, as rollouts; rollouts as replays."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.cli import main
+from gv_engine.envs.level_sets import level_set
+from gv_engine.rollout import episode_folder
+from gv_engine.session.replay import Replay
+from gv_engine.session.session import Game
+
+pytestmark = pytest.mark.compiled
+
+LEVEL = "keydoor-5x5"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_replay_and_a_rollout_of_the_same_episode_are_the_same_folder():
+    same = ["--policy", "valid", "--seed", "3"]
+    assert main(["record", LEVEL, "3.gvreplay", *same, "--steps", "1000"]) == 0
+    replay = Replay.load(Path("3.gvreplay"))
+    assert replay.outcome
+    words = ["--masks", "--representation", "cells", "--out"]
+    assert main(["rollout", LEVEL, *same, "--episodes", "1", *words, "played"]) == 0
+    assert main(["rollout", LEVEL, "--from-replays", "3.gvreplay", *words, "again"]) == 0
+    played, _ = episode_folder.read("played")
+    again, about = episode_folder.read("again")
+    assert about["replays"] == ["3.gvreplay"]
+    assert played.keys() == again.keys()
+    for name, array in played.items():
+        assert np.array_equal(array, again[name]), name
+
+
+def test_games_of_people_become_episodes_in_their_order(capsys):
+    scenario = Scenario.load(LEVEL)
+    seeds = [12, 7]
+    for seed in seeds:
+        words = ["--policy", "solver", "--seed", str(seed)]
+        assert main(["record", LEVEL, f"{seed}.gvreplay", *words]) == 0
+    game = Game(scenario, 5)
+    game.step("TURN_LEFT")
+    game.replay().save(Path("left.gvreplay"))
+    game.step(game.wait)
+    game.replay().save(Path("waits.gvreplay"))
+    files = ["12.gvreplay", "left.gvreplay", "7.gvreplay", "waits.gvreplay"]
+    assert main(["rollout", LEVEL, "--from-replays", *files, "--out", "games"]) == 0
+    told = capsys.readouterr().err
+    assert "left.gvreplay is left out: the game was left before its end" in told
+    assert "waits.gvreplay is left out: somebody waits in step 2" in told
+    arrays, about = episode_folder.read("games")
+    assert about["complete"]
+    assert arrays["episode_seed"].tolist() == seeds
+    assert arrays["episode_success"].all()
+    ends = [*arrays["episode_start"][1:].tolist(), about["steps"]]
+    for seed, end in zip(seeds, ends, strict=True):
+        steps = Replay.load(Path(f"{seed}.gvreplay")).steps
+        actions = arrays["action"][end - len(steps) : end]
+        assert [about["action_names"][k] for k in actions] == [step.action for step in steps]
+
+
+def test_the_solver_plays_the_levels_of_a_set():
+    words = ["--policy", "solver", "--levels", "test", "--episodes", "5", "--seed", "2"]
+    assert main(["rollout", LEVEL, *words, "--out", "shortest"]) == 0
+    arrays, about = episode_folder.read("shortest")
+    seeds = level_set(Scenario.load(LEVEL), "test").seeds
+    assert tuple(arrays["episode_seed"].tolist()) == seeds[2:7]
+    assert arrays["episode_success"].all()
+    assert about["steps"] < 5 * 12
+
+
+def test_parts_of_shortest_ways_are_parts_of_the_whole(capsys):
+    def seeds(*words: str, out: str) -> list[int]:
+        solved = ["--policy", "solver", "--max-steps", "8", "--out", out]
+        assert main(["rollout", LEVEL, *solved, *words]) == 0
+        found: list[int] = episode_folder.read(out)[0]["episode_seed"].tolist()
+        return found
+
+    whole = seeds("--episodes", "8", out="whole")
+    assert "seed 2 is left out: cannot be won" in capsys.readouterr().err
+    parts = seeds("--episodes", "4", out="a"), seeds("--episodes", "4", "--first", "4", out="b")
+    assert parts[0] + parts[1] == whole == [0, 1, 3, 4, 5, 6, 7]
+    assert seeds("--episodes", "3", "--seed", "3", "--first", "1", out="c") == [4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--from-replays", "none.gvreplay"], "none.gvreplay"),
+        (["--from-replays", "3.gvreplay", "--policy", "valid"], "leave --policy out"),
+        (["--from-replays", "3.gvreplay", "--levels", "test"], "leave --levels out"),
+        (["--from-replays", "3.gvreplay", "--first", "1"], "leave --first out"),
+        (["--from-replays", "3.gvreplay", "--max-steps", "9"], "leave --max-steps out"),
+        (["--from-replays", "left.gvreplay"], "no way of keydoor-5x5 is left"),
+        (["--from-replays", "other.gvreplay"], "a replay of 'empty-4x4', not of 'keydoor-5x5'"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_what_cannot_be_played_again_is_told(words, message, capsys):
+    Game(Scenario.load(LEVEL), 5).replay().save(Path("left.gvreplay"))
+    Game(Scenario.load("empty-4x4"), 5).replay().save(Path("other.gvreplay"))
+    assert main(["rollout", LEVEL, *words, "--out", "games"]) in (1, 2)
+    assert message in capsys.readouterr().err
+    assert not Path("games").exists()
+
+
+@pytest.mark.parametrize("level", ["hunt", "mathy-poly-simplify-easy"])
+def test_games_of_several_agents_and_of_algebra_are_played_again(level):
+    if level != "hunt":
+        pytest.importorskip("mathy_core")
+    same = ["--policy", "valid" if level != "hunt" else "hunters=valid", "--seed", "3"]
+    assert main(["record", level, "3.gvreplay", *same, "--steps", "1000"]) == 0
+    assert main(["rollout", level, *same, "--episodes", "1", "--out", "played"]) == 0
+    assert main(["rollout", level, "--from-replays", "3.gvreplay", "--out", "again"]) == 0
+    played, again = (episode_folder.read(name)[0] for name in ("played", "again"))
+    assert played.keys() == again.keys()
+    for name, array in played.items():
+        assert np.array_equal(array, again[name]), name
+
+
+TWO = """
+map: |
+  ######
+  #>.E.#
+  #>..E#
+  ######
+agents: [ann, bob]
+transition_functions: [move_agent]
+reward_functions: [reach_exit]
+observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
+terminating_function: reach_exit
+"""
+
+
+def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
+    Path("two.yaml").write_text(TWO)
+    for name, steps in {
+        "done": ["ann MOVE_FORWARD | bob MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"],
+        "waits": ["ann MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"] * 3,
+    }.items():
+        game = Game(Scenario.load("two.yaml"), 0)
+        for step in steps:
+            game.step(step)
+        game.replay().save(Path(f"{name}.gvreplay"))
+        assert game.replay().outcome
+    files = ["done.gvreplay", "waits.gvreplay"]
+    assert main(["rollout", "two.yaml", "--from-replays", *files, "--out", "games"]) == 0
+    told = "waits.gvreplay is left out: somebody waits in step 1"
+    assert told in capsys.readouterr().err
+    assert episode_folder.read("games")[1]["steps"] == 3
+
+
+def test_the_solver_knows_no_ways_of_algebra(capsys):
+    pytest.importorskip("mathy_core")
+    assert main(["rollout", "mathy-poly-simplify-easy", "--policy", "solver"]) == 2
+    assert "the solver finds ways in grids of one agent alone" in capsys.readouterr().err

@@ -1,0 +1,380 @@
+"""Mathy scenarios as Gymnasium environments, alone and many together."""
+
+from __future__ import annotations
+
+import copy
+import multiprocessing
+import pickle
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+from gv_engine.domains.algebra import ExpressionEnv
+from gv_engine.domains.algebra.gym_env import mathy_scenario
+from gv_engine.domains.algebra.self_check import play_twice
+from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.scenario.library import gym_id
+from gv_engine.scenario.plugin import FAMILIES
+from tests.comparing import same, under_hash_seeds
+
+NAMES = list(FAMILIES["mathy"].built_in())
+EASY = "mathy-poly-simplify-easy"
+
+
+def env(scenario=EASY, **options) -> ExpressionEnv:
+    return ExpressionEnv(scenario, **options)
+
+
+def valid(info, rng) -> int:
+    offered = np.flatnonzero(info["action_mask"])
+    return int(rng.choice(offered)) if len(offered) else 0
+
+
+def test_there_is_an_id_for_each_environment_and_difficulty():
+    assert len(NAMES) == 24
+    assert gym_id("mathy-poly-simplify-hard") == "GV-MathyPolySimplify-hard-v0"
+    made: Any = gymnasium.make("GV-MathyPolySimplify-hard-v0").unwrapped
+    assert made.scenario.difficulty == "hard"
+    made = gymnasium.make("GV-Scenario-v0", scenario=EASY).unwrapped
+    assert made.scenario.name == EASY
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("representation", ["dict", "graph"])
+def test_gymnasium_finds_nothing_wrong(name, representation):
+    made = gymnasium.make(gym_id(name), observation_representation=representation)
+    check_env(made.unwrapped, skip_render_check=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_random_episodes(name):
+    found = play_twice(mathy_scenario(name), 6, 1)
+    assert not found.faults
+    assert ("found", "nothing wrong") in found.facts
+
+
+def test_what_is_seen():
+    made = env({"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x"})
+    observation, info = made.reset(seed=0)
+    assert observation["nodes"][:8].tolist() == [10, 5, 50, 3, 10, 5, 50, 0]
+    assert observation["values"][:8].tolist() == [4, 0, 0, 0, 2, 0, 0, 0]
+    assert observation["time"].tolist() == [0.0]
+    assert np.array_equal(observation["mask"].ravel(), info["action_mask"])
+    assert np.flatnonzero(info["action_mask"]).tolist() == [22, 24]
+    observation, reward, terminated, truncated, info = made.step(24)
+    assert (reward, terminated, truncated) == (0.01, False, False)
+    assert (info["text"], info["decided_by"]) == ("(4 + 2) * x", "helpful_move")
+    assert info["reward_terms"]["helpful_move"] == 0.01
+    assert info["moves_remaining"] == 7
+    assert observation["time"].tolist() == [0.125]
+    _, reward, terminated, _, info = made.step(np.int64(7))
+    assert (reward, terminated, info["outcome"], info["text"]) == (1.5, True, "win", "6x")
+    assert not info["action_mask"].any()
+    with pytest.raises(ValueError, match="the episode is over"):
+        made.step(0)
+
+
+def test_the_graph_has_an_edge_to_each_node_but_the_root():
+    made = env(observation_representation="graph")
+    observation, _ = made.reset(seed=1, options={"problem": "4x + x"})
+    edges = observation["edge_index"]
+    assert edges.shape == (2, 127)
+    assert edges[:, :4].T.tolist() == [[1, 0], [3, 1], [1, 2], [3, 4]]
+    assert (edges[:, 4:] == -1).all()
+
+
+def test_the_end_comes_after_three_times_the_moves():
+    made = env()
+    made.reset(seed=0, options={"problem": "4x + 2x"})
+    for step in range(1, 25):
+        _, reward, terminated, truncated, info = made.step(0)
+        assert (reward, terminated, truncated) == (-0.5, False, step == 24)
+    assert info["outcome"] == "truncated"
+    assert env(max_steps=3).scenario.max_steps == 3
+
+
+def test_it_is_a_loss_to_outgrow_the_observation():
+    made = env(
+        {
+            "family": "mathy",
+            "environment": "BinomialDistribute",
+            "problem": "(a + b) * (c + 3)",
+            "max_seq_len": 9,
+        }
+    )
+    _, info = made.reset(seed=0)
+    observation, reward, terminated, _, info = made.step(3 * 7 + 2)
+    assert (reward, terminated, info["outcome"], info["decided_by"]) == (
+        -1,
+        True,
+        "lose",
+        "outgrow",
+    )
+    assert observation in made.observation_space
+
+
+@pytest.mark.parametrize(
+    ("problem", "said"),
+    [("6x", "solved already"), ("4x +", "no expression"), (" + ".join("x" * 99), "197 nodes")],
+)
+def test_problems_that_cannot_be_begun(problem, said):
+    with pytest.raises(ValueError, match=said):
+        env().reset(options={"problem": problem})
+
+
+def test_what_reset_may_be_told():
+    made = env()
+    assert made.reset(options={"problem": "4x + 2x", "max_moves": 3})[1]["moves_remaining"] == 3
+    drawn = made.reset(seed=4)[1]
+    again = made.reset(seed=4, options={"max_moves": 2})[1]
+    assert (again["text"], again["moves_remaining"]) == (drawn["text"], 2)
+    for options, said in (
+        ({"problm": "x"}, "no option 'problm': did you mean 'problem'"),
+        ({"problem": 5}, "problem=5: expected the text"),
+        ({"problem": "4x + 2x = 3"}, "is an equation"),
+        ({"max_moves": 0}, "allowed are 1 to"),
+        ({"max_moves": "many"}, "max_moves='many': expected a whole number"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            made.reset(options=options)
+    with pytest.raises(ValueError, match=r"no option 'problem': .*reset_mask"):
+        ExpressionVectorEnv(EASY, 1).reset(options={"problem": "x"})
+
+
+@pytest.mark.parametrize("action", [-1, 896, 1.5, "x", None])
+def test_actions_that_are_none(action):
+    made = env()
+    with pytest.raises(ValueError, match=r"allowed are 0 to 895|call reset"):
+        made.step(action)
+    made.reset(seed=0)
+    with pytest.raises(ValueError, match="allowed are 0 to 895"):
+        made.step(action)
+
+
+def played(made: ExpressionEnv, steps: int, seed: int):
+    rng = np.random.default_rng(seed)
+    info = {"action_mask": made.simulation.env.mask(made.simulation.state).ravel()}
+    for _ in range(steps):
+        shown = made.step(valid(info, rng))
+        info = shown[4]
+        yield shown
+        if shown[2] or shown[3]:
+            return
+
+
+def test_a_snapshot_has_the_same_future():
+    made = env("mathy-poly-simplify-hard")
+    made.reset(seed=5)
+    list(played(made, 4, 0))
+    token = pickle.loads(pickle.dumps(made.snapshot()))
+    fork = made.fork()
+    first = list(played(made, 20, 1))
+    assert all(same(*shown) for shown in zip(first, played(fork, 20, 1), strict=True))
+    made.restore(token)
+    assert all(same(*shown) for shown in zip(first, played(made, 20, 1), strict=True))
+    # the generator is part of it: the next problem is the same too
+    made.restore(token)
+    fork.restore(token)
+    assert same(made.reset(), fork.reset())
+    with pytest.raises(TypeError, match="expected what snapshot"):
+        made.restore({})  # type: ignore[arg-type]  # on purpose
+
+
+TRACE = """
+import numpy as np
+from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.domains.algebra import ExpressionEnv
+for name in FAMILIES["mathy"].built_in():
+    env = ExpressionEnv(name)
+    rng = np.random.default_rng(3)
+    observation, info = env.reset(seed=7)
+    for _ in range(8):
+        offered = np.flatnonzero(info["action_mask"])
+        action = int(rng.choice(offered)) if len(offered) else 0
+        observation, reward, terminated, truncated, info = env.step(action)
+        print(name, info["text"], reward, observation["type"])
+        if terminated or truncated:
+            print(env.reset()[1]["text"])
+            break
+"""
+
+
+@pytest.mark.slow
+def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
+    one, other = under_hash_seeds(TRACE)
+    assert one == other
+    assert len(one.splitlines()) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+def test_many_are_as_one(mode):
+    several = ExpressionVectorEnv(EASY, 3, autoreset_mode=mode)
+    shared = ExpressionVectorEnv(EASY, 3, autoreset_mode=mode, processes=2)
+    alone = [env() for _ in range(3)]
+    try:
+        shown: Any = several.reset(seed=20)
+        assert same(shown, shared.reset(seed=20))
+        ones = [one.reset(seed=20 + i) for i, one in enumerate(alone)]
+        rng = np.random.default_rng(0)
+        begun = 0
+        for _ in range(40):
+            infos = [info for _, info in ones]
+            actions = np.array([valid(info, rng) for info in infos])
+            assert np.array_equal(shown[-1]["action_mask"], [i["action_mask"] for i in infos])
+            assert shown[-1]["text"].tolist() == [info["text"] for info in infos]
+            over = [one.simulation.terminated or one.simulation.truncated for one in alone]
+            shown = several.step(actions)
+            assert same(shown, shared.step(actions))
+            assert shown[0] in several.observation_space
+            for i, one in enumerate(alone):
+                if over[i]:
+                    ones[i] = one.reset()
+                    assert not shown[2][i]
+                    continue
+                observation, reward, terminated, truncated, info = one.step(actions[i])
+                assert (reward, terminated, truncated) == tuple(part[i] for part in shown[1:4])
+                ones[i] = observation, info
+                if mode == "SameStep" and (terminated or truncated):
+                    assert same(shown[4]["final_obs"][i], observation)
+                    assert shown[4]["final_info"]["text"][i] == info["text"]
+                    ones[i] = one.reset()
+                    begun += 1
+        token = shared.snapshot(2)
+        several.restore(2, token)
+        assert same(several.snapshot(2), token)
+        assert begun or mode == "NextStep"
+    finally:
+        several.close()
+        shared.close()
+
+
+def test_only_those_that_are_asked_for_begin_anew():
+    several = ExpressionVectorEnv(EASY, 3, autoreset_mode="Disabled")
+    texts = several.reset(seed=0)[1]["text"]
+    chosen = np.array([False, True, False])
+    again = several.reset(seed=[1, 9, 3], options={"reset_mask": chosen})[1]["text"]
+    assert (texts == again).tolist() == [True, False, True]
+    with pytest.raises(ValueError, match="2 seeds for 3 games"):
+        several.reset(seed=[1, 2])
+    with pytest.raises(ValueError, match=r"reset_mask has shape \(2,\)"):
+        several.reset(options={"reset_mask": np.ones(2, bool)})
+    with pytest.raises(ValueError, match=r"actions have shape \(1,\)"):
+        several.step([0])
+    with pytest.raises(ValueError, match="action 896 of game 1"):
+        several.step([0, 896, 0])
+    with pytest.raises(ValueError, match="num_envs=0: allowed are whole numbers from 1 on"):
+        ExpressionVectorEnv(EASY, 0)
+    with pytest.raises(ValueError, match="processes=0: allowed are whole numbers from 1 on"):
+        ExpressionVectorEnv(EASY, 1, processes=0)
+    with pytest.raises(ValueError, match="allowed are 'NextStep', 'SameStep', 'Disabled'"):
+        ExpressionVectorEnv(EASY, 1, autoreset_mode="Sometimes")
+    with pytest.raises(ValueError, match="seed=-1: allowed are whole numbers from 0 on"):
+        several.reset(seed=-1)
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("processes", [1, 2])
+def test_statistics_of_episodes(mode, processes):
+    several = ExpressionVectorEnv(
+        {"family": "mathy", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3},
+        2,
+        autoreset_mode=mode,
+        processes=processes,
+        episode_statistics=True,
+    )
+    try:
+        several.reset(seed=0)
+        assert "episode" not in several.step([24, 0])[4]
+        info = several.step([7, 0])[4]
+        assert info["_episode"].tolist() == [True, False]
+        assert info["episode"]["r"].tolist() == [1.51, 0.0]
+        assert info["episode"]["l"].tolist() == [2, 0]
+        assert "s" not in info["episode"]
+        assert "episode" not in several.step([24, 0])[4]
+    finally:
+        several.close()
+    made = ExpressionVectorEnv(EASY, 1, max_steps=1, episode_statistics=True)
+    made.reset(seed=0)
+    assert made.step([0])[4]["episode"]["s"].tolist() == [False]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_what_was_shown_stays_as_it_was(processes):
+    several = ExpressionVectorEnv(EASY, 2, processes=processes)
+    try:
+        first = several.reset(seed=0)
+        kept = copy.deepcopy(first)
+        for _ in range(3):
+            several.step(first[1]["action_mask"].argmax(1))
+        assert same(first, kept)
+    finally:
+        several.close()
+
+
+@pytest.mark.slow
+def test_processes_tell_what_goes_wrong_in_them():
+    before = {*multiprocessing.active_children()}
+    several = ExpressionVectorEnv(EASY, 3, processes=2, max_steps=1, autoreset_mode="Disabled")
+    try:
+        texts = several.reset(seed=0)[1]["text"].tolist()
+        several.step([0, 0, 0])
+        with pytest.raises(ValueError, match="the episode is over"):
+            several.step([0, 0, 0])
+        assert several.reset(seed=0)[1]["text"].tolist() == texts
+        ended = ({*multiprocessing.active_children()} - before).pop()
+        ended.kill()
+        ended.join()
+        with pytest.raises(RuntimeError, match="the process of these games has ended"):
+            several.step([0, 0, 0])
+    finally:
+        several.close()
+    assert {*multiprocessing.active_children()} == before
+
+
+def test_it_is_drawn_as_text():
+    made = env(render_mode="ansi")
+    made.reset(seed=0, options={"problem": "4x + 2x"})
+    made.step(24)
+    lines = str(made.render()).splitlines()
+    assert [line.split() for line in lines[:3]] == [["*"], ["+", "x"], ["4", "2"]]
+    assert lines[3] == "(4 + 2) * x"
+    assert lines[4] == "Distributive Factoring at 3: +0.01, return +0.01, 7 moves left"
+    with pytest.raises(ValueError, match="allowed are None and human, rgb_array, ansi"):
+        env(render_mode="smell")
+
+
+def test_it_is_drawn_as_pixels():
+    made = env(render_mode="rgb_array")
+    made.reset(seed=0, options={"problem": "4x + 2x"})
+    first = made.render()
+    assert (first.shape, first.dtype) == ((512, 800, 3), np.uint8)
+    before = made.snapshot()
+    made.step(24)
+    second = made.render()
+    assert (second != first).any()
+    # a picture is that of the state, whatever was drawn before
+    assert np.array_equal(made.fork().render(), second)
+    made.close()
+    assert np.array_equal(made.render(), second)
+    made.restore(before)
+    assert np.array_equal(made.render(), first)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [1, 2])
+def test_many_are_drawn_as_one(processes):
+    several = ExpressionVectorEnv(EASY, 2, render_mode="rgb_array", processes=processes)
+    alone = env(render_mode="rgb_array")
+    try:
+        several.reset(seed=20)
+        alone.reset(seed=21)
+        assert np.array_equal((several.render() or ())[1], alone.render())
+    finally:
+        several.close()
+    with pytest.raises(ValueError, match="'human': allowed are None, 'rgb_array', 'ansi'"):
+        ExpressionVectorEnv(EASY, 2, render_mode="human")

@@ -1,0 +1,361 @@
+"""The tree of an expression on its stage: places, choosing, pictures, hints, the inspector."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from gv_engine.domains.algebra.episode import TreeCursor
+from gv_engine.domains.algebra.hints import Advice
+from gv_engine.domains.algebra.parsing import formulas
+from gv_engine.domains.algebra.stage import (
+    LEAST_LINE,
+    TreeLayout,
+    TreeStage,
+    Writing,
+    fit,
+    lay_out,
+    text_width,
+)
+from gv_engine.scenario.plugin import FAMILIES, built_in_names
+from gv_engine.session.session import Game
+from gv_engine.ui.colors import DARK, LIGHT
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.text import font
+from tests.algebra_games import game_of, problem
+
+WORLDS = [name for name in built_in_names() if name.startswith("mathy-")]
+PINK = (255, 0, 255)
+ROOM = pygame.Rect(10, 20, 780, 420)
+
+
+def stage_of(game: Game) -> TreeStage:
+    stage = TreeStage(game, DARK)
+    stage.draw(pygame.Surface((800, 600)), ROOM, 1)
+    return stage
+
+
+def play_at_random(game: Game, moves: int) -> None:
+    rng = np.random.default_rng(game.seed)
+    for _ in range(moves):
+        valid = [action for action, applies in game.mask().items() if applies]
+        if not valid or game.frame().outcome:
+            return
+        game.step(valid[rng.integers(len(valid))])
+
+
+def check_no_overlap(layout: TreeLayout) -> None:
+    for number, place in enumerate(layout.places):
+        assert place.collidelistall(layout.places) == [number], (place, layout.line)
+        assert pygame.Rect(0, 0, *layout.size).contains(place)
+
+
+# ---- places ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORLDS)
+def test_no_node_lies_upon_another(name: str):
+    for seed in range(8):
+        game = game_of(name, seed)
+        for moves in (0, 6):
+            play_at_random(game, moves)
+            nodes = game.frame().nodes
+            for size in ((780, 420), (1450, 950), (300, 100)):
+                layout = fit(nodes, size, 30, text_width)
+                check_no_overlap(layout)
+                fits = layout.size[0] <= size[0] and layout.size[1] <= size[1]
+                assert fits or layout.line == LEAST_LINE
+            check_no_overlap(lay_out(nodes, 12, text_width))
+
+
+@pytest.mark.parametrize(
+    "text", ["123456789x + x", " + ".join(f"{n}{'abcxyz'[n % 6]}^2" for n in range(1000, 1016))]
+)
+def test_long_numbers_have_room_too(text: str):
+    nodes = problem(text).frame().nodes
+    for line in (LEAST_LINE, 9, 20, 40):
+        layout = lay_out(nodes, line, text_width)
+        check_no_overlap(layout)
+        for node, place in zip(nodes, layout.places, strict=True):
+            assert text_width(node.text, line) <= place.w
+
+
+def test_nodes_stand_in_the_order_of_the_text_and_below_their_parents():
+    nodes = game_of("mathy-poly-combine-in-place-hard", 20).frame().nodes
+    assert len(nodes) == 123
+    places = fit(nodes, (1450, 900), 30, text_width).places
+    assert all(a.centerx < b.centerx for a, b in itertools.pairwise(places))
+    for node, place in zip(nodes, places, strict=True):
+        if node.parent >= 0:
+            assert place.top > places[node.parent].bottom
+
+
+def test_the_chosen_node_is_in_sight_however_large_the_tree():
+    game = game_of("mathy-poly-combine-in-place-hard", 20)
+    stage = stage_of(game)
+    surface = pygame.Surface((800, 600))
+    for _ in range(6):
+        stage.command("zoom_in")
+        for node in (0, 60, 122):
+            stage._cursor.choose(node)
+            stage.draw(surface, ROOM, 1)
+            assert stage._layout is not None
+            place = stage._layout.places[node].move(stage._corner).move(stage._room.topleft)
+            assert stage._room.contains(place)
+            assert stage._node_at(place.center) == node
+
+
+def test_a_tree_that_nearly_fits_is_shown_whole():
+    stage = stage_of(problem("4x + 2x + 7y + 3z"))
+    nodes = stage._frame.nodes
+    for line, whole in ((8, True), (7, False)):
+        room = lay_out(nodes, line, text_width).size
+        layout = stage._lay_out(room)
+        assert stage._readable == 9
+        assert (layout.size[0] <= room[0]) == whole
+        assert layout.line == (8 if whole else 9)
+
+
+# ---- choosing ----------------------------------------------------------------------------
+
+
+def test_every_node_can_be_reached_and_only_valid_rules_are_offered():
+    game = game_of()
+    cursor = TreeCursor(game.frame())
+    mask = game.mask()
+    cursor.choose(0)
+    for node in game.frame().nodes:
+        assert cursor.node == node.x
+        for rule in range(len(game.frame().rules)):
+            action = cursor.command(f"rule_{rule + 1}")
+            valid = mask[f"{game.frame().actions[rule]} {node.x}"]
+            assert bool(action) == valid
+            assert not action or game.actions.index(action) >= 0
+        cursor.command("node_after")
+    assert cursor.command("rule_9") == ""
+    stage = stage_of(game)
+    node = next(node for node in game.frame().nodes if not node.rules)
+    stage._cursor.choose(node.x)
+    assert stage.command("rule_1") == ""
+    assert stage._said() != stage._note == "Constant Arithmetic does not apply to this node"
+    assert stage.command("rule_9") == ""
+    assert stage._note == "There are 7 rules"
+    stage.command("node_after")
+    assert stage._note == ""
+    cursor.command("node_above")
+    assert cursor.node == game.frame().nodes[-1].parent
+    cursor.command("node_below")
+    assert game.frame().nodes[cursor.node].parent == game.frame().nodes[-1].parent
+
+
+def test_jumps_lead_round_the_nodes_with_rules():
+    frame = game_of().frame()
+    usable = [node.x for node in frame.nodes if node.rules]
+    cursor = TreeCursor(frame)
+    seen = []
+    for _ in usable:
+        seen.append(cursor.node)
+        cursor.command("next_usable")
+    assert sorted(seen) == usable
+    assert cursor.node == seen[0]
+    cursor.command("previous_usable")
+    assert cursor.node == seen[-1]
+
+
+def test_rules_are_chosen_in_turn():
+    cursor = TreeCursor(game_of().frame())
+    rules = cursor.chosen.rules
+    assert len(rules) == 2
+    seen = [cursor.rule]
+    cursor.command("next_rule")
+    seen.append(cursor.rule)
+    assert tuple(seen) == rules
+    assert cursor.command("apply") == cursor.action(rules[1])
+    cursor.command("previous_rule")
+    assert cursor.rule == rules[0]
+
+
+def test_after_a_move_what_it_has_made_is_chosen():
+    game = problem("4x + 2x")
+    cursor = TreeCursor(game.frame())
+    cursor.choose(3, 3)
+    game.step(cursor.command("apply"))
+    frame = game.frame()
+    assert frame.text == "(4 + 2) * x"
+    cursor.follow(frame)
+    assert cursor.chosen.changed
+    assert not any(node.changed and node.y < cursor.chosen.y for node in frame.nodes)
+    cursor.choose(0)
+    cursor.follow(game.frame())  # the same once more
+    assert cursor.node == 0
+
+
+def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
+    game = problem("4x + 2x")
+    stage = stage_of(game)
+    assert stage._layout is not None
+    assert stage._writing is not None
+    for node, place in enumerate(stage._layout.places):
+        at = place.move(stage._corner).move(stage._room.topleft).center
+        assert stage.click(at, 1) == ""
+        assert stage._cursor.node == node
+        assert stage.hover(at)
+    for node in (0, 2, 3, 4, 6):  # the products have no sign
+        (place,) = stage._writing.places(game.frame().nodes[node].span)
+        assert stage.click(place.center, 1) == ""
+        assert stage._cursor.node == node
+    assert stage.click(place.center, 3) == ""
+    stage._cursor.choose(3)
+    stage.draw(pygame.Surface((800, 600)), ROOM, 1)
+    assert [stage.click(rect.center, 1) for rect, _ in stage._buttons] == [
+        "commutative_swap 3",
+        "distributive_factoring 3",
+    ]
+
+
+def test_a_resting_mouse_does_not_cover_what_a_move_has_done():
+    game = problem("4x + 2x")
+    stage = stage_of(game)
+    assert stage._layout is not None
+    stage.hover(stage._layout.places[3].move(stage._corner).move(stage._room.topleft).center)
+    before = game.frame()
+    stage._cursor.choose(3, 3)
+    game.step(stage.command("apply"))
+    stage.begin(before, game.frame())
+    assert stage._said().startswith(game.frame().action)
+
+
+# ---- pictures ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("view", FAMILIES["mathy"].views)
+@pytest.mark.parametrize("size", [(1, 1), (5, 300), (300, 5), (60, 60), (320, 110), (1900, 1000)])
+def test_any_room_is_kept_to(view: str, size: tuple[int, int]):
+    game = game_of("mathy-poly-simplify-hard", 3)
+    play_at_random(game, 3)
+    stage = TreeStage(game, LIGHT)
+    stage.view = view
+    surface = pygame.Surface((2000, 1100), 0, 32)
+    surface.fill(PINK)
+    rect = pygame.Rect(40, 50, *size)
+    stage.draw(surface, rect, 1)
+    surface.fill(PINK, rect)
+    assert (pygame.surfarray.array2d(surface) == surface.map_rgb(PINK)).all()
+
+
+def test_what_the_last_move_has_changed_looks_different():
+    game = problem("4x + 2x")
+    game.step("commutative_swap 3")
+    assert game.frame().nodes[3].changed
+    marked, plain = pygame.Surface((800, 600)), pygame.Surface((800, 600))
+    stage = TreeStage(game, DARK)
+    stage._cursor.choose(0)
+    stage.draw(marked, ROOM, 1)
+    other = problem("2x + 4x")
+    stage = TreeStage(other, DARK)
+    stage._cursor.choose(0)
+    stage.draw(plain, ROOM, 1)
+    assert (pygame.surfarray.array2d(marked) != pygame.surfarray.array2d(plain)).any()
+
+
+def test_nodes_glide_from_where_they_were():
+    game = problem("4x + 2x")
+    stage = stage_of(game)
+    before = dict(stage._drawn)
+    previous = game.frame()
+    game.step("commutative_swap 3")
+    assert stage.begin(previous, game.frame())
+    surface = pygame.Surface((800, 600))
+    stage.draw(surface, ROOM, 0)
+    staying = set(before) & {node.identity for node in game.frame().nodes}
+    assert len(staying) == 7
+    assert all(stage._drawn[identity] == before[identity] for identity in staying)
+    stage.draw(surface, ROOM, 0.5)
+    between = dict(stage._drawn)
+    stage.draw(surface, ROOM, 1)
+    moved = [identity for identity in staying if stage._drawn[identity] != before[identity]]
+    assert moved
+    assert all(between[i] not in (before[i], stage._drawn[i]) for i in moved)
+    assert not stage.begin(None, game.frame())
+
+
+def test_thumbnails_show_the_tree():
+    surface = pygame.Surface((80, 80), 0, 32)
+    surface.fill(DARK.well)
+    empty = pygame.surfarray.array2d(surface)
+    TreeStage(game_of(), DARK).draw_thumbnail(surface, surface.get_rect())
+    assert (pygame.surfarray.array2d(surface) != empty).mean() > 0.05
+
+
+# ---- hints -------------------------------------------------------------------------------
+
+
+def test_hints_lead_to_the_goal_and_change_nothing():
+    game = problem("4x + 2x")
+    state = game.state()
+    for left in (2, 1):
+        advice = Advice(game)
+        advice.join()
+        hint = advice.hint
+        assert hint is not None
+        assert hint.length == left
+        assert advice.answer.endswith("1 move away" if left == 1 else "2 moves away")
+        game.step(f"{game.frame().actions[hint.rule]} {hint.node}")
+    assert game.frame().outcome == "win"
+    game.seek(0)
+    assert game.state() == state
+
+
+def test_without_a_way_the_hint_says_so():
+    game = problem("4x + 2x", max_moves=1)
+    advice = Advice(game)
+    advice.join()
+    assert advice.hint is None
+    assert advice.answer == "No way to the goal was found in time"
+
+
+# ---- inspector and letters ---------------------------------------------------------------------
+
+
+def test_the_inspector_tells_what_each_rule_would_give_and_pay():
+    game = game_of()
+    stage = TreeStage(game, DARK)
+    panel = stage._inspector
+    before = game.state()
+    told = [text for _, text, _ in panel.rows(16, 2000)]
+    chosen = stage._cursor.chosen
+    assert told[0] == f"{chosen.kind} {chosen.text}"
+    for rule in chosen.rules:
+        found = panel.rewriting(rule, chosen.x)
+        name = game.frame().rules[rule]
+        assert told.index(f"{rule + 1} {name}") < told.index(found.text)
+        other = game_of()
+        other.step(stage._cursor.action(rule))
+        frame = other.frame()
+        assert (frame.text, frame.reward) == (found.text, pytest.approx(found.reward))
+    assert game.state() == before
+    surface = pygame.Surface((300, 200), 0, 32)
+    panel.draw(surface, surface.get_rect(), 16)
+    assert panel.command("scroll_down")
+    assert not panel.command("next_tab")
+    leaf = next(node.x for node in game.frame().nodes if not node.rules)
+    stage._cursor.choose(leaf)
+    assert panel.rows(16, 300)[-1][1] == "No rule applies here"
+
+
+def test_exponents_are_written_small_and_the_caret_is_not():
+    letters = formulas(24)
+    assert letters.size("4g^12")[0] < font(24).size("4g12")[0]
+    assert letters.size("g^")[0] == letters.size("g")[0]
+    assert letters.size("^")[0] == font(24).size("^")[0]  # the sign of a node
+    assert letters.size("x^(a + b)")[0] > letters.size("x(a + b)")[0]
+    picture = letters.render("g^4", "#ffffff")
+    ink = pygame.surfarray.array_alpha(picture)[letters.size("g")[0] :]
+    assert ink.any()
+    assert not ink[:, picture.get_height() * 7 // 10 :].any()  # above the line
+    writing = Writing("1g^4 + x", pygame.Rect(0, 0, 400, 60), 24, 0)
+    (exponent,) = writing.places((3, 4))
+    assert writing.at(exponent.center) == 3
+    assert [place.w for place in writing.places((2, 3))] == [0]
+    assert writing._seen((2, 3)) == (2, 4)

@@ -1,0 +1,457 @@
+"""The stage of gridworlds: what it draws, without a window, and what the player does on it."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from components.appearance import HIDDEN
+from gv_engine import Scenario
+from gv_engine.domains.grid.board import SMALLEST_AGENT, Minimap, motion
+from gv_engine.domains.grid.stage import GridStage, place_views
+from gv_engine.domains.grid.views import Views
+from gv_engine.rules.frame import Frame
+from gv_engine.rules.geometry import ACTIONS
+from gv_engine.scenario.plugin import FAMILIES
+from gv_engine.session.session import Game
+from gv_engine.ui.colors import DARK, LIGHT
+from gv_engine.ui.drawing.camera import Camera, corner, usual
+from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.ui.drawing.stage import Stage, make_stage
+
+SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]
+
+
+def a_world(side: int = 40, obstacles: int = 12) -> Scenario:
+    """A grid too large for small windows, in which much moves."""
+    objects = {"objects": ["Wall", "Floor", "Exit", "MovingObstacle"], "colors": ["NONE"]}
+    return Scenario.load(
+        {
+            "name": "crowd",
+            "state_space": objects,
+            "observation_space": objects,
+            "reset_function": {
+                "name": "dynamic_obstacles",
+                "shape": [side, side],
+                "num_obstacles": obstacles,
+                "random_agent": True,
+            },
+            "transition_functions": ["move_agent", "turn_agent", "move_obstacles"],
+            "reward_functions": ["living_reward"],
+            "observation_function": {
+                "name": "partially_occluded",
+                "area": [[-6, 0], [-3, 3]],
+            },
+            "terminating_function": "reach_exit",
+        }
+    )
+
+
+CROWD = a_world()
+
+
+def a_stage(
+    scenario: Scenario | str = "keydoor-9x9", seed: int = 1, line: int = 12
+) -> tuple[Game, GridStage]:
+    found = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    game = Game(found, seed)
+    stage = GridStage(game, DARK)
+    stage.line = line
+    stage.begin(None, game.frame())
+    return game, stage
+
+
+def drawn(stage: GridStage, size: tuple[int, int], progress: float = 1.0) -> NDArray[np.uint8]:
+    """(height, width, 3)"""
+    surface = pygame.Surface(size, 0, 32)
+    stage.draw(surface, surface.get_rect(), progress)
+    return pygame.surfarray.array3d(surface).swapaxes(0, 1)
+
+
+def walked(game: Game, stage: GridStage, steps: int) -> None:
+    """Take steps by chance."""
+    chance = np.random.default_rng(0)
+    for action in chance.choice(ACTIONS[:6], steps).tolist():
+        before = game.frame()
+        game.step(action)
+        stage.begin(before, game.frame())
+
+
+def test_it_is_the_stage_of_grids():
+    game, _ = a_stage()
+    stage: Stage = make_stage(game, LIGHT)
+    assert isinstance(stage, GridStage)
+
+
+# Drawing what has changed, and all of it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("view", FAMILIES["grid"].views)
+def test_what_is_drawn_bit_by_bit_is_what_is_drawn_at_once(size: tuple[int, int], view: str):
+    game, stage = a_stage(CROWD)
+    stage.view = view
+    for number in range(12):
+        walked(game, stage, 1)
+        drawn(stage, size, number % 4 / 4)
+        fresh = GridStage(game, DARK)
+        fresh.view, fresh.line = view, stage.line
+        assert np.array_equal(drawn(stage, size), drawn(fresh, size))
+
+
+def test_zooming_and_resizing_leave_nothing_behind():
+    game, stage = a_stage(CROWD)
+    for command, size in zip(
+        ["zoom_out", "zoom_out", "zoom_in", "minimap", "zoom_in", "zoom_in", "zoom_reset"] * 2,
+        SIZES * 3,
+        strict=False,
+    ):
+        drawn(stage, size)
+        assert stage.command(command) == ""
+        walked(game, stage, 1)
+        drawn(stage, (300, 200))
+    stage.command("zoom_reset")
+    assert np.array_equal(drawn(stage, (500, 300)), drawn(a_copy(game), (500, 300)))
+
+
+def a_copy(game: Game) -> GridStage:
+    fresh = GridStage(game, DARK)
+    fresh.line = 12
+    return fresh
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
+    for view in FAMILIES["grid"].views:
+        _, stage = a_stage(CROWD)
+        stage.view = view
+        stage.side_panel = stage.side_panels[0]
+        surface = pygame.Surface((1000, 1000), 0, 32)
+        surface.fill("#ff00ff")
+        rect = pygame.Rect((41, 53), size)
+        stage.draw(surface, rect, 0.5)
+        stage.hover((rect.right - 1, rect.bottom - 1))
+        stage.click(rect.center, 1)
+        stage.draw(surface, rect, 1)
+        surface.fill("#ff00ff", rect)
+        assert (pygame.surfarray.array3d(surface) == (255, 0, 255)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", [2, 8, 20])
+@pytest.mark.parametrize("view", FAMILIES["grid"].views)
+def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):
+    game, stage = a_stage(CROWD)
+    views = Views(SpriteSheet(), view, cell)
+    pictures, kept = [], []
+    for _ in range(8):
+        walked(game, stage, 1)
+        pictures.append(views.draw(game.frame()))
+        kept.append(pictures[-1].copy())
+        fresh = Views(SpriteSheet(), view, cell).draw(game.frame())
+        assert np.array_equal(pictures[-1], fresh)
+    assert np.array_equal(pictures, kept)  # none is drawn over later
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (1, 300), (300, 2), (200, 200)], ids=str)
+def test_grids_of_any_shape_are_drawn(grid: tuple[int, int]):
+    game, stage = a_stage()
+    wide = np.full((*grid, 3), (2, 0, 0), np.uint8)
+    shown = replace(game.frame(), grid=wide, seen=wide[..., 0] > 0, agent=(0, grid[1] - 1, 0))
+    stage.begin(None, shown)
+    bare = GridStage(game, DARK)
+    bare.line = stage.line
+    bare.begin(None, replace(shown, agent=(-1, -1, 0)))
+    for size in SIZES[:3]:
+        assert (drawn(stage, size) != drawn(bare, size)).any()
+
+
+# The camera
+
+
+@pytest.mark.parametrize("size", [(900, 500), (400, 900), (320, 240)], ids=str)
+def test_the_camera_keeps_the_agent_in_sight_and_cells_readable(size: tuple[int, int]):
+    game, stage = a_stage(CROWD)
+    stage.view = "state"
+    surface = pygame.Surface(size, 0, 32)
+    for _ in range(30):
+        walked(game, stage, 1)
+        stage.draw(surface, surface.get_rect(), 1)
+        cell = stage._state.place(*game.frame().agent[:2])
+        assert surface.get_rect().contains(cell)
+        assert cell.w >= stage.line * 5 // 4
+
+
+@pytest.mark.parametrize(
+    ("grid", "room", "cell"),
+    [
+        ((9, 9), (500, 900), 55),
+        ((4, 4), (100, 100), 25),
+        ((64, 64), (1000, 1000), 41),
+        ((300, 2), (100, 100), 20),
+    ],
+)
+def test_grids_are_shown_whole_where_their_cells_can_be_made_out(
+    grid: tuple[int, int], room: tuple[int, int], cell: int
+):
+    assert usual(grid, room, readable=20) == cell
+
+
+def test_the_camera_stops_at_the_edges_and_puts_small_grids_in_the_middle():
+    assert corner((64, 64), (100, 200), (0, 63), 20) == (0, 64 * 20 - 200)
+    assert corner((64, 64), (100, 200), (30, 30), 20) == (30.5 * 20 - 50, 30.5 * 20 - 100)
+    assert corner((2, 64), (100, 200), (0, 0), 20) == (-30, 0)
+
+
+def test_zooming_ends_where_all_is_seen_and_where_cells_are_large():
+    camera = Camera()
+    for _ in range(30):
+        camera.zoom(-1, camera.size((64, 64), (500, 500), 20), least=500 // 64)
+    assert camera.cell == 7
+    for _ in range(30):
+        camera.zoom(1, camera.size((64, 64), (500, 500), 20), least=500 // 64)
+    assert camera.cell == 128
+    camera.cell = 4
+    assert camera.size((10, 10), (100, 300), 20) == 10  # the window was smaller before
+    camera.cell = None
+    camera.zoom(1, 20, least=7)
+    assert camera.cell == 24
+
+
+def test_the_wheel_zooms_on_the_state_only():
+    _, stage = a_stage(CROWD)
+    drawn(stage, (900, 500))
+    state, seen = stage._places["state"].rect, stage._places["observation"].rect
+    before = stage._state.place(0, 0).w
+    assert stage.wheel(state.center, 1)
+    assert not stage.wheel(seen.center, 1)
+    drawn(stage, (900, 500))
+    assert stage._state.place(0, 0).w > before
+
+
+def test_the_minimap_shows_where_the_camera_is_and_goes_when_all_is_seen():
+    _, stage = a_stage(CROWD)
+    with_map = drawn(stage, (900, 500))
+    stage.command("minimap")
+    assert (drawn(stage, (900, 500)) != with_map).any()
+    _, small = a_stage("empty-4x4")
+    whole = drawn(small, (900, 500))
+    small.command("minimap")
+    assert np.array_equal(drawn(small, (900, 500)), whole)
+
+
+def test_the_minimap_never_hides_the_agent(monkeypatch: pytest.MonkeyPatch):
+    game, stage = a_stage("maze-15x15")
+    places: list[pygame.Rect] = []
+    monkeypatch.setattr(Minimap, "draw", lambda _, surface, room, *more: places.append(room))
+    stage.view = "state"
+    for _ in range(12):
+        drawn(stage, (900, 700))
+        stage.command("zoom_in")
+        for y, x in product((1, 7, 13), repeat=2):
+            stage.begin(None, replace(game.frame(), agent=(y, x, 0)))
+            drawn(stage, (900, 700))
+            if places:
+                assert not places.pop().colliderect(stage._state.place(y, x))
+                places.clear()
+
+
+# Where the views lie
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("grid", [(1, 1), (4, 4), (9, 9), (3, 9), (64, 64), (1, 300)], ids=str)
+def test_views_are_apart_and_inside(size: tuple[int, int], grid: tuple[int, int]):
+    whole = pygame.Rect(10, 20, *size)
+    for view, seen in product(FAMILIES["grid"].views, ((7, 7), (41, 3))):
+        places = place_views(view, tuple(whole), 12, grid, seen, 15)
+        assert set(places) - {"map"} == ({"state", "observation"} if view == "both" else {view})
+        if min(size) < 40:  # no room, no promise but that it is drawn
+            continue
+        rects = [rect for place in places.values() for rect in place]
+        assert all(whole.contains(rect) for rect in rects if rect.h)
+        assert len(rects[0].collidelistall([rect for rect in rects[1:] if rect.h])) == 0
+        views = [place.rect for place in places.values()]
+        assert all(len(rect.collidelistall(views)) == 1 for rect in views)
+
+
+# Movement
+
+
+def a_frame(cells: dict[tuple[int, int], tuple[int, int, int]], agent=(0, 0, 0)) -> Frame:
+    grid = np.full((5, 6, 3), (2, 0, 0), np.uint8)
+    for cell, thing in cells.items():
+        grid[cell] = thing
+    return Frame("", grid, agent, (0, 0, 0), grid[..., 0] > 0, grid, (0, 0))
+
+
+KEY, GHOST, SHUT, OPEN = (6, 0, 4), (7, 0, 0), (5, 1, 4), (5, 0, 4)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "glides", "leaves", "comes"),
+    [
+        ({(1, 1): GHOST}, {(1, 2): GHOST}, [(GHOST, (1, 1), (1, 2))], [], []),
+        ({(1, 1): KEY}, {}, [], [(KEY, (1, 1))], []),
+        ({}, {(4, 5): KEY}, [], [], [(KEY, (4, 5))]),
+        ({(1, 1): GHOST}, {(3, 3): GHOST}, [], [(GHOST, (1, 1))], [(GHOST, (3, 3))]),
+        ({(1, 1): SHUT}, {(1, 1): OPEN}, [], [(SHUT, (1, 1))], [(OPEN, (1, 1))]),
+    ],
+    ids=["glides", "leaves", "comes", "jumps", "changes"],
+)
+def test_what_moves(before, after, glides, leaves, comes):
+    found = motion(a_frame(before, (2, 2, 1)), a_frame(after))
+    assert found is not None
+    assert found.agent == (2, 2, 1)
+    assert [list(part) for part in found[1:]] == [glides, leaves, comes]
+
+
+def test_nothing_moves_where_all_is_the_same_or_all_is_different():
+    still = a_frame({(1, 1): KEY})
+    assert motion(still, still) is None
+    assert motion(still, replace(still, grid=np.full((30, 30, 3), 3, np.uint8))) is None
+    many = replace(still, grid=np.full((30, 30, 3), 2, np.uint8))
+    assert motion(many, replace(many, grid=many.grid + 1)) is None
+
+
+def test_a_movement_begins_at_the_old_place_and_ends_at_the_new_one():
+    game, stage = a_stage("empty-8x8")
+    stage.view = "state"
+    before, still = game.frame(), drawn(stage, (400, 400))
+    game.step("TURN_RIGHT" if before.agent[2] == 0 else "MOVE_FORWARD")
+    game.step("MOVE_FORWARD")
+    assert game.frame().agent != before.agent
+    assert stage.begin(before, replace(game.frame(), seen=before.seen))
+    assert (drawn(stage, (400, 400)) != still).any()
+    begun = np.abs(drawn(stage, (400, 400), 0.0).astype(int) - still).max(2) > 40
+    assert begun.mean() < 0.02  # it may have turned a little otherwise
+    assert not stage.begin(None, game.frame())
+
+
+def test_a_movement_of_the_agent_passes_the_middle():
+    still = a_frame({})
+    game, stage = a_stage("empty-8x8")
+    stage.view = "state"
+    stage.begin(replace(still, agent=(2, 2, 3)), replace(still, agent=(2, 3, 3)))
+    bare = GridStage(game, DARK)
+    bare.view, bare.line = "state", stage.line
+    bare.begin(None, replace(still, agent=(-1, -1, 0)))
+    size = (600, 500)
+    places = []
+    for progress in (0.0, 0.3, 0.6, 1.0):
+        x = np.nonzero((drawn(stage, size, progress) != drawn(bare, size)).any(2))[1]
+        places.append(x.mean())
+    assert places == sorted(places)
+    assert abs(places[-1] - places[0] - stage._state.place(0, 0).w) <= 2
+
+
+# What the player points at
+
+
+@pytest.mark.parametrize("turns", range(4))
+def test_cells_of_the_observation_are_those_of_the_grid(turns: int):
+    game, _ = a_stage(CROWD)
+    for _ in range(turns):
+        game.step("TURN_LEFT")
+    frame = game.frame()
+    height, width = frame.observation.shape[:2]
+    seen = 0
+    for i, j in product(range(height), range(width)):
+        cell = frame.on_grid(i, j)
+        if cell is None:
+            assert frame.observation[i, j, 0] == HIDDEN
+            continue
+        assert frame.in_view(*cell) == (i, j)
+        if frame.observation[i, j, 0] != HIDDEN:
+            assert (frame.observation[i, j] == frame.grid[cell]).all()
+            assert frame.seen[cell]
+            seen += 1
+    assert seen == frame.seen.sum() > 0
+    assert frame.on_grid(*frame.observer) == frame.agent[:2]
+    assert frame.in_view(-20, -20) is None
+
+
+def test_a_click_chooses_the_cell_in_either_view():
+    game, stage = a_stage()
+    drawn(stage, (900, 500))
+    for cell in ((0, 0), (4, 4), (8, 7)):
+        assert stage.click(stage._state.place(*cell).center, 1) == ""
+        assert stage._lens.chosen == cell
+    seen = game.frame().observer[0] - 1, game.frame().observer[1]
+    stage.click(stage._seen.place(*seen).center, 1)
+    assert stage._lens.chosen == game.frame().on_grid(*seen)
+    stage.click((1, 1), 1)
+    stage.click(stage._state.place(0, 0).center, 2)
+    assert stage._lens.chosen == game.frame().on_grid(*seen)
+
+
+def test_pointing_marks_the_cell_and_says_what_it_is():
+    game, stage = a_stage()
+    still = drawn(stage, (900, 500))
+    door = next(zip(*np.nonzero(game.frame().grid[..., 0] == 5), strict=True))
+    place = stage._state.place(*map(int, door))
+    assert stage.hover(place.center)
+    assert not stage.hover((place.x + 1, place.y + 1))
+    assert stage._hint(place.center) == (place, f"locked yellow door at {door[0]}, {door[1]}")
+    changed = (drawn(stage, (900, 500)) != still).any(2)
+    assert changed[place.y, place.x : place.right].all()
+    assert stage.hover(None)
+    assert np.array_equal(drawn(stage, (900, 500)), still)
+    assert not stage.hover((1, 1))
+    stage.hover(place.center)
+    game.step("TURN_LEFT")
+    stage.begin(None, game.frame())
+    with_mouse = drawn(stage, (900, 500))
+    stage.hover(None)
+    assert np.array_equal(drawn(stage, (900, 500)), with_mouse)
+    agent = stage._state.place(*game.frame().agent[:2]).center
+    hint = stage._hint(agent)
+    assert hint is not None
+    assert hint[1].startswith("agent on floor")
+
+
+def test_a_command_of_the_grid_is_an_action():
+    _, stage = a_stage()
+    assert stage.command("ACTUATE") == "ACTUATE"
+    assert stage.command("zoom_in") == stage.command("no such") == ""
+
+
+def test_the_held_object_is_drawn_and_named():
+    game, stage = a_stage()
+    well = pygame.Surface((40, 40), 0, 32)
+    assert stage.draw_item(well, well.get_rect()) == ""
+    assert not pygame.surfarray.array3d(well).any()
+    stage.begin(None, replace(game.frame(), item=KEY))
+    assert stage.draw_item(well, well.get_rect()) == "yellow key"
+    assert pygame.surfarray.array3d(well).any()
+
+
+@pytest.mark.parametrize("size", [(200, 100), (30, 30), (3, 3)], ids=str)
+@pytest.mark.parametrize("scenario", ["empty-4x4", CROWD], ids=["small", "large"])
+def test_thumbnails_show_the_whole_grid(scenario: Scenario | str, size: tuple[int, int]):
+    _, stage = a_stage(scenario)
+    surface = pygame.Surface((220, 120), 0, 32)
+    surface.fill("#ff00ff")
+    rect = pygame.Rect((10, 10), size)
+    stage.draw_thumbnail(surface, rect)
+    inside = pygame.surfarray.array3d(surface.subsurface(rect))
+    assert (inside != (255, 0, 255)).any(2).sum() > 0.5 * min(size) ** 2
+    surface.fill("#ff00ff", rect)
+    assert (pygame.surfarray.array3d(surface) == (255, 0, 255)).all()
+
+
+def test_the_agent_is_found_on_a_map_of_small_cells():
+    game, stage = a_stage(CROWD)
+    stage.view = "state"
+    drawn(stage, (60, 60))
+    for _ in range(20):
+        stage.command("zoom_out")
+    assert stage._camera.cell == 1
+    shown = drawn(stage, (60, 60))
+    stage.begin(None, replace(game.frame(), agent=(-1, -1, 0)))
+    ys, xs = np.nonzero((drawn(stage, (60, 60)) != shown).any(2))
+    assert 4 <= np.ptp(ys) <= SMALLEST_AGENT
+    assert 4 <= np.ptp(xs) <= SMALLEST_AGENT

@@ -1,0 +1,99 @@
+"""The packs of puzzles: each is won in its par and no sooner, and not without what it is about."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.scenario.library import COURSE, PUZZLES
+from gv_engine.session.catalogue import Entry, beside_in_pack, load_playable
+from gv_engine.session.sprite_paths import broken_drawings, missing_drawings
+from gv_engine.validation.solver import Solution, Solver, Verdict
+from gv_engine.world.simulation import Simulation
+
+PACKS = COURSE[:-1]
+LEVELS = [entry.source for pack in PACKS for entry in Entry(pack, "").levels]
+OF_PUZZLES = [source for source in LEVELS if source.startswith("puzzles")]
+HELPFUL = {
+    **{"keys": "rgby", "boxes with keys": "XZ", "crates": "Cc", "levers": "123", "plates": "po"},
+    **{"telepods": "stz", "belts": "nu()", "one-way doors": "}{AV"},
+}
+"""Characters of things that a puzzle is about."""
+IN_THEIR_PLACE = str.maketrans("rgbyXZCc123postznu()}{AV", "." * 7 + "i" + "." * 5 + "#" * 11)
+
+
+@cache
+def solver() -> Solver:
+    """One for all, as all have worlds of one shape."""
+    return Solver(Scenario.load(LEVELS[0]), states=2_000_000, seconds=120)
+
+
+def solved(scenario: Scenario) -> Solution:
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(0))
+    return solver().solve_from(simulation.world.snapshot())
+
+
+def without(level: Scenario, characters: str) -> Scenario:
+    """The level without the things that some characters stand for."""
+    pack_level = level.document.pack_level
+    assert pack_level
+    found = re.escape(characters)
+    rows = re.sub(f"[{found}]", lambda c: c[0].translate(IN_THEIR_PLACE), pack_level.map.text)
+    return Scenario.load({"extends": "shared/rules.yaml", "map": rows}, folder=PUZZLES)
+
+
+def test_there_are_forty_beside_the_tutorial():
+    assert len(OF_PUZZLES) >= 40
+    levels: list[Any] = [Scenario.load(source).document.pack_level for source in LEVELS]
+    assert all(level.title and level.author and level.par for level in levels)
+    assert len({level.title for level in levels}) == len({level.digest for level in levels})
+    assert len(levels) == len({level.digest for level in levels})
+
+
+def test_the_course_leads_from_the_first_level_to_levels_by_chance():
+    found = [load_playable(LEVELS[0])]
+    while following := beside_in_pack(found[-1], 1):
+        found.append(following)
+    names = [source.replace("#", "-") for source in LEVELS]
+    assert [scenario.name for scenario in found] == [*names, COURSE[-1]]
+    assert beside_in_pack(found[0], -1) is None
+    before = beside_in_pack(found[1], -1)
+    assert before
+    assert before.name == found[0].name
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_all_that_is_in_it_is_drawn(pack: str):
+    scenario = Scenario.load(pack)
+    assert [*missing_drawings(scenario), *broken_drawings(scenario)] == []
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("source", LEVELS)
+def test_par_is_the_length_of_a_shortest_way(source: str):
+    scenario = Scenario.load(source)
+    solution = solved(scenario)
+    assert scenario.document.pack_level
+    assert solution.verdict is Verdict.WON
+    assert not solution.by_chance
+    assert len(solution.actions) == scenario.document.pack_level.par
+
+
+@pytest.mark.thorough
+@pytest.mark.compiled
+@pytest.mark.parametrize("source", OF_PUZZLES)
+def test_nothing_that_helps_is_needless(source: str):
+    scenario = Scenario.load(source)
+    level = scenario.document.pack_level
+    assert level
+    for what, characters in HELPFUL.items():
+        if set(characters) & set(level.map.text):
+            other = solved(without(scenario, characters))
+            longer = other.verdict is not Verdict.WON or len(other.actions) > level.par
+            assert longer, f"{level.title}: as fast without its {what}"

@@ -1,0 +1,78 @@
+"""What is said of a level while it is edited."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from gv_engine.editor.background_check import Judge, Judgement, judgements
+from gv_engine.editor.document import Workpiece, new_work
+from gv_engine.editor.text_buffer import Manuscript
+from tests.editor.test_sketch import paint
+
+
+def last(made: Workpiece) -> Judgement:
+    assert made.scenario
+    return [*judgements(made.scenario)][-1]
+
+
+@pytest.mark.compiled
+def test_whether_and_in_how_many_steps_a_level_can_be_won():
+    made = new_work("room")
+    assert last(made)[:3] == ((), 10, "")
+    for cell in ((4, 7), (5, 6)):
+        paint(made, cell, {"object": "Wall"})
+    told = last(made)
+    assert (told.steps, told.says, told.is_lost) == (None, "Cannot be won", True)
+    (slip,) = [fault for fault in told.faults if fault.place.path == "terminating_function"]
+    assert slip.is_slip
+    assert "walls are around all that it waits for" in slip.says
+
+
+@pytest.mark.compiled
+def test_of_drawn_levels_more_seeds_are_tried():
+    made = new_work("room")
+    paint(made, (1, 2), {"agent": "any"})
+    told = last(made)
+    assert told.levels.startswith("20 of 20 levels, in ")
+    assert told.steps
+
+
+def test_what_a_rule_breaks_is_at_its_place(tmp_path: Path):
+    (tmp_path / "own.py").write_text(BREAKS)
+    text = new_work("room").manuscript.text.replace(
+        "- turn_agent", "- turn_agent\n  - ./own.py:drop"
+    )
+    made = Workpiece(Manuscript(text, tmp_path / "own.yaml"))
+    assert made.scenario
+    (fault,) = next(judgements(made.scenario)).faults
+    assert fault.place.path == "transition_functions[2]"
+
+
+BREAKS = """
+from gv_engine import TRANSITION, World, system
+
+@system(TRANSITION)
+def drop(w: World) -> int:
+    \"\"\"Returns what nobody wants.\"\"\"
+    return 1
+"""
+
+
+@pytest.mark.slow
+def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said():
+    made, judge = new_work("room"), Judge()
+    try:
+        judge.ask(made.scenario)
+        paint(made, (1, 2), {"agent": "RIGHT"})
+        judge.ask(made.scenario)
+        found, until = Judgement(), time.monotonic() + 60
+        while judge.waits and time.monotonic() < until:
+            found = judge.answer() or found
+            time.sleep(0.05)
+        assert found.steps == 9
+        judge.ask(None)
+        assert not judge.waits
+        assert judge.answer() is None
+    finally:
+        judge.close()

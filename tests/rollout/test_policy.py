@@ -1,0 +1,231 @@
+"""What policies draw is that of the episode, wherever it is drawn."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine.learning.policy_file import POLICY_FILE
+from gv_engine.rollout.policy import (
+    PolicyError,
+    absolute,
+    by_agent,
+    load_policy,
+    policy_digest,
+    runs_of,
+    without_files,
+)
+from gv_engine.rules.turns import Sharing
+from tests.comparing import same
+
+WORLDS = 40
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", [3, 2**40])
+@pytest.mark.parametrize("name", ["random", "valid"])
+def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
+    policies = [load_policy(name, WORLDS, 8, compiled=compiled) for compiled in (False, True)]
+    pilot = np.random.default_rng(0)
+    rngs = {}
+    fresh = list(range(WORLDS))
+    number = 0
+    for _ in range(150):  # more than are drawn at a time
+        for policy in policies:
+            policy.begin(fresh, seed, range(number, number + len(fresh)))
+        for i, world in enumerate(fresh):
+            rngs[world] = np.random.default_rng([seed, number + i])
+        number += len(fresh)
+        info = {"action_mask": (pilot.random((WORLDS, 8)) < 0.3).astype(np.int8)}
+        found, again = (policy.act({}, info) for policy in policies)
+        assert np.array_equal(found, again)
+        draws = np.array([rngs[world].random() for world in range(WORLDS)])
+        if name == "random":
+            assert np.array_equal(found, (draws * 8).astype(int))
+        fresh = np.flatnonzero(pilot.random(WORLDS) < 0.01).tolist()
+    assert number > 2 * WORLDS
+
+
+def test_policies_of_agents_are_found_from_another_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    several = Sharing(names=("ann", "bob"))
+    found = absolute("ann=./own.py:act,bob=valid", several)
+    assert found == f"ann={tmp_path / 'own.py'}:act,bob=valid"
+    assert absolute("runs=1", Sharing()) == str(tmp_path / "runs=1")
+
+
+def test_behind_a_run_stands_greedy_alone(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / POLICY_FILE).touch()
+    with pytest.raises(PolicyError, match="may stand :greedy alone"):
+        load_policy(f"{run}:gready", 1, 6)
+
+
+# ---- a function of one's own -------------------------------------------------------------------
+
+OWN = """
+import numpy as np
+def fine(observation, info, rngs): return np.array([0, 7], np.int8)
+def told(observation, info, rngs): return [7, 0], np.full((2, 8), 1, np.int8)
+def pair_of_actions(observation, info, rngs): return 3, 4
+def shaped(observation, info, rngs): return [0, 7, 1]
+def floats(observation, info, rngs): return [0.0, 1.0]
+def negative(observation, info, rngs): return [3, -1]
+def beyond(observation, info, rngs): return [8, 9]
+def chances_shaped(observation, info, rngs): return [0, 1], np.zeros((2, 7))
+def chances_text(observation, info, rngs): return [0, 1], np.full((2, 8), "a")
+def few(observation, info): return [0, 0]
+def drawing(observation, info, rngs): return [int(rng.random() * 8) for rng in rngs]
+number = 7
+class Lacking:
+    def act(self, observation, info, rngs): pass
+class Unmade:
+    def act(self, observation, info, rngs): pass
+    def begin(self, worlds): pass
+class Deaf:
+    def __init__(self, num_envs, num_actions): pass
+    def act(self, observation, info, rngs): pass
+    def begin(self): pass
+class Mute(Deaf):
+    def act(self, observation): pass
+    def begin(self, worlds): pass
+class Counting:
+    def __init__(self, num_envs, num_actions): self.worlds, self.end = [], num_actions - 1
+    def begin(self, worlds): self.worlds = worlds
+    def act(self, observation, info, rngs): return [len(self.worlds), self.end]
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "actions", "chances"),
+    [("fine", [0, 7], None), ("told", [7, 0], np.ones((2, 8))), ("Counting", [1, 7], None)],
+)
+def test_actions_of_ones_own(own, name, actions, chances):
+    policy = load_policy(f"./own.py:{name}", 2, 8)
+    policy.begin([1], 0, [0])
+    found = policy.act({}, {})
+    assert same(found, np.array(actions, np.int64))
+    assert same(policy.chances, chances)
+
+
+def test_generators_of_ones_own_are_those_of_the_episodes(own):
+    policy = load_policy("./own.py:drawing", 2, 8)
+    policy.begin([0, 1], 5, [3, 4])
+    policy.act({}, {})
+    policy.begin([0], 5, [9])
+    new, old = (np.random.default_rng([5, number]).random(2) for number in (9, 4))
+    assert policy.act({}, {}).tolist() == [int(new[0] * 8), int(old[1] * 8)]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pair_of_actions", r"returned chances of shape \(\) and dtype int64: expected \(2, 8\)"),
+        ("shaped", r"returned shape \(3,\) and dtype int64: expected \(2,\) integers"),
+        ("floats", r"returned shape \(2,\) and dtype float64: expected"),
+        ("negative", "returned the action -1: allowed are 0 to 7"),
+        ("beyond", "returned the action 8: allowed are 0 to 7"),
+        ("chances_shaped", r"chances of shape \(2, 7\) and dtype float64: expected \(2, 8\)"),
+        ("chances_text", r"chances of shape \(2, 8\) and dtype <U1: expected"),
+        ("few", r"few is called with \(observation, info, rngs\): too many positional"),
+        ("number", "number is 7; expected a function, or a class"),
+        ("Lacking", "the class lacks `begin`"),
+        ("Unmade", r"Unmade is called with \(num_envs, num_actions\)"),
+        ("Deaf", r"Deaf.begin is called with \(worlds\)"),
+        ("Mute", r"Mute.act is called with \(observation, info, rngs\)"),
+        ("fien", "has no function 'fien'.*fine"),
+    ],
+)
+def test_what_is_no_policy_is_told(own, name, message):
+    with pytest.raises(PolicyError, match=message):
+        load_policy(f"./own.py:{name}", 2, 8).act({}, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("valud", "no policy 'valud'.*did you mean 'valid'"),
+        ("solvr", "no policy 'solvr'.*solver"),
+        ("own.py", "no policy 'own.py'"),
+        ("own.txt:fine", "no policy 'own.txt:fine'"),
+        ("gone.py:fine", "gone.py cannot be loaded"),
+        (f"run/{POLICY_FILE}", "is of a run; name its folder, run"),
+    ],
+)
+def test_names_of_no_policy_are_told(own, name, message):
+    (own / "run").mkdir()
+    (own / "run" / POLICY_FILE).touch()
+    (own / "own.txt").touch()
+    with pytest.raises(PolicyError, match=message):
+        load_policy(name, 2, 8, more=["solver"])
+
+
+def test_chances_of_what_comes_with_the_engine():
+    mask = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1]], np.int8)
+    for name, expected in (
+        ("valid", [[0.5, 0, 0.5, 0], [0.25] * 4, [0, 0, 0, 1]]),
+        ("random", [[0.25] * 4] * 3),
+    ):
+        policy: Any = load_policy(name, 3, 4)
+        policy.begin([0, 1, 2], 0, [0, 1, 2])
+        policy.act({}, {"action_mask": mask})
+        assert policy.chances is not None
+        assert policy.chances.tolist() == expected
+
+
+# ---- texts of policies -------------------------------------------------------------------------
+
+TEAMS = Sharing(names=("ann", "bob", "cat"), teams=(("hunters", (2, 3)),))
+
+
+def test_policies_of_agents_and_of_teams():
+    assert by_agent("valid", TEAMS) == dict.fromkeys(TEAMS.names, "valid")
+    assert by_agent("hunters=valid,ann=random", TEAMS) == {
+        "ann": "random",
+        **dict.fromkeys(("bob", "cat"), "valid"),
+    }
+    with pytest.raises(PolicyError, match=r"--policy an=valid: no agent or team 'an': .*ann"):
+        by_agent("an=valid", TEAMS)
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("valid", "valid"),
+        ("./own.py:fine", ":fine"),
+        ("run", ""),
+        ("run:greedy", ":greedy"),
+        ("ann=own.py:fine,bob=random,cat=run", "ann=:fine,bob=random,cat="),
+    ],
+)
+def test_files_of_policies_are_known_by_what_is_in_them(own, text, without):
+    (own / "run").mkdir()
+    (own / "run" / POLICY_FILE).touch()
+    assert without_files(text) == without
+    digest = policy_digest(text)
+    assert runs_of(text) == [Path("run")] * ("run" in text)
+    for file, name in ((own / "own.py", "own.py"), (own / "run" / POLICY_FILE, "run")):
+        file.write_text("other")
+        assert (policy_digest(text) != digest) == (name in text)
+        digest = policy_digest(text)
+    assert bool(digest) == (text != "valid")
+
+
+def test_policies_are_found_from_another_folder(own):
+    (own / "run").mkdir()
+    for text, expected in (
+        ("random", "random"),
+        ("run", f"{own / 'run'}"),
+        ("run:greedy", f"{own / 'run'}:greedy"),
+        ("./own.py:fine", f"{own / 'own.py'}:fine"),
+    ):
+        assert absolute(text) == expected

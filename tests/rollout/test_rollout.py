@@ -1,0 +1,198 @@
+"""Episodes of a rollout are those that the same seeds and draws give in a world alone."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+
+from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
+from gv_engine.rollout import rollout as rollouts
+from gv_engine.rollout.episode_stats import Tally
+from gv_engine.rollout.policy import Following, KnownWay, PolicyError, load_policies, load_policy
+from tests.comparing import same
+from tests.envs.test_agents_environments import level
+from tests.scenario.test_mixture import CARRY, TWO
+
+
+def episodes_of(num_envs):
+    env = GridVectorEnv(
+        "teleport-5x5", num_envs, world="object", autoreset_mode="Disabled", max_steps=40
+    )
+    policy = load_policy("valid", num_envs, env.num_actions)
+    return list(rollouts.rollout(env, policy, 12, 0, keep=True))
+
+
+@pytest.mark.parametrize("room", [1, 2, 3])
+def test_steps_are_kept_while_the_room_for_them_grows(room, monkeypatch):
+    expected = episodes_of(1)
+    monkeypatch.setattr(rollouts, "_SHORT", room)
+    for one, other in zip(episodes_of(5), expected, strict=True):
+        assert len(one.steps["grid"]) == one.length
+        assert same(one.steps, other.steps)
+    assert len({one.length for one in expected}) > 3
+    assert max(one.length for one in expected) > 4 * room
+    assert all(np.isclose(one.steps["reward"].sum(), one.total) for one in expected)
+
+
+ALL, ANY = ({**level(ends=ends), "max_steps": 20} for ends in ("all", "any"))
+FEWER = {**level(ends="any", names=["ann", "bob"]), "name": "fewer", "max_steps": 9}
+CASES = {
+    "draws": ({"extends": "teleport-5x5", "max_steps": 40}, "valid", 7, 2),
+    "mixture": (TWO, "random", 9, 4),
+    "mission": ({"extends": "MiniGrid-GoToDoor-5x5-v0", "max_steps": 4}, "valid", 7, 1),
+    "all": (ALL, "ann=valid,cat=valid", 12, 2),
+    "any": (ANY, "random", 12, 2),
+    "fewer": ({"mixture": [{"scenario": ALL}, {"scenario": FEWER}]}, "random", 12, 4),
+}
+"""Levels, policies, numbers of episodes, and of ends by members that come about in them."""
+
+
+def made(scenario, num_envs):
+    kind = AgentsVectorEnv if len(scenario.sharing.names) > 1 else GridVectorEnv
+    return kind(scenario, num_envs, world="object", autoreset_mode="Disabled", copy=True)
+
+
+def drawn(rngs, masks, names):
+    """Return an action for each agent: equal chances for all actions, or for the valid ones."""
+    actions = []
+    for rng, mask, name in zip(rngs, masks, names, strict=True):
+        open_ = np.flatnonzero(mask) if name == "valid" and mask.any() else np.arange(len(mask))
+        actions.append(open_[int(rng.random() * len(open_))])
+    return actions
+
+
+def alone(scenario, text, seed, number):
+    """Return an episode, played without a rollout, as (steps, last observation, facts)."""
+    env, agents = made(scenario, 1), scenario.sharing.names
+    named = dict(part.split("=") for part in text.split(",")) if "=" in text else {}
+    policies = [named.get(name, "random" if named else text) for name in agents]
+    rngs = [np.random.default_rng([seed, len(agents) * number + k]) for k in range(len(agents))]
+    observation, info = env.reset(seed=seed + number)
+    steps, over = [], False
+    while not over:
+        masks = info["action_mask"].reshape(len(agents), -1)
+        action = drawn(rngs, masks, policies)
+        before = {name: observation[name][0] for name in env.recorded}
+        observation, reward, terminated, truncated, info = env.step(
+            np.reshape(action, (1, *env.seats))
+        )
+        terms = [info["reward_terms"][name][0] for name in scenario.reward_names]
+        flags = {"terminated": terminated[0], "truncated": truncated[0]}
+        steps.append(
+            {**before, **flags, "action": np.reshape(action, env.seats), "reward": reward[0]}
+            | {"reward_terms": np.stack(terms, -1), "action_mask": masks.reshape(*env.seats, -1)}
+        )
+        over = (terminated | truncated).all()
+    member = int(np.max(info.get("member", 0)))
+    sharing = scenario.members[member].sharing
+    suffices = any if sharing.ends == "any" else all
+
+    def ended(flags):
+        return suffices(np.atleast_1d(flags[0])[: len(sharing.names)])
+
+    facts = {
+        "number": number,
+        "seed": seed + number,
+        "member": member,
+        "length": len(steps),
+        "terminated": ended(terminated),
+        "truncated": not ended(terminated),
+        "success": ended(info["success"]) if "success" in info else None,
+    }
+    together = {name: np.stack([step[name] for step in steps]) for name in steps[0]}
+    return together, {name: array[0] for name, array in observation.items()}, facts
+
+
+@pytest.mark.parametrize("num_envs", [1, 4])
+@pytest.mark.parametrize(
+    ("document", "text", "episodes", "kinds_of_end"), CASES.values(), ids=CASES
+)
+def test_an_episode_is_that_of_a_world_alone(
+    document, text, episodes, kinds_of_end, num_envs, monkeypatch
+):
+    monkeypatch.setattr(rollouts, "_SHORT", 5)
+    scenario = Scenario.load(document)
+    env = made(scenario, num_envs)
+    policy = load_policies(text, scenario, num_envs, env.num_actions)
+    ends, kinds = set(), rollouts.rows_of_steps(env, masks=True)
+    for number, found in zip(
+        count(2), rollouts.rollout(env, policy, episodes, 5, True, 2, True), strict=False
+    ):
+        steps, last, facts = alone(scenario, text, 5, number)
+        assert {name: getattr(found, name) for name in facts} == facts
+        assert found.steps is not None
+        assert set(found.steps) == steps.keys() == kinds.keys()
+        assert len(found.steps) == len(kinds)
+        for name, array in found.steps.items():
+            assert np.array_equal(array, steps[name]), name
+            assert (array.dtype, array.shape[1:]) == kinds[name]
+        assert same(found.last, last)
+        terms = steps["reward_terms"].reshape(-1, len(scenario.reward_names)).sum(0)
+        assert np.allclose(found.terms, terms)
+        assert np.isclose(found.total, steps["reward"].sum())
+        ends.add((found.member, found.terminated))
+    assert number == episodes + 1
+    assert len(ends) == kinds_of_end
+
+
+def test_seeds_that_are_given_are_those_of_the_worlds():
+    scenario = Scenario.load(CASES["draws"][0])
+    env = made(scenario, 6)  # two of which are idle
+    seeds = [50, 7, 50, 9]
+    found = [
+        *rollouts.rollout(env, load_policy("valid", 6, env.num_actions), 4, 3, True, seeds=seeds)
+    ]
+    assert [episode.seed for episode in found] == seeds
+    for episode in found:
+        assert episode.steps is not None
+        first = {name: episode.steps[name][0] for name in env.recorded}
+        shown, _ = made(scenario, 1).reset(seed=episode.seed)
+        assert same(first, {name: shown[name][0] for name in env.recorded})
+
+
+def test_known_ways_are_gone_to_their_ends_and_no_further():
+    several = Following([KnownWay(5, ((1, 2), (3, 4))), KnownWay(6, ((5, 6),))], 2)
+    several.begin([1, 0], 0, [0, 1])
+    assert several.act({}, {}).tolist() == [[5, 6], [1, 2]]
+    several.begin([0], 0, [0])
+    assert several.act({}, {}).tolist() == [[1, 2], [3, 4]]
+    with pytest.raises(PolicyError, match="way 0 ends after 2 steps, and its episode does not"):
+        several.act({}, {})
+
+
+def test_tallies_of_parts_are_those_of_the_whole():
+    env = made(Scenario.load(CARRY | {"success_function": "reach_exit", "max_steps": 30}), 3)
+    found = [*rollouts.rollout(env, load_policy("random", 3, env.num_actions), 7, 0)]
+    whole, parts = Tally(), (Tally(), Tally())
+    for k, episode in enumerate(found):
+        whole.add(episode)
+        parts[k > 2].add(episode)
+    parts[0].join(parts[1])
+    names = env.scenario.reward_names
+    rows = dict(whole.rows(names, 0.5, whole))
+    assert rows == dict(parts[0].rows(names, 0.5, parts[0]))
+    totals, lengths = ([getattr(each, of) for each in found] for of in ("total", "length"))
+    assert len({*totals}) > 2
+    assert (rows["episodes"], rows["steps"]) == ("7", f"{sum(lengths)}")
+    assert rows["steps per second"] == f"{sum(lengths) * 2:,}"
+    for name, values in (("return", totals), ("length", lengths)):
+        spread = sum(values) / 7, min(values), max(values)
+        told = [rows[f"{name}, {each}"] for each in ("mean", "least", "most")]
+        assert told == [f"{value:.6g}" for value in spread]
+    for name in ("terminated", "truncated", "success"):
+        assert rows[name] == f"{sum(getattr(each, name) for each in found) / 7:.1%}"
+    means = np.sum([each.terms for each in found], axis=0) / 7
+    for name, mean in zip(names, means, strict=True):
+        assert rows[f"{name}, mean sum"] == f"{mean:.6g}"
+    assert dict(Tally().rows((), 1.0, Tally())) == {
+        "episodes": "0",
+        "steps": "0",
+        "steps per second": "0",
+    }
+
+
+@pytest.mark.parametrize(("shown", "told"), [("flat", "a Box alone"), ("text", "a Text alone")])
+def test_what_a_folder_cannot_keep_is_told(shown, told):
+    env = GridVectorEnv("empty-4x4", 1, world="object", observation_representation=shown)
+    with pytest.raises(ValueError, match=f"rollouts keep grid, item, and here .*{told}"):
+        rollouts.rows_of_steps(env)

@@ -1,0 +1,229 @@
+"""Actions of scenarios: built-in ones, and their own with a key and a word for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
+from gv_engine.rules.geometry import (
+    ACTIONS,
+    USUAL_ACTIONS,
+    WAIT,
+    Action,
+    action_name,
+    is_action,
+    named_action,
+)
+from gv_engine.scenario.lookup import found_again, reference_to
+from gv_engine.scenario.plugin import Command
+from gv_engine.session.replay import Replay
+from gv_engine.session.session import Game
+
+KICK = {"name": "KICK", "key": "k", "says": "kick the ball"}
+LEVEL: dict[str, Any] = {
+    "map": ">l..\n....\n...E",
+    "action_space": ["MOVE_FORWARD", "TURN_LEFT", "NOOP", KICK],
+    "objects": {"Lever": {"components": ["Solid"], "states": ["OFF", "ON"]}},
+    "legend": {"l": "Lever"},
+    "transition_functions": [
+        "move_agent",
+        "turn_agent",
+        {"name": "switch", "object_type": "Lever", "on_action": "KICK"},
+    ],
+    "reward_functions": ["living_reward"],
+    "terminating_function": "reach_exit",
+    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
+}
+PLAIN = {**LEVEL, "transition_functions": ["move_agent", "turn_agent"]}
+
+
+def load(*actions: Any, **changes: Any) -> Scenario:
+    return Scenario.load({**PLAIN, "action_space": list(actions), **changes})
+
+
+def test_the_numbers_of_built_in_actions_never_move():
+    names = "MOVE_FORWARD MOVE_BACKWARD MOVE_LEFT MOVE_RIGHT TURN_LEFT TURN_RIGHT ACTUATE"
+    added = "PICK_N_DROP PICK_UP DROP TOGGLE DONE NOOP"
+    assert [action_name(number) for number in range(13)] == f"{names} {added}".split()
+    without = {key: PLAIN[key] for key in PLAIN if key != "action_space"}
+    assert Scenario.load(without).actions == USUAL_ACTIONS == tuple(range(8))
+
+
+def test_an_own_action_has_a_name_a_key_and_a_word_for_it():
+    scenario = Scenario.load(LEVEL)
+    assert scenario.action_names == ("MOVE_FORWARD", "TURN_LEFT", "NOOP", "KICK")
+    assert scenario.own_actions == (Command("KICK", "kick the ball", ("K",)),)
+    assert load({"name": "SING_LOUD"}).own_actions == (Command("SING_LOUD", "sing loud", ()),)
+
+
+def test_no_number_stands_for_two_actions():
+    kick = named_action("KICK")
+    assert kick not in (WAIT, *range(len(ACTIONS)))
+    assert action_name(WAIT) == "WAIT"
+    assert not is_action(WAIT)
+    assert [action for action in Action if action.is_own] == []
+    assert kick.is_own
+    assert pickle.loads(pickle.dumps(kick)) is kick
+
+
+def test_two_names_of_one_number_are_refused(monkeypatch):
+    monkeypatch.setattr("gv_engine.rules.geometry.crc32", lambda name: 7)
+    named_action("ONE_OF_TWO")
+    with pytest.raises(ScenarioError, match="OTHER and ONE_OF_TWO would have the same number"):
+        load({"name": "OTHER"})
+
+
+def test_another_process_finds_the_same_number():
+    code = "from gv_engine.rules.geometry import named_action as f; print(int(f('KICK')))"
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(told.stdout) == named_action("KICK")
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        (["KICK"], "[0]: no action 'KICK'; did you mean 'PICK_UP'? {name: KICK} declares one of"),
+        (["SLEEP"], "[0]: no action 'SLEEP'; {name: SLEEP} declares one of your own"),
+        (["WAIT"], "[0]: no action 'WAIT' (allowed: MOVE_FORWARD"),
+        ([{"key": "k"}], "[0]: an action of your own needs its name: {name: KICK, key: K}"),
+        ([{"name": "kick"}], "[0].name: found the name 'kick', expected one of an action, like `"),
+        ([{"name": "WAIT"}], "[0].name: found the name 'WAIT', expected one of an action"),
+        ([{"name": "DROP"}], "[0].name: DROP is built in; write its name alone"),
+        ([KICK, KICK], "[1].name: KICK stands here a second time"),
+        (["DROP", "DROP"], "[1]: DROP stands here a second time"),
+        ([{"name": "KICK", "keys": "k"}], "[0].keys: unknown key 'keys'; did you mean 'key'?"),
+        ([{"name": "KICK", "key": "Spce"}], "[0].key: KICK: there is no key 'Spce'; did you mean"),
+        ([{"name": "KICK", "key": "z"}], "[0].key: KICK: Z stands for 'undo a step' already; free"),
+        ([KICK, {"name": "SING", "key": "K"}], "[1].key: SING: K stands for 'kick the ball' alre"),
+        (
+            [{"name": "KICK", "key": "p"}, "PICK_N_DROP"],
+            "[0].key: KICK: P stands for 'pick up or drop' already; free are A, B, C,",
+        ),
+        ([{"name": "KICK", "key": ["k"]}], "[0].key: found a list of 1, expected a text"),
+        ([{"name": "KICK", "says": {}}], "[0].says: found a mapping, expected a text"),
+    ],
+    ids=str,
+)
+def test_a_wrong_action_is_told_where_it_stands(actions, message):
+    with pytest.raises(ScenarioError) as error:
+        load(*actions)
+    assert str(error.value).startswith(f"<mapping>: action_space{message}")
+
+
+def test_the_key_of_an_action_that_the_level_lacks_is_free():
+    assert load({"name": "KICK", "key": "p"}).own_actions[0].keys == ("P",)
+
+
+def test_a_rule_takes_no_action_that_there_is_not():
+    rule = {"name": "actuate_door", "on_action": "PUNCH"}
+    with pytest.raises(ScenarioError) as error:
+        load("MOVE_FORWARD", KICK, transition_functions=[rule])
+    said = "transition_functions[0].on_action: no action 'PUNCH' (allowed: MOVE_FORWARD"
+    assert said in str(error.value)
+    assert "NOOP, KICK)" in str(error.value)
+
+
+def test_scenarios_with_other_actions_do_not_know_them():
+    load("MOVE_FORWARD", KICK)
+    with pytest.raises(ScenarioError, match="no action 'KICK'"):
+        load("MOVE_FORWARD", transition_functions=[{"name": "actuate_box", "on_action": "KICK"}])
+
+
+def test_an_action_goes_on_in_copies_replays_and_references():
+    scenario = Scenario.load(LEVEL)
+    again = pickle.loads(pickle.dumps(scenario))
+    assert (again.action_names, again.own_actions) == (scenario.action_names, scenario.own_actions)
+    game = Game(scenario, 0)
+    for action in ("KICK", "TURN_LEFT", "NOOP", "KICK"):
+        game.step(action)
+    replay = Replay.from_bytes(game.replay().to_bytes())
+    assert Game.of(replay, again).difference is None
+    fewer = scenario.with_(actions=(0, int(named_action("KICK"))))
+    known = json.loads(json.dumps(reference_to(fewer)))
+    found = found_again(known)
+    assert isinstance(found, Scenario)
+    assert found.action_names == ("MOVE_FORWARD", "KICK")
+    unknown = {**known, "changes": {"actions": [0, 99]}}
+    with pytest.raises(ScenarioError, match="has no action of number 99"):
+        found_again(unknown)
+
+
+def test_environments_tell_the_names():
+    env = GridEnv(LEVEL, world="object")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="for MOVE_FORWARD, TURN_LEFT, NOOP, KICK"):
+        env.step(4)
+    envs = GridVectorEnv(LEVEL, num_envs=1, world="object")
+    assert envs.labels["action_names"] == ["MOVE_FORWARD", "TURN_LEFT", "NOOP", "KICK"]
+    _, infos = envs.reset(seed=0)
+    assert infos["action_mask"].tolist() == [[0, 1, 0, 1]]
+
+
+# ---- mixtures ------------------------------------------------------------------------------------
+
+
+def mixture(*members: Any, **more: Any) -> Scenario:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Scenario.load({"mixture": [{"scenario": member} for member in members], **more})
+
+
+def test_members_with_the_same_actions_of_their_own_mix():
+    mixed = mixture(LEVEL, {**LEVEL, "map": "l..\n.>.\n..E"})
+    assert mixed.action_names == ("MOVE_FORWARD", "TURN_LEFT", "NOOP", "KICK")
+    assert mixed.own_actions == Scenario.load(LEVEL).own_actions
+
+
+def test_members_with_other_actions_say_so():
+    with pytest.raises(ScenarioError) as error:
+        mixture(LEVEL, {**PLAIN, "action_space": ["MOVE_FORWARD", {"name": "SING"}]})
+    assert "has the actions MOVE_FORWARD, SING, and" in str(error.value)
+    assert "MOVE_FORWARD, TURN_LEFT, NOOP, KICK; give an action_space" in str(error.value)
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+def test_a_mixture_has_an_action_that_only_some_of_its_members_answer(world):
+    other = {**PLAIN, "action_space": ["MOVE_FORWARD"]}
+    mixed = mixture(LEVEL, other, action_space=["TURN_LEFT", "KICK", {"name": "SING", "key": "J"}])
+    assert mixed.action_names == ("TURN_LEFT", "KICK", "SING")
+    assert [own.keys for own in mixed.own_actions] == [("K",), ("J",)]
+    envs = GridVectorEnv(mixed, num_envs=16, world=world)
+    _, infos = envs.reset(seed=0)
+    assert set(infos["member"].tolist()) == {0, 1}
+    assert infos["action_mask"].tolist() == [[1, int(m == 0), 0] for m in infos["member"]]
+    rows = envs.snapshot()
+    envs.step(np.ones(16, np.int64))
+    changed = envs.snapshot()["condition"]["value"].sum(1) - rows["condition"]["value"].sum(1)
+    assert changed.tolist() == [int(m == 0) for m in infos["member"]]
+
+
+def test_a_mixture_leaves_actions_of_its_members_out():
+    mixed = mixture(LEVEL, action_space=["TURN_LEFT"])
+    assert (mixed.action_names, mixed.own_actions) == (("TURN_LEFT",), ())
+
+
+def test_what_extends_a_scenario_changes_its_actions(tmp_path: Path):
+    rest = {key: LEVEL[key] for key in LEVEL if key != "map"}
+    (tmp_path / "level.yaml").write_text(f"map: |\n  >l.\n  ..E\n{yaml.safe_dump(rest)}")
+    own = "extends: level.yaml\naction_space: {KICK: {key: J}, NOOP: null, DONE: {}}\n"
+    (tmp_path / "other.yaml").write_text(own)
+    found = Scenario.load(tmp_path / "other.yaml")
+    assert found.own_actions == (Command("KICK", "kick the ball", ("J",)),)

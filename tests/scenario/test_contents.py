@@ -1,0 +1,150 @@
+"""What is in boxes and in the agent's hand, as maps, legends and places say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from components.objects import BOX, KEY, WALL
+from gv_engine import AGENT, Scenario, ScenarioError
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import ACTUATE, PICK_N_DROP
+from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.world.simulation import Simulation
+from tests.boards import scenario
+
+KEY_IN_BOX = {"object": "Box", "content": {"object": "Key", "color": "RED"}}
+RULES: dict[str, Any] = {
+    "transition_functions": [
+        "move_agent",
+        "turn_agent",
+        "actuate_box",
+        "actuate_door",
+        "pickndrop",
+    ],
+    "legend": {
+        "B": KEY_IN_BOX,
+        "C": {"object": "Box", "content": KEY_IN_BOX},
+        "a": {"agent": "RIGHT", "holds": {"object": "Key", "color": "YELLOW"}},
+    },
+}
+"""One legend for all, so that they compile one program."""
+LEVEL: dict[str, Any] = {
+    **RULES,
+    "draw": {"color": ["RED", "GREEN", "BLUE"], "what": ["Key", "Wall"]},
+    "symmetries": ["turn", "mirror"],
+    "legend": {
+        "B": {
+            "object": "Box",
+            "content": {
+                "one_of": [
+                    {"object": "Box", "content": {"object": "Key", "color": "$color"}},
+                    "$what",
+                    "Floor",
+                ]
+            },
+        },
+        "a": {"agent": "RIGHT", "holds": {"object": "Key", "color": "$color"}},
+    },
+    "place": [{"object": "Box", "content": {"object": "Key", "color": "$color"}, "count": [0, 2]}],
+}
+PICTURE = """
+    BaB.
+    .B..
+    D..E
+"""
+
+
+def drawn(played: Scenario, seed: int = 0) -> Any:
+    simulation = Simulation(played)
+    simulation.reset(np.random.default_rng(seed))
+    return simulation.world
+
+
+def look(w: Any, e: int) -> tuple[int, int]:
+    return w.kind.value[e], w.color.value[e]
+
+
+def test_a_box_holds_what_the_legend_says(play):
+    game = play(">B.", ACTUATE, **RULES)
+    assert game.board == ">K."
+    assert game.act(PICK_N_DROP).item == "RED Key"
+
+
+def test_a_box_is_in_a_box(play):
+    game = play(">C.", ACTUATE, **RULES)
+    assert game.board == ">B."
+    assert game.act(ACTUATE).board == ">K."
+
+
+def test_the_agent_holds_what_the_legend_says(play):
+    game = play("aD.", **RULES)
+    assert game.item == "YELLOW Key"
+    assert game.act(ACTUATE).board == ">_."
+
+
+@pytest.mark.sample("object")
+def test_what_is_placed_holds_things(play):
+    place = [KEY_IN_BOX, {"agent": "RIGHT", "in": [0, 0], "holds": "Key"}]
+    game = play("...", **RULES, place=place)
+    held = int(game.row["agent"]["holding"][AGENT])
+    assert game.row["kind"]["value"][held] == KEY
+    (box,) = np.flatnonzero(game.row["kind"]["value"] == BOX)
+    content = game.row["box"]["content"][box]
+    assert (game.row["kind"]["value"][content], game.row["color"]["value"][content]) == (KEY, 1)
+
+
+def test_contents_are_drawn():
+    played = scenario(PICTURE, **LEVEL)
+    found = set()
+    for seed in range(60):
+        w = drawn(played, seed)
+        color = w.drawn[0]
+        assert look(w, w.agent.holding[AGENT]) == (KEY, color)
+        for box in w.having(w.box):
+            content = w.box.content[box]
+            inner = w.box.content[content]
+            found.add((w.kind.value[content], inner != NOTHING))
+            if inner != NOTHING:
+                assert look(w, inner) == (KEY, color)
+    assert found == {(BOX, True), (KEY, False), (WALL, False), (w.kind.value[NOTHING], False)}
+
+
+@pytest.mark.compiled
+def test_both_worlds_hold_the_same():
+    assert not play_in_lockstep(scenario(PICTURE, **LEVEL), 10, 0, True).fault
+
+
+def test_there_is_room_for_boxes_in_boxes():
+    symbol: dict[str, Any] = KEY_IN_BOX
+    for _ in range(4):
+        symbol = {"object": "Box", "content": symbol}
+    w = drawn(scenario("\n".join(["BBBBBBBB"] * 7 + ["BBBBBBB>"]), legend={"B": symbol}))
+    assert w.placed[BOX] == 63
+
+
+def test_maps_without_contents_stay_as_they_are():
+    plain = scenario(">BK")
+    assert plain.layout.drawn == 0
+    assert "drawn" not in (plain.layout.dtype.names or ())
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"object": "Key", "content": "Key"}, "legend.x.content: Key has no component Box"),
+        ({"object": "Box", "content": {"agent": "LEFT"}}, "content: found an agent, expected an"),
+        ({"object": "Box", "content": {"room": "a"}}, "content.room: unknown key 'room'"),
+        ({"object": "Box", "content": "Kex"}, "no object type 'Kex'; did you mean 'Key'"),
+        ({"object": "Box", "content": "Beacon"}, "'x' is Beacon, not among the state space's"),
+        ({"object": "Key", "holds": "Key"}, "legend.x.holds: only an `agent` holds something"),
+        ({"one_of": ["Box"], "content": "Key"}, "`content` belongs into the items of `one_of`"),
+    ],
+)
+def test_mistakes_are_told(entry: dict[str, Any], says: str):
+    space = {"objects": ["Floor", "Wall", "Key", "Box"]}
+    with pytest.raises(ScenarioError) as error:
+        scenario(">x", legend={"x": entry}, state_space=space)
+    assert any(says in problem for problem in error.value.problems), error.value.problems

@@ -1,0 +1,182 @@
+"""Scenarios that extend others: what is merged, what is replaced, whose Python runs."""
+
+from pathlib import Path
+
+import pytest
+
+from gv_engine import RESET, REWARD, Scenario, ScenarioError
+from gv_engine.cli import main
+from gv_engine.rules.errors import TrustError
+from gv_engine.session.sprite_paths import sprite_folders
+
+BASE = """\
+max_steps: 50
+map: |
+  ####
+  #>E#
+  ####
+transition_functions: [move_agent, ./rules.py:wink]
+reward_functions:
+  - reach_exit
+  - {name: living_reward, reward: -1}
+  - {name: overlap, object_type: Exit}
+  - {name: overlap, object_type: Wall}
+terminating_function: reach_exit
+observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
+"""
+RULES = """\
+from gv_engine import TRANSITION, World, system
+
+@system(TRANSITION)
+def wink(w: World) -> None:
+    '''Nothing happens.'''
+"""
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    folder = tmp_path / "base"
+    folder.mkdir()
+    (folder / "rules.py").write_text(RULES)
+    (folder / "scenario.yaml").write_text(BASE)
+    return folder
+
+
+def beside(base: Path, text: str) -> Path:
+    file = base / "child.yaml"
+    file.write_text(f"extends: scenario.yaml\n{text}")
+    return file
+
+
+def test_what_is_not_said_stays(base):
+    child = Scenario.load(beside(base, "max_steps: 9\n"))
+    assert [child.name, child.max_steps] == ["child", 9]
+    assert child.reward_names == Scenario.load(base).reward_names
+
+
+def test_lists_change_by_name(base):
+    child = Scenario.load(
+        beside(
+            base,
+            "reward_functions:\n"
+            "  reach_exit: {reward_on: 7}\n"
+            "  living_reward: null\n"
+            "  overlap_2: {reward_on: 3}\n"
+            "  bump_into_wall: {reward: -2}\n",
+        )
+    )
+    told = {call.name: call.arguments for call in child.calls(REWARD)}
+    assert child.reward_names == ("reach_exit", "overlap", "overlap_2", "bump_into_wall")
+    assert [told["reach_exit"]["reward_on"], told["bump_into_wall"]["reward"]] == [7, -2]
+    assert child.calls(REWARD)[2].arguments["reward_on"] == 3
+    assert child.calls(REWARD)[1].arguments["reward_on"] != 3
+
+
+def test_lists_are_replaced(base):
+    child = Scenario.load(beside(base, "reward_functions: [bump_into_wall]\n"))
+    assert child.reward_names == ("bump_into_wall",)
+
+
+def test_another_function_brings_its_own_parameters(base):
+    text = "observation_function: {name: raytracing, area: [[-2, 0], [-1, 1]], threshold: 2}\n"
+    child = beside(base, text)
+    grandchild = base / "grandchild.yaml"
+    grandchild.write_text(
+        "extends: child.yaml\nobservation_function: {name: partially_occluded, area: [[-1, 0], "
+        "[0, 0]]}\n"
+    )
+    assert Scenario.load(child).visibility.arguments["threshold"] == 2
+    assert Scenario.load(grandchild).visibility.name == "partially_occluded"
+    assert Scenario.load(grandchild).document.bases[1].file.name == "scenario.yaml"
+
+
+def test_a_level_replaces_a_level(base):
+    child = Scenario.load(beside(base, "reset_function: {name: empty, shape: [4, 4]}\n"))
+    assert child.calls(RESET)[0].name == "empty"
+    again = base / "again.yaml"
+    again.write_text("extends: child.yaml\nmap: |\n  ###\n  #>E\n")
+    assert Scenario.load(again).calls(RESET)[0].name == "from_map"
+
+
+def test_what_is_built_in_can_be_extended(tmp_path):
+    file = tmp_path / "larger.yaml"
+    file.write_text("extends: keydoor-9x9\nparameters: {size: 12}\n")
+    assert Scenario.load(file).layout.height >= 12
+    assert Scenario.load(file, size=20).layout.height >= 20
+    file.write_text("family: mathy\nextends: mathy-complex-simplify-easy\ndifficulty: hard\n")
+    assert main(["check", str(file), "--episodes", "1"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("extends: nothing.yaml", "child.yaml:1: extends: .*nothing.yaml: no such file"),
+        ("extends: [a]", "child.yaml:1: extends: found a list of 1, expected a text"),
+        ("extends: child.yaml", "extends this scenario in turn"),
+        ("extends: large.yaml", "the files that a scenario extends are at most 512 KiB together"),
+        ("extends: scenario.yaml\nmax_steps: 0", "child.yaml:2: max_steps: found 0"),
+        (
+            "extends: scenario.yaml\nreward_functions: {living: null}",
+            "child.yaml:2: .*there is no 'living' to take out; did you mean 'living_reward'",
+        ),
+        (
+            "extends: scenario.yaml\nreward_functions: {reach_exit: 5}",
+            "found 5, expected a mapping of what differs",
+        ),
+        ("extends: scenario.yaml#small", "no variant 'small'"),
+    ],
+)
+def test_mistakes_are_told_where_they_stand(base, text, said):
+    (base / "child.yaml").write_text(text + "\n")
+    (base / "large.yaml").write_text(f"extends: larger.yaml\n#{'x' * 300_000}\n")
+    (base / "larger.yaml").write_text(f"{BASE}\n#{'x' * 300_000}\n")
+    with pytest.raises(ScenarioError, match=said):
+        Scenario.load(base / "child.yaml")
+
+
+def test_mistakes_in_what_is_extended_are_told_there(base):
+    child = beside(base, "max_steps: 9\n")
+    (base / "scenario.yaml").write_text(BASE.replace("max_steps: 50", "max_stepz: 50"))
+    with pytest.raises(ScenarioError, match=r"scenario.yaml:1: max_stepz: unknown key"):
+        Scenario.load(child)
+
+
+def test_two_that_extend_each_other(base):
+    (base / "scenario.yaml").write_text(f"extends: child.yaml\n{BASE}")
+    with pytest.raises(ScenarioError, match="in turn"):
+        Scenario.load(beside(base, ""))
+
+
+def test_python_elsewhere_runs_if_it_is_trusted(base, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "mine.yaml").write_text("extends: ../base\nmax_steps: 9\n")
+    with pytest.raises(TrustError, match=r"base/rules.py:wink: not loaded, the scenario only"):
+        Scenario.load(folder / "mine.yaml")
+    child = Scenario.load(folder / "mine.yaml", trust=True)
+    assert [child.max_steps, len(child.code)] == [9, 1]
+    assert base in sprite_folders(child)
+    assert {base / "rules.py", base / "scenario.yaml"} <= set(child.watched())
+
+
+def test_python_below_runs(base):
+    above = base.parent / "above.yaml"
+    above.write_text("extends: base/scenario.yaml\n")
+    assert Scenario.load(above).code
+
+
+@pytest.mark.thorough
+@pytest.mark.compiled
+def test_check_tells_what_differs(base, capsys):
+    text = "max_steps: 9\nreward_functions: {living_reward: {reward: -3}, reach_exit: null}\n"
+    assert main(["check", str(beside(base, text)), "--episodes", "1"]) == 0
+    said = capsys.readouterr().out
+    assert "max_steps: 50, now 9" in said
+    assert "reward_functions.living_reward.reward: -1, now -3" in said
+    assert "reward_functions.reach_exit: 'reach_exit' is left out" in said
+
+
+def test_it_is_played_again_when_what_it_extends_changes(base):
+    child = Scenario.load(beside(base, ""))
+    (base / "scenario.yaml").write_text(BASE.replace("max_steps: 50", "max_steps: 70"))
+    assert child.loaded_again().max_steps == 70

@@ -1,0 +1,350 @@
+"""Reading within bounds, and files that are whole or not there."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.cli import main
+from gv_engine.rollout import snapshots
+from gv_engine.rollout.episode_folder import read
+from gv_engine.rules.errors import GVEngineError, ScenarioError
+from gv_engine.scenario.files import (
+    Archive,
+    ArrayError,
+    Draft,
+    bytes_for_people,
+    read_bytes,
+    replacing,
+    sweep,
+)
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.rule_modules import SourceFile
+from gv_engine.session.catalogue import in_folder
+from gv_engine.session.replay import Replay
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.settings import Settings
+from tests import ROOT
+from tests.caches import own_cache
+
+posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
+
+
+def said_by(act) -> str:
+    """What is said about a file, by an error or instead of one."""
+    try:
+        found = act()
+    except (GVEngineError, OSError) as error:
+        return str(error)
+    return str(found[1])
+
+
+READERS = {
+    "scenario files are at most 512 KiB": lambda file: load_scenario(file),
+    "replays are at most 4 MiB": lambda file: Replay.load(file),
+    "snapshots are at most 128 MiB": lambda file: snapshots.load(file),
+    "settings and keys are at most 64 KiB": lambda file: Settings.load(file),
+    "keys are at most 64 KiB": lambda file: Bindings.load(file),
+    "descriptions of rollouts are at most 4 MiB": lambda file: read(file.parent),
+}
+
+
+@pytest.mark.parametrize("limit", READERS)
+def test_what_is_too_large_is_not_read(tmp_path: Path, limit: str):
+    file = tmp_path / "rollout.json"
+    with file.open("wb") as sparse:
+        sparse.truncate(2**37)
+    said = said_by(lambda: READERS[limit](file))
+    assert f"{file} is 128 GiB; " in said
+    assert limit in said
+
+
+@posix
+@pytest.mark.parametrize("limit", READERS)
+def test_a_fifo_is_not_waited_for(tmp_path: Path, limit: str):
+    file = tmp_path / "rollout.json"
+    os.mkfifo(file)
+    assert f"{file} is a FIFO, not a file" in said_by(lambda: READERS[limit](file))
+
+
+@posix
+def test_lists_pass_over_what_is_no_file(tmp_path: Path):
+    os.mkfifo(tmp_path / "fifo.yaml")
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "a.yaml").write_text("family: mathy")
+    assert [entry.title for entry in in_folder(tmp_path)] == ["a"]
+
+
+def test_lists_look_into_some_hundred_files(tmp_path: Path):
+    for number in range(201):
+        (tmp_path / f"{number:03}.yaml").write_text("family: mathy" if number == 200 else "a: 1")
+    (tmp_path / "z.xsb").touch()
+    assert [entry.title for entry in in_folder(tmp_path)] == ["z"]
+
+
+def test_what_is_no_file_is_said(tmp_path: Path):
+    with pytest.raises(OSError, match=f"{tmp_path} is a folder, not a file"):
+        read_bytes(tmp_path, 1, "files")
+    with pytest.raises(FileNotFoundError, match="gone cannot be read: No such file"):
+        read_bytes(tmp_path / "gone", 1, "files")
+    with pytest.raises(OSError, match="null"):
+        read_bytes(tmp_path / "a\0b", 1, "files")
+    if Path("/dev/null").exists():
+        with pytest.raises(OSError, match="is a device, not a file"):
+            read_bytes(Path("/dev/null"), 1, "files")
+
+
+@posix
+def test_links_that_lead_nowhere_are_said(tmp_path: Path):
+    (tmp_path / "loop.yaml").symlink_to("loop.yaml")
+    (tmp_path / "gone.yaml").symlink_to("nothing.yaml")
+    for name, said in (("loop", "Too many levels"), ("gone", "nothing.yaml, which is not there")):
+        with pytest.raises(ScenarioError, match=rf"{name}\.yaml is a link to .*{said}"):
+            load_scenario(tmp_path / f"{name}.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "command"), [("k.npz", "play --from"), ("k.gvreplay", "gv-engine replay")]
+)
+def test_what_is_no_scenario_but_ours_is_said(tmp_path: Path, name: str, command: str):
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(ScenarioError, match=rf"{name} is a .*, no scenario; .*{command} .*{name}"):
+        load_scenario(tmp_path / name)
+
+
+def test_names_too_long_are_said(tmp_path: Path):
+    for name in ("a" * 5000, "a" * 5000 + ".yaml", str(tmp_path / ("a" * 5000))):
+        with pytest.raises(ScenarioError) as error:
+            load_scenario(name)
+        assert len(str(error.value)) < 1500
+
+
+def test_sizes_for_people():
+    assert [bytes_for_people(n) for n in (9, 2048, 6_500_000, 2**40)] == [
+        *("9 bytes", "2 KiB", "6.2 MiB", "1024 GiB")
+    ]
+
+
+def test_the_arrays_of_an_archive_are_limited_together(tmp_path: Path):
+    zeros = np.zeros(600, np.uint8)
+    np.savez_compressed(tmp_path / "a.npz", a=zeros, b=zeros, c=zeros)
+    with Archive(tmp_path / "a.npz", 2000, "archives") as archive:
+        assert archive.read("a").size == archive.read("b", most=1000).size == 600
+        assert archive.read("a").size == 600
+        with pytest.raises(ArrayError, match="c is 728 bytes, in archives at most 544 bytes"):
+            archive.read("c")
+
+
+@posix
+def test_the_digest_of_a_rule_file_waits_for_no_fifo(tmp_path: Path):
+    os.mkfifo(tmp_path / "rules.py")
+    assert SourceFile.of(tmp_path / "rules.py").digest == ""
+
+
+# ---- drafts --------------------------------------------------------------------------------------
+
+
+def test_a_draft_takes_its_place_or_goes(tmp_path: Path):
+    file = tmp_path / "a.txt"
+    with replacing(file) as draft:
+        draft.write_text("new")
+        assert draft.suffix == ".txt"
+    with pytest.raises(KeyError), replacing(file) as draft:
+        draft.write_text({"newer": "text"}["gone"])
+    assert file.read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path):
+    with (
+        pytest.raises(OSError, match=r"a\.txt cannot be written: No space"),
+        replacing(tmp_path / "a.txt"),
+    ):
+        raise OSError(28, "No space left on device")
+    with pytest.raises(OSError, match=r"b\.txt cannot be written: No such file"):
+        Draft(tmp_path / "gone" / "b.txt")
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o755])
+def test_a_draft_has_the_permissions_of_the_file_before_anything_is_written(
+    tmp_path: Path, mode: int
+):
+    file = tmp_path / "a.txt"
+    file.touch()
+    file.chmod(mode)
+    if os.geteuid() == 0:
+        os.chown(file, 1234, 2345)
+    before = file.stat()
+    with replacing(file) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == mode
+        draft.write_text("new")
+    after = file.stat()
+    assert after.st_ino != before.st_ino
+    assert (after.st_mode, after.st_uid, after.st_gid) == before[:1] + before[4:6]
+
+
+@posix
+def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "a.txt"
+    file.touch()
+    file.chmod(0o664)
+    os.chown(file, -1, next(iter({*os.getgroups(), 2345} - {os.getegid()})))
+
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "chown", refuse)
+    with replacing(file) as draft:
+        assert stat.S_IMODE(draft.stat().st_mode) == 0o604
+
+
+@posix
+def test_behind_a_link_the_file_itself_is_replaced(tmp_path: Path):
+    (tmp_path / "kept").mkdir()
+    link, file = tmp_path / "link.txt", tmp_path / "kept" / "a.txt"
+    for target in (file, Path("kept/a.txt")):
+        link.symlink_to(target)
+        with replacing(link) as draft:  # the first time, the file is not there yet
+            draft.write_text(str(target))
+        assert link.is_symlink()
+        assert file.read_text() == str(target)
+        link.unlink()
+
+
+@posix
+def test_what_is_no_file_is_not_replaced(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path / "pipe", "FIFO"), (Path("/dev/null"), "device")):
+        with pytest.raises(OSError, match=f"is a {kind}, not a file"), replacing(path):
+            pass
+    os.mkfifo(tmp_path / ".gv-draft-0.txt")  # nor waited for
+    sweep(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", ".gv-draft-0.txt"}
+
+
+@posix
+def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
+    program = (
+        "import os, pathlib, signal\n"
+        "from gv_engine.scenario.files import Draft\n"
+        "draft = Draft(pathlib.Path('a.gif'))\n"
+        "draft.path.with_suffix('.mkv').touch()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    at_work = Draft(tmp_path / "a.gif")
+    at_work.path.with_suffix(".mkv").touch()
+    (tmp_path / ".mine-1.gif").touch()
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
+    assert len(list(tmp_path.iterdir())) == 5
+    with replacing(tmp_path / "b.txt") as draft:
+        draft.touch()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {".mine-1.gif", "b.txt", at_work.path.name, at_work.path.stem + ".mkv"}
+    at_work.keep()
+    sweep(tmp_path)
+    assert (tmp_path / "a.gif").exists()
+
+
+@posix
+def test_where_nothing_can_be_locked_drafts_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise OSError("no locks")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    draft = Draft(tmp_path / "a.txt")
+    sweep(tmp_path)
+    draft.keep()
+    assert (tmp_path / "a.txt").exists()
+
+
+# ---- full disks and Ctrl-C -----------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@posix
+def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
+    """Files may not grow beyond a limit, which is what a full disk is to who writes them."""
+    program = (
+        "import resource, sys\n"
+        "from gv_engine import GridEnv, episode_folder\n"
+        "from gv_engine.cli import main\n"
+        "episode_folder._CHUNK = 50\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"
+        "GridEnv('empty-4x4', world='compiled')\n"
+        "words = 'rollout empty-4x4 --episodes 9999 --max-steps 20 --out out'\n"
+        "sys.exit(main(words.split()))\n"
+    )
+    root = str(ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=own_cache(tmp_path / "cache") | {"PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "compiled programs cannot be kept" in done.stderr
+    said = re.search(r"out cannot be written: .*; (\d+) episodes in it are whole", done.stderr)
+    assert said, done.stderr
+    arrays, about = read(tmp_path / "out")
+    assert about["episodes"] == len(arrays["episode_start"]) == int(said[1]) > 0
+    assert not about["complete"]
+    assert not list((tmp_path / "out").glob(".*"))
+
+
+@posix
+@pytest.mark.parametrize("module", ["numpy", "gymnasium", "gv_engine.cli"])
+def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
+    """At once and without a word, whatever Python is busy with."""
+    program = (
+        "import builtins, runpy, signal, sys\n"
+        "real = builtins.__import__\n"
+        "def imported(name, *more):\n"
+        f"    if name == {module!r}:\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
+        "    return real(name, *more)\n"
+        "builtins.__import__ = imported\n"
+        "sys.argv = ['gv-engine', 'list']\n"
+        "from gv_engine.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (-signal.SIGINT, 130)
+    assert done.stderr in ("", "gv-engine: interrupted\n")
+
+
+@pytest.mark.slow
+@posix
+def test_programs_that_import_the_engine_keep_their_ctrl_c():
+    program = "import signal, gv_engine; assert signal.getsignal(2) is signal.default_int_handler"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_messages_fit_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    keys = "".join(f"key{number}: 1\n" for number in range(5000))
+    (tmp_path / "a.yaml").write_text(keys)
+    assert main(["check", str(tmp_path / "a.yaml")]) == 1
+    said = capsys.readouterr().err
+    assert len(said) < 5000
+    assert re.search(r"\n… and \d+ more\n$", said)
+    (tmp_path / "a.yaml").write_text(f"{'a' * 50_000}: 1\n")
+    with pytest.raises(ScenarioError) as error:
+        load_scenario(tmp_path / "a.yaml")
+    assert max(map(len, error.value.problems)) < 1100

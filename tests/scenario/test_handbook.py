@@ -1,0 +1,107 @@
+"""What authors can name: all of it is listed, and what is listed can be named."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gv_engine import Scenario
+from gv_engine.cli import main
+from gv_engine.cli.rules import page
+from gv_engine.rules.system import REGISTRIES, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
+from gv_engine.scenario.reference_docs import Topic, chapters
+
+LEVEL = {
+    "objects": {"Guard": {"states": ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]}},
+    "map": "####\n#>E#\n####\n",
+    "transition_functions": ["move_agent"],
+    "reward_functions": ["reach_exit"],
+    "terminating_function": "reach_exit",
+    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
+}
+CHAPTERS = chapters()
+LOOKING = ("patrol", "let_pass", "seen")
+"""Rules of objects that look somewhere, as no built-in one does."""
+NESTING = {
+    **{f"name: {it}, object_type: Door": f"name: {it}, object_type: Guard" for it in LOOKING},
+    "transition_functions: […]": "transition_functions: [turn_agent]",
+    "reward_functions: […]": "reward_functions: [bump_into_wall]",
+    "terminating_functions: […]": "terminating_functions: [bump_into_wall]",
+}
+
+
+def of_phases() -> list[Topic]:
+    return [entry for title, entries in CHAPTERS if "functions" in title for entry in entries]
+
+
+def test_every_rule_is_listed():
+    listed = [entry.name for entry in of_phases()]
+    phases = (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
+    known = [name for phase in phases for name in REGISTRIES[phase] if ":" not in name]
+    built_in = [
+        name
+        for phase in phases
+        for name in REGISTRIES[phase]
+        if REGISTRIES[phase][name].function.__module__.startswith("systems.")
+    ]
+    assert sorted(listed) == sorted(name for name in built_in if name != "from_map")
+    assert set(listed) <= set(known)
+
+
+@pytest.mark.parametrize(
+    "entry", of_phases(), ids=lambda entry: entry.example.split(":")[0] + entry.name
+)
+def test_every_example_loads(entry):
+    text = entry.example
+    for nested, told in NESTING.items():
+        text = text.replace(nested, told)
+    level = {**LEVEL, **yaml.safe_load(text)}
+    if "reset_function" in level:
+        del level["map"]
+    Scenario.load(level)
+
+
+def test_every_entry_says_something():
+    for title, entries in CHAPTERS:
+        assert entries, title
+        for entry in entries:
+            assert (
+                entry.says.endswith((".", "?", ")"))
+                or title == "Map characters"
+                or " " in entry.says
+            )
+
+
+def test_the_page_is_what_the_sources_say():
+    written = Path("docs/reference.md").read_text(encoding="utf-8")
+    assert written == "\n".join(page(CHAPTERS)) + "\n", "run `make reference`"
+
+
+def test_the_command_tells_one(capsys):
+    assert main(["rules", "getting_closer"]) == 0
+    said = capsys.readouterr().out
+    assert "distance_function\tmanhattan, euclidean" in said
+    assert "systems/reward.py:" in said
+    assert main(["rules", "spawn"]) == 0
+    assert "w.spawn(kind)" in capsys.readouterr().out
+    assert main(["rules", "get_closer"]) == 2
+    assert "did you mean 'getting_closer'" in capsys.readouterr().err
+
+
+def test_the_command_finds_what_tells_of_a_word(capsys):
+    assert main(["rules", "ice"]) == 0
+    said = capsys.readouterr().out
+    assert "\nslide\t" in said
+    assert "gallery/ice.yaml" in said.replace("\\", "/")
+    assert "dice" not in said
+    assert main(["rules", "xyzzy"]) == 2
+    assert "nothing tells of it; see `gv-engine rules`" in capsys.readouterr().err
+
+
+def test_the_command_lists_all(capsys):
+    assert main(["rules"]) == 0
+    said = capsys.readouterr().out
+    for name in ("keydoor", "move_agent", "raytracing", "Telepod", "w.place", "all_with", "put"):
+        assert f"\n{name}\t" in said, name
+    lines = said.splitlines()
+    assert all(f"{title}\t" in lines for title, _ in CHAPTERS)

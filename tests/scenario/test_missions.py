@@ -1,0 +1,500 @@
+"""Missions: what files say of them, what agents see and people read, the same in both worlds."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pygame
+import pytest
+from gymnasium.spaces.utils import flatdim
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from components.appearance import BLUE, GREEN, RED
+from components.objects import BEACON, KEY
+from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
+from gv_engine.domains.grid.terminal import GridPicture
+from gv_engine.envs.observations import FORMS
+from gv_engine.gridverse import Action
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.rollout import rollout, rows_of_steps
+from gv_engine.rules.component import AGENT
+from gv_engine.session.inspection import Inspection
+from gv_engine.session.replay import Replay
+from gv_engine.session.session import Game
+from gv_engine.ui.colors import DARK
+from gv_engine.ui.drawing.recording import Onlooker
+from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.world.simulation import Simulation
+from tests import DATA
+from tests.world.test_worlds import assert_same_run
+
+FOLDER = DATA / "missions"
+KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
+RULES: dict[str, Any] = {
+    "transition_functions": ["move_agent", "turn_agent", "pickndrop"],
+    "reward_functions": ["fetch_mission", "reach_mission"],
+    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
+    "terminating_function": {
+        "name": "reduce_any",
+        "terminating_functions": ["fetch_mission", "fetch_other"],
+    },
+    "max_steps": 20,
+}
+FETCH: dict[str, Any] = {
+    **RULES,
+    "room": [6, 7],
+    "draw": {"color": ["RED", "GREEN", "BLUE"], "what": ["Key", "Beacon"], "n": [0, 1]},
+    "place": [
+        {"object": "$what", "color": "$color"},
+        {"object": "Key", "color": "YELLOW"},
+        {"object": "Beacon", "color": "BLUE"},
+        {"agent": "any"},
+    ],
+    "mission": {"text": "fetch the {color} {object}", "object": "$what", "color": "$color"},
+}
+SEVERAL = {"text": ["get a {color} {object}", "go get a {color} {object}"], "wording": "any"}
+PUT = {
+    **FETCH,
+    "mission": {
+        **SEVERAL,
+        "component": "./rules.py:Mission",
+        "object": "$what",
+        "color": "$color",
+        "target_object": "Beacon",
+        "target_color": "BLUE",
+        "count": 5,
+    },
+}
+PLAIN = {
+    "transition_functions": ["move_agent", "turn_agent", "pickndrop"],
+    "reward_functions": ["reach_exit"],
+    "terminating_function": "reach_exit",
+    "observation_function": RULES["observation_function"],
+    "map": "#####\n#>.E#\n#####",
+    "name": "plain",
+}
+
+
+def asking(mission: dict[str, Any], **more: Any) -> Scenario:
+    return Scenario.load({**FETCH, "mission": mission, **more}, folder=FOLDER)
+
+
+def begun(scenario: Scenario, seed: int = 0) -> Simulation:
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(seed))
+    return simulation
+
+
+def asked(scenario: Scenario, seed: int = 0) -> str:
+    return scenario.mission(begun(scenario, seed).world)
+
+
+# ---- what files say ----------------------------------------------------------------------------
+
+
+def test_a_mission_names_what_the_level_has_drawn():
+    scenario = Scenario.load(FETCH)
+    found = set()
+    for seed in range(40):
+        world = begun(scenario, seed).world
+        color, kind = world.drawn[:2]
+        assert (world.mission.kind[AGENT], world.mission.color[AGENT]) == (kind, color)
+        found.add(scenario.mission(world))
+    assert found == {
+        f"fetch the {color} {what}"
+        for color in ("red", "green", "blue")
+        for what in ("key", "beacon")
+    }
+
+
+def test_values_that_are_left_out_are_any():
+    assert asked(asking({"text": "bring the {color} {object} home"})) == "bring the object home"
+    assert asked(asking({"text": "bring a {color} {object}", "object": "MovingObstacle"})) == (
+        "bring a moving obstacle"
+    )
+
+
+def test_one_of_the_objects_on_the_grid_is_drawn_each_as_likely():
+    scenario = asking({"text": "{color} {object}", "among": ["Key", "Beacon"]})
+    many = [begun(scenario, seed).world for seed in range(300)]
+    told = [scenario.mission(world) for world in many]
+    assert {"yellow key", "blue beacon"} < set(told)
+    for world in many:
+        kind, color = world.mission.kind[AGENT], world.mission.color[AGENT]
+        assert [kind, color] in world.cells()[..., [0, 2]].reshape(-1, 2).tolist()
+    # three objects, of which it is one
+    for text in ("yellow key", "blue beacon"):
+        assert 70 < told.count(text) < 170
+    keys = asking({"text": "{object}", "among": "Key"})
+    assert {asked(keys, seed) for seed in range(30)} == {"key"}
+
+
+def test_what_there_is_none_of_is_an_error_of_the_reset():
+    scenario = asking({"text": "{object}", "among": "Telepod"})
+    with pytest.raises(RuntimeError, match="mission: there is none of the objects on the grid"):
+        begun(scenario)
+
+
+@pytest.mark.parametrize(
+    ("wording", "expected"),
+    [("any", {0, 1}), (1, {1}), ("$n", {0, 1}), ("by_rule", {0})],
+)
+def test_one_of_several_texts(wording, expected):
+    scenario = asking({"text": ["a {color}", "b {color}"], "wording": wording, "color": "RED"})
+    worlds = [begun(scenario, seed).world for seed in range(20)]
+    assert {world.mission.wording[AGENT] for world in worlds} == expected
+    assert {scenario.mission(world) for world in worlds} == {f"{'ab'[k]} red" for k in expected}
+
+
+def test_own_fields_stand_in_files_and_texts():
+    mission = {
+        "component": "./rules.py:Mission",
+        "text": "put the {object} near {count} {target_color} {target_object}s, {{}}",
+        "object": "Key",
+        "target_object": "Beacon",
+        "target_color": "$color",
+        "count": 5,
+    }
+    scenario = asking(mission)
+    # entities, rows and columns are for rules alone
+    assert scenario.missions
+    assert scenario.missions.names == (
+        *("wording", "kind", "color", "target_kind", "target_color", "count"),
+    )
+    world = begun(scenario).world
+    color = ("red", "green", "blue")[world.drawn[0] - 1]
+    assert scenario.mission(world) == f"put the key near 5 {color} beacons, {{}}"
+    assert world.mission.thing[AGENT] == 0
+
+
+@pytest.mark.sample("object")
+@KINDS
+def test_rules_say_what_is_asked(kind):
+    level = {"name": "./rules.py:asked_by_rule", "kinds": [KEY, BEACON]}
+    ruled = {**RULES, "max_shape": [4, 7], "reset_function": level}
+    mission = {"component": "./rules.py:Mission", "text": ["x", "{count} {color} {object}s"]}
+    scenario = Scenario.load({**ruled, "mission": {**mission, "wording": "by_rule"}}, FOLDER)
+    env = GridEnv(scenario, world=kind)
+    observation, _ = env.reset(seed=3)
+    row = env.snapshot()
+    wording, what, color, *_, count = observation["mission"].tolist()
+    assert (wording, count) == (2, {KEY: 2, BEACON: 3}[what])
+    thing = row["mission"]["thing"][AGENT]
+    assert (row["kind"]["value"][thing], row["color"]["value"][thing]) == (what, color)
+    assert row["mission"]["thing_y"][AGENT] == 1
+
+
+@pytest.mark.parametrize(
+    ("mission", "said"),
+    [
+        ("fetch", "mission: found 'fetch', expected a mapping such as {text:"),
+        ({"object": "Key"}, "mission: the text is missing"),
+        ({"text": "a {colour}"}, "mission.text: a mission has no {colour}; did you mean 'color'?"),
+        ({"text": "a {object.name}"}, "mission.text: a mission has no {object.name}"),
+        ({"text": "a {} {0}"}, "mission.text: a mission has no {}"),
+        ({"text": "a {color"}, "mission.text: expected '}' before end of string; write {{"),
+        ({"text": "a {color:>9}"}, "mission.text: write {color} alone"),
+        ({"text": "a {wording}"}, "mission.text: a mission has no {wording}"),
+        ({"text": "a" * 1001}, "mission.text: found 1001 characters, expected at most 1000"),
+        ({"text": []}, "mission.text: found 0 texts, expected 1 to 100"),
+        ({"text": ["a", "b {nobody}"], "wording": 0}, "mission.text[1]: a mission has no {nobody}"),
+        ({"text": ["a", "b"]}, "mission: several texts; say which of them it is: `wording: any`"),
+        ({"text": "a", "wording": 1}, "mission.wording: found 1, allowed are 0 to 0"),
+        ({"text": "a", "wording": "$n"}, "mission.wording: $n may be 1, texts are 0 to 0"),
+        ({"text": "a", "wording": "$color"}, "mission.wording: $color is a colour"),
+        (
+            {"text": "a", "object": "Kye"},
+            "mission.object: no object type 'Kye'; did you mean 'Key'",
+        ),
+        ({"text": "a", "object": "$color"}, "mission.object: $color is a colour, expected an"),
+        ({"text": "a", "object": "Floor"}, "mission.object: Floor is nothing that the scenario"),
+        ({"text": "a", "object": "$other"}, "mission.object: no drawn value 'other'"),
+        ({"text": "a", "color": "PINK"}, "mission.color: no colour 'PINK'"),
+        ({"text": "a", "color": "PURPLE"}, "mission.color: PURPLE is not in the scenario, which"),
+        ({"text": "a", "near": "Key"}, "mission.near: unknown key 'near'"),
+        ({"text": "a", "among": []}, "mission.among: found an empty list"),
+        ({"text": "a", "among": "Nobody"}, "mission.among: no object type 'Nobody'"),
+        ({"text": "a", "among": "Key", "color": "RED"}, "mission.color: a mission has either"),
+        ({"text": "a", "component": "./rules.py:Stranger"}, "./rules.py:Stranger is no mission"),
+        ({"text": "a", "component": "./rules.py:asked_by_rule"}, "asked_by_rule is no mission"),
+        ({"text": "a", "component": "./rules.py:Errand"}, "call the class Mission, as rules read"),
+        ({"text": "a", "component": "./rules.py:None_"}, "./rules.py has no 'None_'"),
+    ],
+)
+def test_what_is_wrong_is_said_where_it_stands(mission, said):
+    with pytest.raises(ScenarioError) as caught:
+        asking(mission)
+    assert said in str(caught.value)
+
+
+def test_a_scenario_on_top_changes_a_mission_key_by_key(tmp_path):
+    below = {"text": "{color} {object}", "object": "Key", "color": "RED"}
+    (tmp_path / "below.yaml").write_text(json.dumps({**FETCH, "mission": below}))
+    above = {"extends": "./below.yaml", "mission": {"object": "Beacon"}}
+    assert asked(Scenario.load(above, folder=tmp_path)) == "red beacon"
+
+
+def test_rules_about_missions_want_one():
+    without = {key: value for key, value in FETCH.items() if key != "mission"}
+    with pytest.raises(ScenarioError, match="mission: missing, and needed by fetch_mission, reach"):
+        Scenario.load(without)
+
+
+# ---- what a scenario does not ask it does not have ---------------------------------------------
+
+
+def test_without_a_mission_nothing_is_different():
+    scenario = Scenario.load(PLAIN)
+    assert "mission" not in (scenario.layout.dtype.names or ())
+    assert scenario.layout.mission is None
+    assert scenario.missions is None
+    env: Any = GridEnv(scenario, world="object")
+    observation, info = env.reset(seed=0)
+    assert {*observation} == {*env.observation_space} == {"grid", "agent_id_grid", "item"}
+    assert "mission" not in info
+    assert env.mission == ""
+    envs = GridVectorEnv(scenario, 2, world="object")
+    envs.reset(seed=0)
+    assert envs.missions() == ("", "")
+    assert envs.recorded == ("grid", "item")
+
+
+# ---- what agents see ---------------------------------------------------------------------------
+
+
+@KINDS
+@pytest.mark.parametrize("form", FORMS)
+def test_every_representation_tells_it(kind, form):
+    scenario = Scenario.load(FETCH)
+    env: Any = GridEnv(scenario, world=kind, observation_representation=form)
+    envs = GridVectorEnv(scenario, 3, world=kind, observation_representation=form)
+    many, _ = envs.reset(seed=5)
+    assert envs.observation_space.contains(many)
+    for i in range(3):
+        observation, info = env.reset(seed=5 + i)
+        assert env.observation_space.contains(observation)
+        assert info["mission"] == env.mission == envs.missions()[i]
+        if form == "text":
+            assert f"\nmission: {env.mission}\nholding nothing" in observation == many[i]
+        elif form == "flat":
+            world = begun(scenario, 5 + i).world
+            asked = [1, world.mission.kind[AGENT], world.mission.color[AGENT]]
+            assert observation[-3:].tolist() == asked == many[i][-3:].tolist()
+        else:
+            world = begun(scenario, 5 + i).world
+            kind_and_color = [world.mission.kind[AGENT], world.mission.color[AGENT]]
+            if form == "minigrid":
+                assert observation["mission"] == env.mission
+            else:
+                assert observation["mission"].tolist() == [1, *kind_and_color]
+            assert many["mission"][i].tolist() == [1, *kind_and_color]
+    if form not in ("flat", "text", "minigrid"):
+        assert flatdim(env.observation_space["mission"]) == 3
+
+
+def test_the_space_ends_where_the_numbers_do():
+    env: Any = GridEnv(Scenario.load(PUT, FOLDER), world="object")
+    space = env.observation_space["mission"]
+    assert space.high.tolist() == [2, 15, 8, 15, 8, 127]
+    assert space.low.tolist() == [0, 0, 0, 0, 0, -128]
+
+
+@pytest.mark.sample("object")
+@KINDS
+@pytest.mark.parametrize("copy", [False, True])
+def test_the_end_of_an_episode_shows_its_own_mission(kind, copy):
+    scenario = asking({"text": "{color} {object}", "among": ["Key", "Beacon"]})
+    envs = GridVectorEnv(scenario, 4, world=kind, autoreset_mode="SameStep", copy=copy)
+    before, _ = envs.reset(seed=0)
+    pilot, ends = np.random.default_rng(0), 0
+    shown = before["mission"].copy()
+    for _ in range(100):
+        observation, _, over, cut, info = envs.step(pilot.integers(0, 8, 4))
+        for i in np.flatnonzero(over | cut):
+            assert info["final_obs"][i]["mission"].tolist() == shown[i].tolist()
+            ends += shown[i].tolist() != observation["mission"][i].tolist()
+        shown[over | cut] = observation["mission"][over | cut]
+        assert shown.tolist() == observation["mission"].tolist()
+    assert ends > 5
+
+
+def test_results_go_where_they_are_wanted():
+    envs = GridVectorEnv(Scenario.load(FETCH), 2, world="object")
+    own = np.zeros((2, 3), np.int32)
+    observation, _ = envs.reset(seed=1, out={"mission": own})
+    assert observation["mission"] is own
+    assert own.any()
+
+
+# ---- both worlds -------------------------------------------------------------------------------
+
+
+@st.composite
+def missions(draw: st.DrawFn) -> Scenario:
+    """Any mission of one program: what is asked is data."""
+    mission = deepcopy(PUT["mission"])
+    things = st.sampled_from(["Key", "Beacon", "Exit", "$what"])
+    shades = st.sampled_from(["RED", "GREEN", "BLUE", "$color", "NONE"])
+    mission |= {"object": draw(things), "target_object": draw(things), "color": draw(shades)}
+    mission |= {"target_color": draw(shades), "count": draw(st.integers(0, 127))}
+    mission["text"] = [f"{k} {{object}}" for k in range(draw(st.integers(1, 5)))]
+    return Scenario.load({**PUT, "mission": mission}, folder=FOLDER)
+
+
+@pytest.mark.compiled
+@settings(max_examples=60)
+@given(missions(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
+def test_both_worlds_ask_alike(scenario, seed, actions):
+    assert_same_run(scenario, seed, actions)
+
+
+@pytest.mark.thorough
+@pytest.mark.compiled
+@settings(max_examples=40)
+@given(
+    st.lists(st.sampled_from(["Key", "Beacon"]), min_size=1, unique=True),
+    st.integers(0, 2**40),
+    st.lists(st.integers(0, 7), max_size=25),
+)
+def test_both_worlds_draw_alike_among_objects(among, seed, actions):
+    assert_same_run(asking({**SEVERAL, "among": among}), seed, actions)
+
+
+@KINDS
+def test_worlds_that_are_kept_keep_their_mission(kind):
+    envs = GridVectorEnv(Scenario.load(PUT, FOLDER), 3, world=kind)
+    envs.reset(seed=2)
+    rows, told = envs.snapshot(), envs.missions()
+    for other in (envs.fork(), pickle.loads(pickle.dumps(envs))):
+        assert other.missions() == told
+    envs.reset(seed=70)
+    assert envs.missions() != told
+    observation, _ = envs.restore(rows)
+    assert envs.missions() == told
+    other = GridVectorEnv(Scenario.load(PUT, FOLDER), 3, world="object")
+    assert other.restore(rows)[0]["mission"].tolist() == observation["mission"].tolist()
+
+
+# ---- mixtures ----------------------------------------------------------------------------------
+
+GO = {**FETCH, "mission": {"text": "go to the {object}", "object": "Key"}, "name": "go"}
+MIXED = {"mixture": [{"scenario": each} for each in (PLAIN, {**FETCH, "mission": {**SEVERAL}}, GO)]}
+
+
+@KINDS
+def test_a_mixture_counts_the_texts_of_all_and_shows_nothing_where_nothing_is_asked(kind):
+    envs: Any = GridVectorEnv(Scenario.load(MIXED), 12, world=kind)
+    observation, info = envs.reset(seed=0)
+    wording = observation["mission"][:, 0]
+    for member, numbers in enumerate([{0}, {1, 2}, {3}]):
+        assert set(wording[info["member"] == member].tolist()) == numbers
+    assert not observation["mission"][info["member"] == 0].any()
+    assert set(envs.missions()) == {"", "get a object", "go get a object", "go to the key"}
+    assert envs.single_observation_space["mission"].high.tolist() == [3, 15, 8]
+
+
+@pytest.mark.thorough
+@pytest.mark.compiled
+def test_a_mixture_is_the_same_in_both_worlds():
+    report = play_in_lockstep(Scenario.load(MIXED).with_(max_steps=15), episodes=30)
+    assert report.fault == ""
+
+
+def test_members_have_the_same_kind_of_mission():
+    with pytest.raises(ScenarioError, match="put has another class Mission than go; all"):
+        Scenario.load({"mixture": [{"scenario": GO}, {"scenario": {**PUT, "name": "put"}}]}, FOLDER)
+
+
+# ---- for people --------------------------------------------------------------------------------
+
+
+def test_texts_pictures_and_inspection_say_it():
+    scenario = Scenario.load(PUT, FOLDER)
+    env: Any = GridEnv(scenario, world="object", render_mode="ansi")
+    env.reset(seed=0)
+    assert env.render().endswith(f"\nmission: {env.mission}")
+    game = Game(scenario, 0)
+    assert game.frame().mission == env.mission
+    inspection = Inspection(scenario)
+    inspection.look(env.snapshot())
+    (parts,) = (part for part in inspection.agent().parts if part.name == "Mission")
+    kind, color = (parts.fields[name].split()[1] for name in ("kind", "target_color"))
+    assert kind in ("Key", "Beacon")
+    assert color == "BLUE"
+    arrays = inspection.observation("compact", game.frame().observation, (0, 0, 0))
+    assert arrays["mission"].tolist() == env.reset(seed=0)[0]["mission"].tolist()
+
+
+def test_states_keep_the_mission():
+    inner = Scenario.load(FETCH).inner_env()
+    inner.set_seed(4)
+    inner.reset()
+    before = inner.state.world.mission.kind[AGENT], inner.state.world.mission.color[AGENT]
+    assert before[0] in (KEY, BEACON)
+    assert before[1] in (RED, GREEN, BLUE)
+    inner.step(Action.TURN_LEFT)
+    world = inner.state.world
+    assert (world.mission.kind[AGENT], world.mission.color[AGENT]) == before
+
+
+def test_terminal_and_panel_show_it():
+    game = Game(Scenario.load(FETCH), 0)
+    frame = game.frame()
+    picture = GridPicture(game, DARK)
+    assert picture.facts(frame) == [f"mission: {frame.mission}", "holding nothing"]
+    assert picture.facts(replace(frame, mission="")) == ["holding nothing"]
+    for size in ((1000, 640), (640, 1000), (400, 400), (120, 90)):
+        drawn = []
+        for mission in ("", frame.mission, "go and " * 40):
+            surface = pygame.Surface(size, 0, 32)
+            Onlooker("fetch").draw(surface, replace(frame, mission=mission))
+            drawn.append(pygame.image.tobytes(surface, "RGB"))
+        assert drawn[0] != drawn[1] != drawn[2]
+
+
+# ---- what is kept ------------------------------------------------------------------------------
+
+
+def test_rollouts_keep_it(tmp_path):
+    env = GridVectorEnv(Scenario.load(FETCH), 2, world="object", autoreset_mode="Disabled")
+    written = EpisodeFolder(tmp_path / "out", env, {})
+    for episode in rollout(env, load_policy("random", 2, 8), 3, 0, keep=True):
+        written.append(episode)
+    written.close(complete=True)
+    arrays, about = episode_folder.read(tmp_path / "out")
+    assert about["arrays"]["mission"]["shape"] == [3]
+    alone = GridEnv(Scenario.load(FETCH), world="object")
+    for k, start in enumerate(arrays["episode_start"].tolist()):
+        mission = alone.reset(seed=int(arrays["episode_seed"][k]))[0]["mission"].tolist()
+        assert arrays["mission"][start].tolist() == mission == arrays["last_mission"][k].tolist()
+
+
+def test_rollouts_of_pictures_are_refused():
+    env = GridVectorEnv(
+        Scenario.load(FETCH),
+        world="object",
+        autoreset_mode="Disabled",
+        observation_representation="pixels",
+    )
+    said = "rollouts keep grid, item, mission, and here observations are mission and pixels alone"
+    with pytest.raises(ValueError, match=said):
+        rows_of_steps(env)
+
+
+def test_replays_play_it_again():
+    game = Game(Scenario.load(PUT, FOLDER), 3)
+    for action in ("TURN_RIGHT", "TURN_LEFT", "PICK_N_DROP"):
+        game.step(action)
+    again = Game.of(Replay.from_bytes(game.replay().to_bytes()), Scenario.load(PUT, FOLDER))
+    assert again.difference is None
+    again.seek(again.length)
+    assert again.frame().mission == game.frame().mission
+    assert again.state() == game.state()

@@ -1,0 +1,469 @@
+"""What scenarios mean once they are loaded; `test_scenario_problems` has those that are wrong."""
+
+import copy
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from components.appearance import BLUE, FLOOR, NONE, RED, YELLOW
+from components.doors import CLOSED, LOCKED, OPEN
+from components.objects import BOX, DOOR, EXIT, KEY, TELEPOD, WALL, built_in_components
+from gv_engine.rules.component import AGENT, column_name
+from gv_engine.rules.errors import ScenarioError
+from gv_engine.rules.geometry import (
+    ACTUATE,
+    BACKWARD,
+    FORWARD,
+    LEFT,
+    MOVE_FORWARD,
+    RIGHT,
+    Area,
+    euclidean,
+    manhattan,
+)
+from gv_engine.rules.objects import OBJECT_TYPES
+from gv_engine.rules.system import (
+    OBSERVATION,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+)
+from gv_engine.scenario.library import grid_names, gym_id
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.world.simulation import Simulation
+from tests import DATA
+
+CONFIGS = json.loads((DATA / "scenario_configs.json").read_text())
+
+SMALL = {
+    "map": "####\n#>E#\n####",
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": [{"name": "reach_exit", "reward_on": 5}],
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [-1, 1]]},
+    "terminating_function": "reach_exit",
+}
+
+
+def small(**changes):
+    """SMALL with other keys; None takes a key away."""
+    merged = {**SMALL, **changes}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def board(**changes):
+    """A simulation of `small`, at its beginning."""
+    simulation = Simulation(Scenario.load(small(**changes)))
+    simulation.reset(np.random.default_rng(0))
+    return simulation
+
+
+def arguments(scenario, phase):
+    return [(call.name, call.arguments) for call in scenario.calls(phase)]
+
+
+# ---- built-in scenarios and where scenarios come from ----------------------------------------
+
+
+@pytest.mark.parametrize("name", grid_names())
+def test_built_in_scenario_loads_by_name_and_by_id(name):
+    by_name, by_id = Scenario.load(name), Scenario.load(gym_id(name))
+    assert by_name.name == by_id.name == name
+    assert by_name.source == by_id.source
+    assert by_name.description
+    assert by_name.max_steps
+    assert not by_name.warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("keydoor-9x9", "GV-Keydoor-9x9-v0"),
+        ("dynamic-obstacles-5x5", "GV-DynamicObstacles-5x5-v0"),
+        ("memory-nine-rooms-10x10", "GV-MemoryNineRooms-10x10-v0"),
+        ("maze", "GV-Maze-v0"),
+    ],
+)
+def test_gymnasium_ids_derive_from_file_names(name, expected):
+    assert gym_id(name) == expected
+
+
+def built_in_name(recorded):
+    return recorded.removeprefix("gv_").replace("_", "-").replace(".", "-")
+
+
+@pytest.mark.filterwarnings("ignore:.*teleport takes no 'random_agent'")
+@pytest.mark.parametrize("name", [name for name in CONFIGS if built_in_name(name) in grid_names()])
+def test_recorded_configs_and_built_in_files_agree(name):
+    recorded, file = Scenario.load(CONFIGS[name]), Scenario.load(built_in_name(name))
+    for attribute in ("objects", "colors", "observation_objects", "observation_colors"):
+        assert getattr(recorded, attribute) == getattr(file, attribute)
+    assert (recorded.actions, recorded.area) == (file.actions, file.area)
+    assert file.max_steps == 500
+    for phase in (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY):
+        assert recorded.calls(phase) == file.calls(phase)
+
+
+def test_keydoor_in_full():
+    scenario = Scenario.load("keydoor-7x7")
+    assert scenario.objects == scenario.observation_objects == (FLOOR, WALL, EXIT, DOOR, KEY)
+    assert scenario.colors == scenario.observation_colors == (NONE, YELLOW)
+    assert scenario.actions == tuple(range(8))
+    assert scenario.area == Area(-6, 0, -3, 3)
+    assert (scenario.visibility.name, scenario.visibility.arguments) == ("partially_occluded", {})
+    assert arguments(scenario, RESET) == [("keydoor", {"shape": (7, 7)})]
+    assert [call.name for call in scenario.calls(TRANSITION)] == [
+        "move_agent",
+        "turn_agent",
+        "actuate_door",
+        "pickndrop",
+    ]
+    assert arguments(scenario, REWARD)[3] == (
+        "getting_closer",
+        {
+            "object_type": EXIT,
+            "distance_function": manhattan,
+            "reward_closer": 0.2,
+            "reward_further": -0.2,
+        },
+    )
+    assert scenario.calls(OBSERVATION) == ()
+    layout = scenario.layout
+    assert (layout.height, layout.width, layout.capacity) == (9, 9, 89)
+
+
+def test_file_and_folder(tmp_path):
+    (tmp_path / "maze").mkdir()
+    for file in (tmp_path / "level.yaml", tmp_path / "maze" / "scenario.yaml"):
+        file.write_text(json.dumps(SMALL))  # JSON is YAML
+    assert Scenario.load(tmp_path / "level.yaml").name == "level"
+    assert Scenario.load(str(tmp_path / "level.yaml")).source == tmp_path / "level.yaml"
+    assert Scenario.load(tmp_path / "maze").name == "maze"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("keydor-9x9", "keydor-9x9: no scenario of this name; did you mean 'keydoor-9x9'?"),
+        ("vualt", "vualt: no scenario of this name; did you mean 'vault'? (near: vault)"),
+        ("cave", "did you mean 'cave.yaml'? (near: cave.yaml, cavern, "),
+        ("qwerty", "qwerty: no scenario of this name; `gv-engine list` shows all"),
+        ("{tmp}/levle.yaml", "{tmp}/levle.yaml: no such file; did you mean 'level.yaml'?"),
+        ("{tmp}", "{tmp}: the folder has no scenario.yaml (there are: level.yaml)"),
+        ("{tmp}/" + "x" * 300, "File name too long"),
+    ],
+)
+def test_missing_files_name_the_nearest(tmp_path, source, expected, monkeypatch):
+    (tmp_path / "level.yaml").write_text("")
+    for folder in ("vault", "cavern"):
+        (tmp_path / "here" / folder).mkdir(parents=True)
+        (tmp_path / "here" / folder / "scenario.yaml").write_text("")
+    (tmp_path / "here" / "cave.yaml").write_text("")
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(source.format(tmp=tmp_path))
+    assert expected.format(tmp=tmp_path) in str(error.value)
+
+
+ANOTHER_COMPONENT = """
+from gv_engine import Scenario
+from gv_engine.rules.component import component
+__name__ = "components.weather"
+@component
+class Wet: pass
+assert "wet" in Scenario.load("keydoor-5x5").layout.dtype.names
+"""
+
+
+def test_a_component_of_the_package_needs_no_other_line():
+    """In a process of its own, as all worlds made after it have the component."""
+    subprocess.run([sys.executable, "-c", ANOTHER_COMPONENT], check=True)
+
+
+@pytest.mark.parametrize("source", ["mathy-poly-simplify-easy", "GV-MathyPolySimplify-easy-v0"])
+def test_a_scenario_of_another_family_is_told_as_one(source):
+    with pytest.raises(ScenarioError, match="found 'mathy'; load_scenario"):
+        Scenario.load(source)
+
+
+# ---- top-level keys --------------------------------------------------------------------------
+
+
+def test_defaults():
+    scenario = Scenario.load(SMALL)
+    built_in = [kind for kind in OBJECT_TYPES if kind.module == "components.objects"]
+    assert scenario.objects == tuple(kind.index for kind in built_in if kind.in_grid)
+    assert scenario.colors == tuple(range(5))
+    assert (scenario.observation_objects, scenario.observation_colors) == (
+        scenario.objects,
+        scenario.colors,
+    )
+    assert scenario.actions == tuple(range(8))
+    assert (scenario.max_steps, scenario.source, scenario.warnings) == (None, None, ())
+
+
+def test_spaces_are_sorted_and_contain_none():
+    scenario = Scenario.load(
+        small(
+            state_space={"objects": ["Exit", "Wall", "Floor", "Key"], "colors": ["BLUE", "RED"]},
+            observation_space={"colors": ["RED"]},
+            action_space=["TURN_LEFT", "MOVE_FORWARD"],
+        )
+    )
+    assert scenario.objects == scenario.observation_objects == (FLOOR, WALL, EXIT, KEY)
+    assert scenario.colors == (NONE, RED, BLUE)
+    assert scenario.observation_colors == (NONE, RED)
+    assert scenario.actions == (4, 0)
+
+
+def test_rewards_with_one_name_are_numbered():
+    rewards = ["living_reward", "reach_exit", "living_reward", {"name": "living_reward"}]
+    scenario = Scenario.load(small(reward_functions=rewards))
+    assert scenario.reward_names == (
+        "living_reward",
+        "reach_exit",
+        "living_reward_2",
+        "living_reward_3",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, (9, 9, 81 + 8 + 81)),
+        ({"state_space": {"objects": ["Floor", "Wall", "Exit"]}}, (9, 9, 81 + 8)),
+        ({"max_shape": [10, 30]}, (13, 33, 2 * 13 * 33 + 8)),
+        ({"capacity": 20}, (9, 9, 20)),
+    ],
+)
+def test_layout(changes, expected):
+    layout = Scenario.load(small(**changes)).layout
+    assert (layout.height, layout.width, layout.capacity) == expected
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        {"name": "partially_occluded"},
+        {"name": "from_visibility", "visibility_function": "partially_occluded"},
+        {"name": "from_visibility", "visibility_function": {"name": "partially_occluded"}},
+    ],
+)
+def test_observation_functions(function):
+    scenario = Scenario.load(small(observation_function={**function, "area": [[-2, 0], [-1, 3]]}))
+    assert scenario.visibility.name == "partially_occluded"
+    assert scenario.area == Area(-2, 0, -1, 3)
+
+
+def test_parameters_are_converted():
+    rewards = [
+        {"name": "getting_closer", "object_type": "Key", "distance_function": "euclidean"},
+        {"name": "getting_closer", "object_type": "Key", "distance_function": "math:hypot"},
+        {"name": "living_reward", "reward": -1},
+    ]
+    first, second, third = Scenario.load(small(reward_functions=rewards)).calls(REWARD)
+    assert (first.arguments["object_type"], first.arguments["distance_function"]) == (
+        KEY,
+        euclidean,
+    )
+    assert second.arguments["distance_function"].__name__ == "hypot"
+    assert isinstance(third.arguments["reward"], float)
+
+
+def test_what_means_nothing_to_a_built_in_function_is_ignored_with_a_warning():
+    functions = ["move_agent", {"name": "turn_agent", "quickly": True}]
+    with pytest.warns(UserWarning, match="turn_agent takes no 'quickly'; ignored"):
+        scenario = Scenario.load(small(transition_functions=functions))
+    assert scenario.warnings == (
+        "<mapping>: transition_functions[1].quickly: turn_agent takes no 'quickly'; ignored",
+    )
+
+
+def test_names_stay_as_written(tmp_path):
+    file = tmp_path / "norway.yaml"
+    file.write_text(
+        """
+name: NO
+description: 010
+map: |
+  nYnn
+  n~on
+  nnnn
+legend:
+  n: Wall
+  Y: {object: Exit}
+  ~: {agent: LEFT}
+  o: Floor
+state_space: {colors: [NONE]}
+transition_functions: [move_agent]
+reward_functions: [{name: living_reward, reward: 1e-3}]
+observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
+terminating_function: reach_exit
+"""
+    )
+    scenario = Scenario.load(file)
+    assert (scenario.name, scenario.description) == ("NO", "010")
+    assert arguments(scenario, REWARD) == [("living_reward", {"reward": 0.001})]
+    assert scenario.calls(RESET)[0].arguments["starts"].tolist() == [[1, 1, LEFT]]
+
+
+def test_anchors_and_merge_keys(tmp_path):
+    file = tmp_path / "merge.yaml"
+    file.write_text(
+        """
+state_space: &space {objects: [Floor, Wall, Exit], colors: [NONE]}
+observation_space: {<<: *space, colors: [NONE, RED]}
+reset_function: {name: empty, shape: [5, 5]}
+transition_functions: [move_agent]
+reward_functions:
+  - &closer {name: getting_closer, object_type: Exit, reward_closer: 3}
+  - {<<: *closer, distance_function: euclidean}
+observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
+terminating_function: reach_exit
+"""
+    )
+    scenario = Scenario.load(file)
+    assert scenario.observation_objects == scenario.objects == (FLOOR, WALL, EXIT)
+    assert scenario.observation_colors == (NONE, RED)
+    assert [call.arguments["reward_closer"] for call in scenario.calls(REWARD)] == [3.0, 3.0]
+
+
+# ---- maps ------------------------------------------------------------------------------------
+
+
+def test_map_becomes_the_grid():
+    simulation = board(
+        map="#######\n#Kd.T #\n#_D<BE#\n#######",
+        legend={
+            "K": {"object": "Key", "color": "RED"},
+            "T": {"object": "Telepod", "color": "BLUE"},
+        },
+    )
+    w = simulation.world
+    assert w.cells()[1:3, 1:6].tolist() == [
+        [
+            [KEY, 0, RED],
+            [DOOR, CLOSED, YELLOW],
+            [FLOOR, 0, NONE],
+            [TELEPOD, 0, BLUE],
+            [FLOOR, 0, NONE],
+        ],
+        [
+            [DOOR, OPEN, YELLOW],
+            [DOOR, LOCKED, YELLOW],
+            [FLOOR, 0, NONE],
+            [BOX, 0, NONE],
+            [EXIT, 0, NONE],
+        ],
+    ]
+    assert (w.cells()[[0, 3]][..., 0] == WALL).all()
+    assert (w.position.y[AGENT], w.position.x[AGENT], w.agent.facing[AGENT]) == (2, 3, LEFT)
+
+
+@pytest.mark.parametrize(
+    ("character", "facing"), [("^", FORWARD), ("v", BACKWARD), ("<", LEFT), (">", RIGHT)]
+)
+def test_agent_looks_where_its_arrow_points(character, facing):
+    assert board(map=f"###\n#{character}#\n###").world.agent.facing[AGENT] == facing
+
+
+def test_agent_on_top_of_an_object():
+    simulation = board(map="####\n#aE#\n####", legend={"a": {"agent": "RIGHT", "object": "Exit"}})
+    assert simulation.world.cells()[1, 1, 0] == EXIT
+
+
+def test_map_plays():
+    simulation = board(
+        map="#####\n#>dE#\n#####", transition_functions=["move_agent", "actuate_door"]
+    )
+    for action in (MOVE_FORWARD, ACTUATE, MOVE_FORWARD, MOVE_FORWARD):
+        assert not simulation.world.terminated
+        simulation.step(action)
+    assert simulation.world.terminated
+    assert simulation.world.total[AGENT] == 5.0
+
+
+# ---- copies ----------------------------------------------------------------------------------
+
+
+def test_with_changes_only_what_is_named():
+    scenario = Scenario.load(SMALL)
+    shorter = scenario.with_(max_steps=7)
+    assert (scenario.max_steps, shorter.max_steps) == (None, 7)
+    assert shorter.with_(name="short").max_steps == 7
+    assert shorter.calls(REWARD) == scenario.calls(REWARD)
+
+
+def test_pickles_and_copies():
+    scenario = Scenario.load("keydoor-9x9").with_(max_steps=7)
+    for twin in (pickle.loads(pickle.dumps(scenario)), copy.deepcopy(scenario)):
+        assert (twin.name, twin.max_steps, twin.layout) == ("keydoor-9x9", 7, scenario.layout)
+        assert twin.calls(REWARD) == scenario.calls(REWARD)
+        assert twin.source == scenario.source
+
+
+@pytest.mark.slow
+def test_result_does_not_depend_on_hash_seeds(tmp_path):
+    (tmp_path / "a.py").write_text(THINGS.format(kind="Apple", field="ripe"))
+    (tmp_path / "b.py").write_text(THINGS.format(kind="Bell", field="loud"))
+    scenario = small(
+        state_space={"objects": ["./b.py:Bell", "./a.py:Apple", "Floor", "Wall", "Exit"]},
+        observation_space={"colors": ["RED", "BLUE", "GREEN"]},
+    )
+    (tmp_path / "scenario.yaml").write_text(json.dumps(scenario))
+    program = (
+        "import sys; from gv_engine import Scenario;"
+        "s = Scenario.load(sys.argv[1]);"
+        "print([s.types[i].name for i in s.objects], s.observation_colors, s.actions,"
+        " s.layout.dtype.names)"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path)],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(outputs) == 1
+    assert "'Bell', 'Apple'] (0, 1, 2, 3)" in outputs.pop()
+
+
+THINGS = """
+from gv_engine.rules.component import Int8, component
+from gv_engine.rules.objects import object_type
+
+@component
+class {kind}:
+    {field}: Int8 = 0
+
+object_type("{kind}", {kind}, states=("NO", "YES"), state=({kind}, "{field}"))
+"""
+
+
+def test_columns_of_rule_files_follow_the_built_in_ones(tmp_path):
+    (tmp_path / "z.py").write_text(THINGS.format(kind="Zebra", field="striped"))
+    (tmp_path / "c.py").write_text(THINGS.format(kind="Cat", field="asleep"))
+    scenario = Scenario.load(
+        small(
+            state_space={"objects": ["Wall", "Floor", "Exit", "./z.py:Zebra", "./c.py:Cat"]},
+            map="#####\n#>EC#\n#####",
+            legend={"C": {"object": "Cat", "state": "YES"}},
+        ),
+        folder=tmp_path,
+    )
+    columns = [column_name(cls) for cls in scenario.layout.components]
+    assert columns[-2:] == ["cat", "zebra"]
+    assert scenario.layout.components[:-2] == built_in_components()
+    simulation = Simulation(scenario)
+    simulation.reset()
+    assert scenario.types[simulation.world.cells()[1, 3, 0].item()].name == "Cat"
+    assert simulation.world.cells()[1, 3, 1] == 1

@@ -1,0 +1,308 @@
+"""Which Python runs when: every way of naming code through every door, with a canary in it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import pytest
+import yaml
+
+import gv_engine
+from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
+from gv_engine.cli import main
+from gv_engine.rollout import snapshots
+from gv_engine.rules.errors import TrustError
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.session import catalogue
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.settings import Settings
+from gv_engine.ui.window.app import App
+from tests.desk import Desk
+from tests.scenario.ways_to_code import OWN, STRANGE, Door, Place, above, module_of_a_package, own
+
+# ---- doors that somebody goes through by naming the scenario -------------------------------------
+
+
+def load(place: Place, **consent: Any) -> Any:
+    return Scenario.load(place.level, **consent)
+
+
+def load_any(place: Place, **consent: Any) -> Any:
+    return load_scenario(place.file, **consent)
+
+
+def mapping(place: Place, **consent: Any) -> Any:
+    return Scenario.load(yaml.safe_load(place.file.read_text()), folder=place.level, **consent)
+
+
+def environment(place: Place, **consent: Any) -> Any:
+    return GridEnv(place.level, world="object", **consent)
+
+
+def vector_environment(place: Place, **consent: Any) -> Any:
+    return GridVectorEnv(place.level, 2, world="object", **consent)
+
+
+def made(place: Place, **consent: Any) -> Any:
+    return gymnasium.make("GV-Scenario-v0", scenario=place.level, world="object", **consent)
+
+
+def made_vector(place: Place, **consent: Any) -> Any:
+    return gymnasium.make_vec(
+        "GV-Scenario-v0", num_envs=2, scenario=str(place.file), world="object", **consent
+    )
+
+
+def member_below(place: Place, **consent: Any) -> Any:
+    mixture = place.level.parent / "mixed.yaml"
+    mixture.write_text("mixture: [level]\n", "utf-8")
+    return Scenario.load(mixture, **consent)
+
+
+def member_in_place(place: Place, **consent: Any) -> Any:
+    whole = {"mixture": [{"scenario": yaml.safe_load(place.file.read_text())}]}
+    return Scenario.load(whole, folder=place.level, **consent)
+
+
+def command(place: Place, **consent: Any) -> None:
+    options = ["--trust"] * consent.get("trust", False)
+    options += ["--no-code"] * (not consent.get("code", True))
+    for name in consent.get("allow_modules", ()):
+        options += ["--allow-module", name]
+    if main(["check", "level", "--episodes", "1", *options]):
+        raise ScenarioError(["see above"])
+
+
+def window(place: Place, **consent: Any) -> Any:
+    app = App(Settings(animation=False), Bindings(), **consent)
+    app.play(str(place.level))
+    return app
+
+
+NAMING = [
+    load,
+    load_any,
+    mapping,
+    environment,
+    vector_environment,
+    made,
+    made_vector,
+    member_below,
+    member_in_place,
+    command,
+    window,
+]
+
+
+# ---- doors that lead to a scenario that nobody has named -----------------------------------------
+
+
+def snapshot(place: Place, **consent: Any) -> Any:
+    save(place)
+    return snapshots.load("worlds.npz", **consent)
+
+
+def save(place: Place) -> None:
+    """A snapshot of the level while it had no code."""
+    said = place.file.read_text()
+    place.write({})
+    env = GridEnv(place.level, world="object")
+    env.reset(seed=0)
+    snapshots.save("worlds.npz", env.scenario, env.snapshot())
+    place.file.write_text(said)
+
+
+def rollout_folder(place: Place, **consent: Any) -> Any:
+    said = place.file.read_text()
+    place.write({})
+    words = "rollout level --episodes 1 --max-steps 3 --out episodes"
+    assert main(words.split()) == 0
+    place.file.write_text(said)
+    about = gv_engine.rollout.episode_folder.read("episodes")[1]
+    return snapshots.found_again(about["scenario"], "episodes", **consent)
+
+
+def member_beside(place: Place, **consent: Any) -> Any:
+    (place.level.parent / "mixtures").mkdir()
+    mixture = place.level.parent / "mixtures" / "mixed.yaml"
+    mixture.write_text("mixture: [../level]\n", "utf-8")
+    return Scenario.load(mixture, **consent)
+
+
+def member_here(place: Place, **consent: Any) -> Any:
+    """Found where Python was started, not from the mixture on."""
+    (place.level.parent / "mixtures").mkdir()
+    mixture = place.level.parent / "mixtures" / "mixed.yaml"
+    mixture.write_text("mixture: [level]\n", "utf-8")
+    return Scenario.load(mixture, **consent)
+
+
+def linked_member(place: Place, **consent: Any) -> Any:
+    (place.level.parent / "mixtures").mkdir()
+    (place.level.parent / "mixtures" / "inside").symlink_to(place.level)
+    mixture = place.level.parent / "mixtures" / "mixed.yaml"
+    mixture.write_text("mixture: [inside]\n", "utf-8")
+    return Scenario.load(mixture, **consent)
+
+
+REFERRING = [snapshot, rollout_folder, member_beside, member_here, linked_member]
+
+
+@pytest.mark.parametrize("door", NAMING, ids=lambda door: door.__name__)
+class TestNaming:
+    @pytest.mark.parametrize("way", STRANGE, ids=lambda way: way.__name__)
+    def test_nothing_runs_that_is_not_in_the_folder(self, place: Place, door: Door, way: Door):
+        place.name(way(place))
+        with pytest.raises(ScenarioError):
+            door(place)
+        assert not place.ran
+
+    @pytest.mark.compiled
+    @pytest.mark.parametrize("way", OWN, ids=lambda way: way.__name__)
+    def test_what_is_in_the_folder_runs(self, place: Place, door: Door, way: Door):
+        place.name(way(place))
+        door(place)
+        assert place.ran
+
+    @pytest.mark.compiled
+    def test_without_code_nothing_runs(self, place: Place, door: Door):
+        place.name(own(place))
+        with pytest.raises(ScenarioError):
+            door(place, code=False, trust=True)
+        assert not place.ran
+        place.write({})
+        door(place, code=False)
+
+    @pytest.mark.compiled
+    def test_a_module_that_was_allowed_runs(self, place: Place, door: Door):
+        place.name(module_of_a_package(place))
+        for name in ("pack_of", "pack_of_test.rule", "rules"):
+            with pytest.raises(ScenarioError):
+                door(place, allow_modules=[name])
+        assert not place.ran
+        door(place, allow_modules=["pack_of_test"])
+        assert place.ran
+
+
+@pytest.mark.parametrize("door", REFERRING, ids=lambda door: door.__name__)
+class TestReferring:
+    @pytest.mark.compiled
+    @pytest.mark.parametrize("way", [own, *STRANGE], ids=lambda way: way.__name__)
+    def test_nothing_runs(self, place: Place, door: Door, way: Door):
+        place.name(way(place))
+        with pytest.raises(TrustError) as error:
+            door(place)
+        assert not place.ran
+        (line,) = error.value.problems
+        assert "scenario.yaml:" in line
+        assert "only refers to this scenario" in line or way is not own
+        assert "--trust" in line or way is not own
+
+    @pytest.mark.compiled
+    def test_what_needs_no_code_is_loaded(self, place: Place, door: Door):
+        door(place)
+
+    @pytest.mark.compiled
+    @pytest.mark.filterwarnings("ignore:level is no longer what it was")
+    def test_with_trust_its_folder_runs_and_no_other(self, place: Place, door: Door):
+        place.name(above(place))
+        with pytest.raises(TrustError):
+            door(place, trust=True)
+        assert not place.ran
+        for made in ("mixtures", "episodes"):
+            shutil.rmtree(made, ignore_errors=True)
+        place.name(own(place))
+        door(place, trust=True)
+        assert place.ran
+
+
+# ---- what lists and shows ------------------------------------------------------------------------
+
+
+def cards(desk: Desk) -> dict[str, Any]:
+    start = StartScreen(desk.app)
+    desk.app.push(start)
+    desk.look()
+    while start.tick(0) is not None:
+        pass
+    return {card.title: card for _, cards in start.sections() for card in cards}
+
+
+def test_the_start_screen_runs_nothing_until_a_card_is_opened(place: Place):
+    place.name(own(place))
+    place.file.write_text(place.file.read_text() + "description: Beware.\n")
+    desk = Desk()
+    desk.app.settings.played(str(place.file))
+    card = cards(desk)["level"]
+    assert (card.text, card.wrong) == ("Beware. Its own Python runs when you open it.", "")
+    assert not place.ran
+    card.open(desk.app)
+    assert isinstance(desk.app.top, PlayScreen)
+    assert place.ran
+
+
+def test_a_list_runs_nothing(place: Place, capsys: pytest.CaptureFixture[str]):
+    place.name(own(place))
+    (entry,) = catalogue.in_folder(place.level.parent)
+    assert (entry.title, entry.description) == ("level", "")
+    assert main(["list"]) == 0
+    assert not place.ran
+
+
+def left_in_the_middle(place: Place) -> tuple[Path, Settings]:
+    """A replay of a level with code, as somebody has played it in another process."""
+    place.name(own(place))
+    desk = Desk()
+    desk.app.play(str(place.level))
+    desk.press("Left")
+    screen = desk.app.top
+    assert isinstance(screen, PlayScreen)
+    screen.game.replay().save(Path("some.gvreplay"))
+    desk.app.pop()
+    place.mark.unlink()
+    rules = place.level / "rules.py"
+    said = rules.read_text()
+    rules.write_text(f"{said}\n# not loaded yet\n")
+    return Path("some.gvreplay"), desk.app.settings
+
+
+def test_a_replay_of_a_recent_level_runs_nothing(place: Place):
+    file, settings = left_in_the_middle(place)
+    app = App(settings, Bindings())
+    with pytest.raises(TrustError, match=r"some\.gvreplay only refers to this scenario"):
+        app.watch(file)
+    assert not place.ran
+    assert main(["replay", str(file), "--verify"]) == 1
+    assert main(["record", str(file), "some.gif"]) == 1
+    assert not place.ran
+
+
+@pytest.mark.parametrize("how", ["opened", "trusted", "named"])
+def test_a_replay_of_a_level_that_is_trusted_is_shown(place: Place, how: str):
+    file, settings = left_in_the_middle(place)
+    rules = place.level / "rules.py"
+    rules.write_text(rules.read_text().removesuffix("\n# not loaded yet\n"))
+    app = App(settings, Bindings(), trust=how == "trusted")
+    if how == "opened":
+        app.play(str(place.level))
+    app.watch(file, catalogue.load_playable(place.level) if how == "named" else None)
+    assert isinstance(app.top, ReplayScreen)
+
+
+def test_going_on_names_the_level_that_the_card_shows(place: Place):
+    left_in_the_middle(place)
+    rules = place.level / "rules.py"
+    rules.write_text(rules.read_text().removesuffix("\n# not loaded yet\n"))
+    desk = Desk()
+    desk.app.settings.played(str(place.file))
+    card = cards(desk)["Go on playing"]
+    assert card.text.endswith(f" in {place.file}")
+    card.open(desk.app)
+    assert isinstance(desk.app.top, PlayScreen)
+    assert desk.app.top.game.position == 1

@@ -1,0 +1,41 @@
+"""Rules told to players, from the docstrings of the systems that run."""
+
+from gv_engine import Scenario
+from gv_engine.domains.grid.hooks import schedules
+from gv_engine.scenario.reference_docs import sections
+
+
+def test_values_of_the_level_stand_behind_the_sentence():
+    told = dict(sections(schedules(Scenario.load("keydoor-9x9"))))
+    pays = dict(told["What pays"])
+    assert pays["living reward"] == "The same for every step. (reward -0.05)"
+    assert pays["getting closer"].startswith("Pays for a step closer to the one exit, or away")
+    assert dict(told["What happens"])["actuate door"].endswith("(on action ACTUATE)")
+    assert dict(told["What wins"])["reach exit"] == "The agent stands on an exit."
+
+
+def test_things_are_called_by_their_names_and_what_a_level_lacks_is_left_out():
+    scenario = Scenario.load("puzzles-hard#11")
+    told = dict(sections(schedules(scenario), scenario.types))
+    happens = told["What happens"]
+    assert dict(happens)["patrol"].startswith("Guards go on over free floor the way they look")
+    assert dict(happens)["push"].startswith(
+        "Push a crate out of the way of a move, into a free cell"
+    )
+    assert "An agent that moves onto ice goes on that way" in dict(happens)["slide"]
+    assert dict(happens)["let pass"].startswith("A one way lets the agent in")
+    assert [says for name, says in told["What ends it"] if name == "overlap"] == [
+        "The agent stands on a guard.",
+        "The agent stands on lava.",
+    ]
+    lacks = {kind.index for kind in scenario.types if kind.name not in ("Guard", "Exit")}
+    told = dict(sections(schedules(scenario), scenario.types, lacks))
+    assert [name for name, _ in told["What happens"]] == [
+        *("move agent", "turn agent", "actuate door", "actuate box", "pickndrop", "teleport"),
+        "patrol",
+    ]
+
+
+def test_rules_that_members_share_are_told_once():
+    told = dict(sections(schedules(Scenario.load("keydoor-sizes"))))
+    assert told == dict(sections(schedules(Scenario.load("keydoor-9x9"))))

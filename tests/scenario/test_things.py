@@ -1,0 +1,152 @@
+"""Types of objects that scenario files declare in text."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from components import Color, Opaque, Portable, Solid
+from gv_engine import AgentsVectorEnv, Scenario, ScenarioError
+from gv_engine.rules.objects import ObjectType
+from tests.boards import RULES, scenario
+
+OBJECTS: dict[str, Any] = {
+    "Port": {"states": {"CLOSED": ["Solid", "Opaque"], "OPEN": []}, "colored": True},
+    "Coin": {
+        "components": {"./gates.py:Alarm": {"volume": 2}, "Portable": {}},
+        "color": "RED",
+        "sprite": "disc",
+        "leaves": "Port",
+    },
+    "Mark": {"leaves": "Floor"},
+}
+
+
+def kind(played: Scenario, name: str) -> ObjectType:
+    return next(known for known in played.layout.types if known.name == name)
+
+
+def test_a_type_has_what_the_text_says():
+    played = scenario(">.", objects=OBJECTS)
+    gate, coin, mark = (kind(played, name) for name in OBJECTS)
+    assert gate.states == ("CLOSED", "OPEN")
+    assert gate.changes(0) == {Solid: (), Opaque: ()}
+    assert gate.changes(1) == {Solid: None, Opaque: None}
+    parts = {cls.__name__: values for cls, values in coin.components}
+    assert parts == {"Alarm": (2,), "Portable": (), "Color": (1,)}
+    assert coin.colored
+    assert coin.sprite == "disc"
+    assert coin.leaves == gate.index
+    assert mark.leaves is None
+    assert mark.sprite == "mark"
+    assert {Portable, Color}.issubset(coin.classes)
+
+
+def test_scenarios_with_types_of_the_same_name_do_not_meet():
+    first = scenario(">g", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
+    other = scenario(">g", objects={"Gate": {"color": "RED"}}, legend={"g": "Gate"})
+    assert first.types["Gate"].states == ("A", "B")
+    assert first.layout.mark != other.layout.mark
+    again = scenario(">g.", objects={"Gate": {"states": ["A", "B"]}}, legend={"g": "Gate"})
+    assert kind(again, "Gate").index == kind(first, "Gate").index
+    assert again.layout.mark == first.layout.mark
+
+
+def test_a_pickled_scenario_finds_its_types():
+    first = scenario(">.", objects=OBJECTS)
+    assert pickle.loads(pickle.dumps(first)).layout.dtype == first.layout.dtype
+
+
+def test_there_may_be_many_scenarios_and_not_too_many_types_in_one():
+    held = [scenario(">.", objects={f"Thing{number}": {}}) for number in range(150)]
+    assert [each.layout.types[-1].name for each in held[::149]] == ["Thing0", "Thing149"]
+    with pytest.raises(ScenarioError, match=r"objects\.T113: object type T113: there are 128"):
+        scenario(">.", objects={f"T{number}": {} for number in range(114)})
+
+
+def test_a_mixture_has_the_types_of_all_its_members():
+    members = [
+        {**RULES, "map": ">g", "legend": {"g": "Gate"}, "objects": {"Gate": each}}
+        for each in ({"states": ["A", "B"]}, {"color": "RED"})
+    ]
+    mixed = Scenario.load(
+        {"mixture": [{"scenario": each} for each in members]}, folder="tests/data"
+    )
+    names = [known.name for known in mixed.layout.types]
+    assert names.count("Gate") == 2
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        ({"gate": {}}, r"objects.gate: found the name 'gate', expected one like `Gate`"),
+        ({"Wall": {}}, "there is an object type 'Wall' already"),
+        (
+            {"Gate": {"components": {"./gates.py:Alarm": {}}}},
+            "there is an object type 'Gate' already",
+        ),
+        ({"A": {"components": ["Solidd"]}}, r"components\[0\]: no component 'Solidd'; did you"),
+        ({"A": {"components": ["Solid", "Solid"]}}, "Solid stands here a second time"),
+        ({"A": {"components": ["Color"]}}, "no type lists Color: write `colored: yes`"),
+        ({"A": {"components": {"Door": {"status": 300}}}}, "found 300, allowed are -128 to 127"),
+        ({"A": {"components": {"Door": {"way": 1}}}}, r"Door has no 'way' \(allowed: status\)"),
+        ({"A": {"components": {"Solid": {"way": 1}}}}, "Solid has no values to set"),
+        ({"A": {"components": {"Box": {"content": 1}}}}, "Box has no values to set"),
+        ({"A": {"components": ["./gates.py:turn_gate"]}}, "is no component; decorate its class"),
+        ({"A": {"states": []}}, "found a list of 0, expected 1 to 100 states"),
+        ({"A": {"states": ["X", "X"]}}, "a state stands here a second time"),
+        ({"A": {"states": ["1"]}}, "found the state '1', expected a name like `OPEN`"),
+        ({"A": {"states": {"X": ["Solid"]}, "components": ["Solid"]}}, "no state brings it"),
+        ({"A": {"colored": 3}}, "found 3, expected true or false"),
+        ({"A": {"colored": False, "color": "RED"}}, "a colour for what is not `colored`"),
+        ({"A": {"sprite": "../x"}}, "expected the name of a drawing, without `.svg`"),
+        ({"A": {"leaves": "Hidden"}}, "Hidden cannot stand in a cell"),
+        ({"A": {"leaves": "B"}}, "no object type 'B'"),
+        ({"A": {"solid": True}}, "unknown key 'solid'"),
+        ({"A": 3}, "found 3, expected a mapping"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_told_where_it_stands(objects, message):
+    with pytest.raises(ScenarioError, match=message) as caught:
+        scenario(">.", objects=objects)
+    assert str(caught.value).startswith("<mapping>: objects.")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("agents", [{}, {"number": 3}])
+def test_agents_are_made_of_what_the_text_says(agents: dict[str, Any]):
+    made = {"components": {"./gates.py:Alarm": {"volume": 3}, "Opaque": {}}}
+    played = scenario(">.>.>" if agents else ">.", agents={**agents, **made})
+    rows = []
+    for world in ("object", "compiled"):
+        envs = AgentsVectorEnv(played, 1, world=world)
+        envs.reset(seed=0)
+        rows.append(envs.snapshot(0))
+    everyone = [*played.layout.everyone]
+    for row in rows:
+        assert row["alarm"]["volume"][everyone].tolist() == [3] * len(everyone)
+        assert row["opaque"]["has"][everyone].all()
+    assert (
+        played.layout.mark != scenario(">.>.>" if agents else ">.", agents=agents or 1).layout.mark
+    )
+
+
+def test_no_agents_are_refused():
+    with pytest.raises(ScenarioError, match="agents: found an empty list, expected at least one"):
+        scenario(">.", agents=[])
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        ({"./gates.py:Alarm": {"loud": 3}}, r"agents.components..*: Alarm has no 'loud'"),
+        (["Agent"], "no type lists Agent: it makes the agent"),
+        (["./gates.py:turn_gate"], "is no component"),
+    ],
+)
+def test_wrong_components_of_agents_are_told(made: Any, message: str):
+    with pytest.raises(ScenarioError, match=message):
+        scenario(">.", agents={"components": made})

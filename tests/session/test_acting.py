@@ -1,0 +1,149 @@
+"""Agents in games: what they do is what a rollout does, whichever way the game went."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.rollout.policy import PolicyError, load_policy
+from gv_engine.session.autoplay import PolicyActor, Rival, SolverActor, Way, standing, verdict
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.replay import Replay, ReplayError
+from gv_engine.session.session import Game
+
+FOLLOWS = '''
+def follow(observation, info, rngs):
+    """Turn to the right, and be sure of it."""
+    count = info["action_mask"].shape[1]
+    chances = [[float(action == 5) for action in range(count)] for _ in rngs]
+    return np.full(len(rngs), 5), chances
+'''
+
+
+def acted(game: Game, actor: PolicyActor, steps: int) -> list[str]:
+    """Let it act; what it has done."""
+    for _ in range(steps):
+        game.follow(actor.choose(game).action)
+    return [taken.action for taken in game.taken]
+
+
+def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
+    game = Game(load_playable("keydoor-5x5"), 3)
+    actor = PolicyActor(game, "random")
+    whole = acted(game, actor, 12)
+    game.seek(4)
+    assert actor.choose(game).action == whole[4]  # nothing is drawn anew
+    assert acted(game, actor, 8) == whole
+    assert game.length == 12  # and the steps that were undone are the same
+    game.seek(4)
+    other = "TURN_LEFT" if whole[4] != "TURN_LEFT" else "TURN_RIGHT"
+    game.step(other)  # somebody takes over, and hands back
+    after = actor.choose(game)
+    assert acted(game, PolicyActor(game, "random"), 1)[-1] == after.action
+    game.game_before()
+    game.seek(game.length)
+    assert actor.choose(game) == PolicyActor(game, "random").choose(game)
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "doors", "MiniGrid-Fetch-5x5-N2-v0"])
+def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
+    game = Game(load_playable(name), 3)
+    env = GridVectorEnv(name, 1, world="object")
+    seen, told = env.reset(seed=3)
+    for number in (1, 0, 1):
+        observation, info = game.seen()
+        assert seen.keys() == observation.keys()
+        for key, array in observation.items():
+            np.testing.assert_array_equal(array, seen[key], err_msg=key)
+        np.testing.assert_array_equal(info["action_mask"], told["action_mask"])
+        game.step(game.actions[number])
+        seen, *_, told = env.step([number])
+
+
+def test_chances_are_told():
+    game = Game(load_playable("keydoor-9x9"), 3)
+    chances = PolicyActor(game, "valid").choose(game).chances
+    open_ = [action for action, is_open in game.mask().items() if is_open]
+    assert chances == {action: 1 / len(open_) if action in open_ else 0 for action in game.actions}
+
+
+def test_a_function_may_tell_chances(tmp_path: Path):
+    file = tmp_path / "policy.py"
+    file.write_text(f"import numpy as np\n{FOLLOWS}")
+    game = Game(load_playable("keydoor-5x5"), 0)
+    choice = PolicyActor(game, f"{file}:follow").choose(game)
+    assert choice.action == game.actions[5]
+    assert choice.chances[choice.action] == 1.0
+    file.write_text(f"import numpy as np\n{FOLLOWS.replace('range(count)', 'range(3)')}")
+    with pytest.raises(PolicyError, match=r"chances of shape \(1, 3\).*expected \(1, \d\) numbers"):
+        PolicyActor(game, f"{file}:follow").choose(game)
+
+
+def test_policies_tell_chances_of_many_worlds():
+    policy = load_policy("valid", 2, 3)
+    policy.begin([0, 1], 0, [0, 1])
+    policy.act({}, {"action_mask": np.array([[1, 0, 1], [0, 0, 0]], np.int8)})
+    assert policy.chances is not None
+    assert policy.chances.tolist() == [[0.5, 0, 0.5], [1 / 3] * 3]
+
+
+class Guide:
+    """Knows one way, and is asked."""
+
+    def __init__(self, *actions: str) -> None:
+        self.actions, self.asked = actions, 0
+
+    def ask(self, game: Game) -> None:
+        self.asked += 1
+
+    def answer(self) -> Way:
+        return Way(self.actions, "" if self.actions else "There is none")
+
+    def close(self) -> None: ...
+
+
+def test_a_solver_is_asked_where_its_way_is_left_alone():
+    game, guide = Game(load_playable("keydoor-5x5"), 3), Guide("TURN_LEFT", "TURN_LEFT", "ACTUATE")
+    actor = SolverActor(guide)
+
+    def would() -> str:
+        choice = actor.choose(game)
+        assert choice is not None
+        return choice.action
+
+    for _ in range(2):
+        game.step(would())
+    assert (would(), guide.asked) == ("ACTUATE", 1)
+    game.undo()
+    assert (would(), guide.asked) == ("TURN_LEFT", 1)
+    game.step("TURN_RIGHT")
+    assert (would(), guide.asked) == ("TURN_LEFT", 2)
+
+
+def test_a_rival_is_as_many_steps_old(tmp_path: Path):
+    own = Game(load_playable("keydoor-5x5"), 3)
+    for _ in range(3):
+        own.step("TURN_LEFT")
+    own.replay().save(tmp_path / "mine.gvreplay")
+    ghost = Rival.named(str(tmp_path / "mine.gvreplay"), own)
+    assert ghost.go_to(2)
+    assert ghost.game.position == 2
+    own.seek(2)
+    assert verdict(own, ghost) == "As good as mine"
+    assert ghost.go_to(9)
+    assert ghost.is_over
+    assert standing("mine", ghost.game) == "mine: 3 steps, return -0.15"
+    assert verdict(own, ghost) == "Better than mine"
+    assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.game.taken)
+    random = Rival.named("random", own)
+    assert random.go_to(5)
+    assert random.game.position == 5
+    assert random.go_to(2)
+    assert random.game.position == 2
+    own.reset()
+    assert not ghost.begins_again(own)
+    assert random.begins_again(own)
+    assert random.game.seed == own.seed
+    with pytest.raises(ReplayError, match="is of seed 3, and here is 4"):
+        Rival.named(str(tmp_path / "mine.gvreplay"), own)

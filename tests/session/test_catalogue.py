@@ -1,0 +1,75 @@
+"""What there is to play."""
+
+import doctest
+import itertools
+from pathlib import Path
+
+import pytest
+
+from gv_engine import Scenario, ScenarioError
+from gv_engine.cli.new import write_starter
+from gv_engine.scenario.plugin import playable_levels
+from gv_engine.scenario.trust import Trust
+from gv_engine.session import catalogue
+from gv_engine.session.catalogue import read_playable
+
+
+def test_the_example_in_its_docstring():
+    assert doctest.testmod(catalogue).failed == 0
+
+
+def test_every_built_in_scenario_is_there_once_beside_its_family():
+    entries = catalogue.built_in_entries()
+    assert sorted(entry.source for entry in entries) == sorted(playable_levels())
+    groups = [entry.group for entry in entries]
+    assert [group for group, _ in itertools.groupby(groups)] == list(dict.fromkeys(groups))
+    of = {entry.source: entry.group for entry in entries}
+    assert of["memory-four-rooms-7x7"] == of["memory-5x5"] == "Memory"
+    assert of["four-rooms-7x7"] == "Four rooms"
+
+
+def test_scenarios_in_a_folder(tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    (tmp_path / "level.yaml").write_text("map: |\n  ###\n")
+    (tmp_path / "other.yaml").write_text("servers: []\n")
+    (tmp_path / "bytes.yaml").write_bytes(b"map:\xff\n")
+    assert [entry.title for entry in catalogue.in_folder(tmp_path)] == ["level", "cave"]
+    assert catalogue.in_folder(tmp_path / "none") == []
+
+
+def test_scenarios_are_found_again(tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    for source in ("empty-4x4", str(tmp_path / "cave" / "scenario.yaml")):
+        scenario = catalogue.load_playable(source)
+        assert catalogue.source_of(scenario) == source
+        assert catalogue.load_playable(catalogue.source_of(scenario)).name == scenario.name
+    assert catalogue.source_of(Scenario.load("GV-Empty-4x4-v0")) == "empty-4x4"
+
+
+def test_levels_of_a_pack_follow_each_other_and_packs_too():
+    tutorial = read_playable("tutorial#1", Trust(), {})
+    whole = read_playable("tutorial", Trust(), {})
+    many = len(tutorial.document.levels)
+    second = catalogue.beside_in_pack(tutorial, 1)
+    assert second
+    assert second.document.variant == "2"
+    last = catalogue.beside_in_pack(tutorial, many - 1)
+    assert last
+    assert last.document.variant == str(many)
+    after = catalogue.beside_in_pack(last, 1)
+    assert after
+    assert after.name.startswith("puzzles-easy")
+    assert catalogue.beside_in_pack(tutorial, -1) is None
+    assert catalogue.beside_in_pack(Scenario.load("keydoor-5x5"), 1) is None
+    for number, is_there in ((0, False), (1, True), (many, True), (many + 1, False), ("x", False)):
+        found = catalogue.in_pack(whole, f"tutorial-{number}")
+        assert (found is not None) == is_there
+        assert found is None or found.document.variant == str(number)
+    assert catalogue.in_pack(tutorial, "tutorial-2") is None
+
+
+def test_the_next_size_comes_round_again():
+    for name, following in itertools.pairwise([*(kin := catalogue.kin("empty-8x8")), kin[0]]):
+        assert catalogue.next_of_kin(name) == following
+    with pytest.raises(ScenarioError, match="no other size"):
+        catalogue.next_of_kin("tutorial")

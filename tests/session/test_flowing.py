@@ -1,0 +1,270 @@
+"""Time flows back: what a saved file changes in the steps so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.replay import Difference
+from gv_engine.session.session import Game
+
+LEVEL = """\
+name: flowing
+map: |
+  #########
+  #>......#
+  #..B...E#
+  #########
+state_space: {objects: [Wall, Floor, Exit, Key], colors: [NONE, YELLOW]}
+legend: {B: {object: Key, color: YELLOW}}
+transition_functions: [move_agent, turn_agent, "./rules.py:age"]
+reward_functions: [{name: living_reward, reward: -0.5}, {name: "./rules.py:pay"}]
+observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
+terminating_function: reach_exit
+"""
+RULES = '''\
+from gv_engine import REWARD, TRANSITION, Int8, World, component, system
+
+
+@component
+class Age:
+    steps: Int8 = 0
+
+
+@system(TRANSITION)
+def age(w: World, agent: int) -> None:
+    """Time passes."""
+
+
+@system(REWARD)
+def pay(w: World, agent: int) -> float:
+    """Pay for the third column."""
+    return 1.0 if w.position.x[agent] == 3 else 0.0
+'''
+ALGEBRA = """\
+family: mathy
+environment: PolySimplify
+max_moves: 9
+"""
+FORWARD, LEFT, RIGHT = "MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "scenario.yaml").write_text(LEVEL)
+    (tmp_path / "rules.py").write_text(RULES)
+    return tmp_path
+
+
+@pytest.fixture
+def game(folder: Path) -> Game:
+    """Four steps to the right, and one turn."""
+    game = Game(Scenario.load(folder), 0)
+    for action in (FORWARD, FORWARD, FORWARD, FORWARD, RIGHT):
+        game.step(action)
+    return game
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    """Save a file with another text."""
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def saved(game: Game, file: Path, old: str, new: str) -> str:
+    """What a player is told after a file was saved."""
+    edit(file, old, new)
+    assert game.changed()
+    said = game.reload()
+    assert not game.changed()
+    return said
+
+
+def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Game, folder: Path):
+    rules = folder / "rules.py"
+    told = "from step 2 on: reward 0, was +1 (pay)"
+    assert saved(game, rules, "== 3", "== 4") == f"Reloaded: {told}"
+    assert game.difference == Difference(2, told)
+    assert (game.position, game.length, game.compared) == (5, 5, 5)
+    game.first_change()
+    assert game.position == 2
+    was = game.was()
+    assert was is not None
+    assert (game.frame().reward, was.frame().reward) == (-0.5, 0.5)
+    assert game.differences() == ["reward 0, was +1 (pay)"]
+    game.redo()
+    assert game.differences() == ["reward +1, was 0 (pay)"]
+    game.redo()
+    assert game.differences() == []
+    assert saved(game, rules, "== 4", "== 3") == "Reloaded"
+    assert [game.difference, game.was(), *game.differences()] == [None, None]
+    assert (game.position, game.length) == (4, 5)
+
+
+def test_it_is_compared_with_the_game_as_it_was_played_last(game: Game, folder: Path):
+    rules = folder / "rules.py"
+    saved(game, rules, "== 3", "== 4")
+    told = "from step 2 on: reward 0, was +1 (pay)"
+    assert saved(game, rules, "== 4", "== 5") == f"Reloaded: {told}"
+    game.step(LEFT)
+    assert game.difference == Difference(2, told)
+    assert saved(game, rules, "1.0", "2.0") == ("Reloaded: from step 4 on: reward +2, was +1 (pay)")
+
+
+def test_another_way_is_compared_as_far_as_it_is_the_same(game: Game, folder: Path):
+    saved(game, folder / "rules.py", "== 3", "== 4")
+    game.seek(3)
+    game.step(LEFT)
+    assert (game.compared, game.difference is not None) == (3, True)
+    game.step(LEFT)
+    was = game.was()
+    assert was is not None
+    assert was.position == 3
+    assert game.differences() == []
+    game.seek(1)
+    game.step(LEFT)
+    assert (game.compared, game.difference, game.was()) == (None, None, None)
+    game.game_before()
+    assert (game.compared, game.length) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            ">......",
+            ".>.....",
+            "from the beginning on: agent at row 1, column 2, was at row 1, colu",
+        ),
+        ("#>.....", "#>.#...", "from the beginning on: wall at row 1, column 3, was floor"),
+        (
+            "B...E",
+            "..B.E",
+            "from the beginning on: yellow key at row 2, column 5, was at row 2, colu",
+        ),
+        ("[move_agent, ", "[", "from step 1 on: agent at row 1, column 1, was at row 1, column 2"),
+        (", turn_agent", "", "from step 5 on: agent looks right, looked backward"),
+        ("-0.5", "-1", "from step 1 on: reward -1, was -0.5 (living reward)"),
+        ("fully_transparent", "raytracing", ""),
+        ("[-2, 0]", "[-1, 0]", "from the beginning on: the view has 2 × 3 cells, had 3 × 3"),
+        ("name: flowing", "name: flowed", ""),
+        (
+            "terminating_function: reach_exit",
+            "terminating_function: reach_exit\nmax_steps: 4",
+            "from step 4 on: over: Time is up, went on; no step 5: the episode is over",
+        ),
+        (
+            "terminating_function: reach_exit",
+            "terminating_function: reach_exit\naction_space: [MOVE_FORWARD]",
+            "from step 5 on: Turn right: not in this level",
+        ),
+    ],
+)
+def test_what_differs_is_told_in_words(game: Game, folder: Path, old: str, new: str, told: str):
+    said = saved(game, folder / "scenario.yaml", old, new)
+    assert said.startswith(f"Reloaded: {told}" if told else "Reloaded")
+    assert bool(told) == (game.difference is not None)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("w.rng.integers(5)", "from step 1 on: random draws: more or fewer of them"),
+        ("w.add(agent, 'age')", "from step 1 on: agent has Age, lacked it"),
+        ("w.set_state(agent, 0)", ""),
+    ],
+)
+def test_what_a_rule_does_is_told_in_words(game: Game, folder: Path, line: str, told: str):
+    said = saved(game, folder / "rules.py", 'passes."""', f'passes."""\n    {line}')
+    assert said == (f"Reloaded: {told}" if told else "Reloaded")
+
+
+def test_fields_of_components_are_told(game: Game, folder: Path):
+    rules = folder / "rules.py"
+    age = 'passes."""\n    w.add(agent, "age")\n    w.age.steps[agent] += w.steps > 2'
+    saved(game, rules, 'passes."""', age)
+    game.step(LEFT)
+    said = saved(game, rules, "> 2", "> 1")
+    assert said == "Reloaded: from step 3 on: agent: Age.steps 1, was 0"
+
+
+def test_a_rule_that_fails_on_the_way_leaves_the_old_game(game: Game, folder: Path):
+    rules = folder / "rules.py"
+    saved(game, rules, "== 3", "== 4")
+    game.seek(3)
+    fails = 'passes."""\n    if w.steps == 3:\n        1 / 0'
+    said = saved(game, rules, 'passes."""', fails)
+    assert said.startswith(f"step 4: {rules}:")
+    assert said.endswith("ZeroDivisionError: division by zero")
+    assert (game.position, game.length) == (3, 5)
+    assert game.difference == Difference(2, "from step 2 on: reward 0, was +1 (pay)")
+    game.redo()
+    assert game.frame().steps == 4
+    edit(rules, "== 4", "== 3")
+    assert saved(game, rules, fails, 'passes."""') == "Reloaded"
+    assert game.difference is None
+
+
+def test_play_goes_on_while_steps_are_taken_again(game: Game, folder: Path):
+    for _ in range(40):
+        game.step(LEFT)
+    edit(folder / "rules.py", "== 3", "== 4")
+    flow, said = game.flow(), ""
+    for _ in range(10):
+        next(flow)
+    assert game.difference is None
+    game.step(RIGHT)
+    assert game.frame().total == 1 - 0.5 * 46
+    while not said:
+        try:
+            next(flow)
+        except StopIteration as end:
+            said = end.value
+    assert said == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
+    assert (game.position, game.length) == (46, 46)
+
+
+def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(
+    game: Game, folder: Path
+):
+    edit(folder / "rules.py", "== 3", "== 4")
+    flow = game.flow()
+    next(flow)
+    game.reset(7)
+    for _ in range(3):
+        game.step(FORWARD)
+    assert set(flow) == {None}
+    assert (game.seed, game.difference, game.frame().total) == (7, None, -0.5)
+    assert game.changed()
+    assert game.reload() == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
+    game.game_before()
+    assert game.changed()
+    assert game.reload() == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
+
+
+def test_a_game_that_began_with_a_snapshot_flows_from_there(game: Game, folder: Path):
+    game.seek(2)
+    row = game.row()
+    game.restore(row)
+    game.step(FORWARD)
+    game.step(FORWARD)
+    said = saved(game, folder / "rules.py", "== 3", "== 4")
+    assert said == "Reloaded: from step 1 on: reward +1, was 0 (pay)"
+    assert game.row()["steps"] == 4
+
+
+def test_algebra_flows_too(tmp_path: Path):
+    file = tmp_path / "level.yaml"
+    file.write_text(ALGEBRA)
+    game = Game(load_playable(str(file)), 0)
+    moves = [name for name, valid in game.mask().items() if valid]
+    game.step(moves[0])
+    said = saved(game, file, "max_moves: 9", "max_moves: 8")
+    assert said == "Reloaded: from the beginning on: moves left 8, was 9"
+    assert saved(game, file, "max_moves: 8", "max_moves: 9") == "Reloaded"
+    said = saved(game, file, "max_moves: 9", "max_moves: 9\nrewards: {time: -3}")
+    assert said == "Reloaded: from step 1 on: reward -3, was -0.01 (spend time)"

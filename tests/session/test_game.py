@@ -1,0 +1,369 @@
+"""The game that the window plays."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import GridEnv, RuleError, Scenario
+from gv_engine.rules.geometry import ACTIONS
+from gv_engine.session.replay import ReplayError
+from gv_engine.session.session import Game
+from gv_engine.session.timeline import Played
+
+
+def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Game:
+    return Game(Scenario.load(name), seed)
+
+
+def test_it_is_called_and_drawn_like_its_scenario():
+    made = game()
+    assert made.title == "keydoor-5x5"
+    scenario: Any = made.scenario
+    assert scenario.types[5].sprite_of(2) == "door_locked"
+    assert made.sprite_folders[0].name == "scenarios"
+
+
+def test_it_plays_the_episodes_of_an_environment():
+    env, played = GridEnv("keydoor-5x5", world="object"), game(seed=3)
+    rng = np.random.default_rng(0)
+    for seed in (3, 4):
+        observation, _ = env.reset(seed=seed)
+        assert played.seed == seed
+        for _ in range(50):
+            frame = played.frame()
+            assert np.array_equal(frame.observation, observation["grid"])
+            action = int(rng.integers(8))
+            observation, reward, *_ = env.step(action)
+            played.step(ACTIONS[action])
+            assert played.frame().reward == reward
+        assert played.frame().steps == 50
+        played.reset()
+
+
+def test_looking_again_changes_nothing():
+    looked, ignored = game(), game()
+    for action in ("TURN_LEFT", "MOVE_LEFT"):
+        looked.frame()
+        looked.frame()
+        looked.step(action)
+        ignored.step(action)
+    assert np.array_equal(looked.frame().grid, ignored.frame().grid)
+
+
+def test_the_goal_is_said_until_the_first_step():
+    played = game()
+    assert played.frame().message == "Find the key, open the door, reach the exit."
+    played.step("TURN_LEFT")
+    assert played.frame().message == ""
+    played.reset()
+    assert played.frame().message != ""
+
+
+def test_an_action_that_the_scenario_lacks_is_no_step():
+    played = game("empty-4x4")
+    played.step("ACTUATE")
+    assert played.frame().message == "Actuate: not in this level"
+    assert played.frame().steps == 0
+    played.step("TURN_LEFT")
+    assert played.frame().message == ""
+
+
+def test_episodes_without_a_step_do_not_count():
+    played = game(seed=7)
+    played.reset()
+    assert (played.seed, played.played) == (8, [])
+    played.step("TURN_LEFT")
+    played.reset()
+    assert (played.seed, played.played) == (9, [Played(8, 1, -0.05, "")])
+    played.step("TURN_LEFT")
+    assert [episode.seed for episode in played.played] == [8, 9]
+    played.again()
+    played.reset(seed=3)
+    assert [episode.seed for episode in played.played] == [8, 9]
+    assert played.seed == 3
+
+
+def test_drawn_seeds_can_be_typed():
+    seeds = {game(seed=None).seed for _ in range(5)}
+    assert len(seeds) > 1
+    assert max(seeds) < 10_000
+
+
+FAILING = """
+from gv_engine import TRANSITION, system
+from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
+@system(TRANSITION)
+def give_up(w, agent):
+    w.agent.facing[agent] = w.rng.integers(4)
+    if w.action[agent] == TURN_LEFT:
+        w.fail('no more')
+    if w.action[agent] == TURN_RIGHT:
+        print(1 / 0)
+"""
+FAILING_LEVEL = {
+    "map": ">.E",
+    "transition_functions": ["./rules.py:give_up"],
+    "reward_functions": [],
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+}
+
+
+def test_a_rule_that_fails_says_where_and_the_game_goes_on(tmp_path: Path):
+    (tmp_path / "rules.py").write_text(FAILING)
+    played, ignorant = (Game(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0) for _ in range(2))
+    for _ in range(20):
+        played.step("MOVE_LEFT")
+        ignorant.step("MOVE_LEFT")
+        before = played.state()
+        with pytest.raises(RuleError, match=r"rules.py:8: no more$"):
+            played.step("TURN_LEFT")
+        with pytest.raises(RuleError, match=r"rules.py:10: ZeroDivisionError: division by zero$"):
+            played.step("TURN_RIGHT")
+        assert played.state() == before
+    assert played.replay() == ignorant.replay()
+
+
+# ---- back and forward ------------------------------------------------------------------------
+
+
+def shown(played: Game) -> tuple[object, ...]:
+    """All that a frame shows, to be compared."""
+    values = vars(played.frame()).values()
+    return tuple(value.tolist() if isinstance(value, np.ndarray) else value for value in values)
+
+
+@pytest.mark.parametrize("name", ["dynamic-obstacles-7x7", "teleport-7x7", "keydoor-9x9"])
+def test_every_earlier_step_is_found_again(name: str):
+    played, chance = game(name, seed=1), np.random.default_rng(1)
+    frames = [shown(played)]
+    while played.length < 70 and not played.frame().outcome:
+        played.step(str(chance.choice([a for a in played.actions if a != "MOVE_FORWARD"])))
+        frames.append(shown(played))
+    for position in chance.integers(len(frames), size=40).tolist():
+        played.seek(position)
+        assert shown(played) == frames[position]
+        assert played.position == position
+    assert played.length == len(frames) - 1
+    assert [frame.steps for frame in played.frames()] == list(range(len(frames)))
+
+
+def test_undone_steps_can_be_taken_again_or_another_way():
+    played = game("dynamic-obstacles-7x7", seed=1)
+    for _ in range(6):
+        played.step("TURN_LEFT")
+    states = [taken.state for taken in played.replay().steps]
+    played.undo(3)
+    played.undo()
+    assert (played.position, played.length, played.state()) == (2, 6, states[1])
+    played.redo(2)
+    assert (played.position, played.state()) == (4, states[3])
+    played.step("TURN_LEFT")
+    assert (played.position, played.length, played.state()) == (5, 5, states[4])
+    played.redo()
+    played.undo(99)
+    assert (played.position, played.message) == (0, "Walk to the exit and bump into nothing.")
+
+
+def test_nothing_happens_after_the_end():
+    played = Game(Scenario.load("keydoor-5x5").with_(max_steps=2), 0)
+    for _ in range(3):
+        played.step("TURN_LEFT")
+    assert (played.length, played.frame().outcome) == (2, "truncated")
+    played.undo()
+    played.step("TURN_RIGHT")
+    assert (played.length, played.frame().outcome) == (2, "truncated")
+
+
+@pytest.mark.slow
+def test_long_episodes_keep_few_snapshots():
+    played = Game(Scenario.load("empty-4x4").with_(max_steps=None), 0)
+    for _ in range(3_000):
+        played.step("TURN_LEFT")
+    states = [taken.state for taken in played.replay().steps]
+    assert len(played._course._keys) < 130 < 3_000 / 16
+    for position in (2_999, 1_500, 17):
+        played.seek(position)
+        assert played.state() == states[position - 1]
+
+
+def test_a_rule_that_remembers_is_found_out(tmp_path: Path):
+    (tmp_path / "rules.py").write_text(
+        "from gv_engine import TRANSITION, system\n"
+        "calls = []\n"
+        "@system(TRANSITION)\n"
+        "def remember(w, agent):\n"
+        "    calls.append(w.steps)\n"
+        "    w.agent.facing[agent] = len(calls) % 4\n"
+    )
+    level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:remember"]}
+    played = Game(Scenario.load(level, folder=tmp_path), 0)
+    played.step("TURN_LEFT")
+    played.step("TURN_LEFT")
+    played.undo()
+    assert "a rule remembers something" in played.message
+
+
+def test_time_passes_without_an_action():
+    played = game("dynamic-obstacles-7x7", seed=1)
+    before = played.frame()
+    played.step(played.wait)
+    after = played.frame()
+    assert (after.action, after.steps, after.agent) == ("WAIT", 1, before.agent)
+    assert not np.array_equal(after.grid, before.grid)
+
+
+def test_the_digest_of_a_world_that_has_waited_is_what_it_always_was():
+    played = game("keydoor-5x5", seed=1)
+    played.step(played.wait)
+    assert played.state() == "5cc3aea190f66e15"
+
+
+def test_functions_of_states_know_no_waiting(tmp_path: Path):
+    (tmp_path / "rules.py").write_text(
+        "from gv_engine import transition_function_registry\n"
+        "@transition_function_registry.register\n"
+        "def rest(state, action, *, rng=None):\n    'Nothing.'\n"
+        "    pass\n"
+    )
+    level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:rest"]}
+    played = Game(Scenario.load(level, folder=tmp_path), 0)
+    assert played.wait == ""
+    played.step("WAIT")
+    assert played.message == "Wait: not in this level"
+
+
+def test_the_mask_says_what_would_do_something():
+    played = game("empty-4x4", seed=1)
+    assert list(played.mask()) == list(played.actions)
+    assert played.mask()["TURN_LEFT"]
+    assert not all(played.mask().values())
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7"])
+def test_a_game_can_begin_with_a_row(name: str):
+    source, played = game(name, seed=4), game(name, seed=9)
+    for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
+        source.step(action)
+    played.restore(source.row())
+    assert (played.position, played.length, source.length) == (0, 0, 3)
+    assert played.state() == source.state()
+    played.step("TURN_LEFT")
+    source.step("TURN_LEFT")
+    assert played.state() == source.state()
+    with pytest.raises(ReplayError, match="began with a snapshot"):
+        played.replay()
+    played.again()
+    source.undo()
+    assert played.state() == source.state()
+    played.reset()
+    assert played.replay().start == game(name, seed=10).replay().start
+    with pytest.raises(ValueError, match="other maximum sizes"):
+        played.restore(game("nine-rooms-13x13").row())
+
+
+# ---- games that were left --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leave", ["again", "reset", "previous_level"])
+def test_undo_goes_back_into_the_game_that_was_left(leave: str):
+    played = game(seed=7)
+    for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
+        played.step(action)
+    played.undo()
+    left = shown(played), played.replay()
+    getattr(played, leave)()
+    played.step("TURN_RIGHT")
+    present = played.replay()
+    played.undo()
+    played.undo()
+    assert (played.position, played.length) == (2, 3)
+    assert played.frame().message == "Back to the game before"
+    played.message = ""
+    assert (shown(played), played.replay()) == left
+    played.redo()
+    assert played.position == 3
+    played.redo()
+    assert (played.position, played.replay()) == (0, present)
+    played.undo()
+    played.undo()
+    assert played.position == 2
+
+
+def test_a_step_after_a_rewind_keeps_what_was_undone_and_says_so():
+    played = game()
+    for _ in range(40):
+        played.step("TURN_LEFT")
+    future = played.replay()
+    played.seek(3)
+    played.step("TURN_RIGHT")
+    assert played.frame().message == "37 undone steps are kept as the game before"
+    assert played.length == 4
+    played.step("TURN_RIGHT")
+    assert played.frame().message == ""
+    played.game_before()
+    assert (played.position, played.replay()) == (3, future)
+    played.seek(40)
+    assert played.replay() == future
+    played.game_after()
+    assert (played.position, played.length) == (5, 5)
+
+
+def test_no_game_is_lost_between_others_and_none_is_told_twice():
+    played = game(seed=1)
+    for seed in (2, 3, 4):
+        played.step("TURN_LEFT")
+        played.reset(seed)
+    played.game_before()
+    played.game_before()
+    assert played.seed == 2
+    played.reset(9)
+    played.step("TURN_LEFT")
+    assert [each.seed for each in played.played] == [1, 3, 2, 9]
+    seeds = [played.seed]
+    for _ in range(5):
+        played.game_before()
+        seeds.append(played.seed)
+    assert seeds == [9, 2, 4, 3, 1, 1]
+
+
+def test_games_that_are_too_many_are_told_but_not_kept():
+    played = game(seed=0)
+    for _ in range(30):
+        played.step("TURN_LEFT")
+        played.reset()
+    assert [each.seed for each in played.played] == list(range(30))
+    assert len(played._lineage.before) == 20
+
+
+def test_another_scenario_can_be_undone_too():
+    played = game("empty-4x4", 5)
+    played.step("TURN_LEFT")
+    played.change(Scenario.load("empty-8x8"))
+    played.step("TURN_LEFT")
+    assert (played.title, played.frame().grid.shape) == ("empty-8x8", (8, 8, 3))
+    assert [title for title, _ in played.titled] == ["empty-4x4", "empty-8x8"]
+    played.undo(9)
+    played.undo()
+    assert (played.title, played.position) == ("empty-4x4", 1)
+    assert played.frame().grid.shape == (4, 4, 3)
+
+
+def test_before_the_first_level_there_is_none():
+    played = game(seed=0)
+    played.previous_level()
+    assert played.seed == 0
+    assert played.frame().message == "There is no level before that of seed 0"
+
+
+def test_a_failing_step_leaves_what_was_undone(tmp_path: Path):
+    (tmp_path / "rules.py").write_text(FAILING)
+    played = Game(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0)
+    for _ in range(3):
+        played.step("MOVE_LEFT")
+    played.undo(2)
+    with pytest.raises(RuleError):
+        played.step("TURN_LEFT")
+    assert (played.position, played.length) == (1, 3)

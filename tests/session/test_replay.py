@@ -1,0 +1,391 @@
+"""Replays: what is played is played again, and whatever differs is told, with its step."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import imageio.v3
+import imageio_ffmpeg  # type: ignore[import-untyped]  # it has no types
+import numpy as np
+import pytest
+
+from gv_engine import GridVectorEnv, Scenario
+from gv_engine.cli import main
+from gv_engine.cli.new import write_starter
+from gv_engine.rollout.episode_folder import EpisodeFolder, read
+from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.rollout import rollout
+from gv_engine.rules.geometry import ACTIONS
+from gv_engine.session.replay import Replay, ReplayError
+from gv_engine.session.rollout_games import RolloutGames, is_rollout
+from gv_engine.session.session import Game
+from tests import DATA
+from tests.levels import NOT_OF_GALLERY
+
+SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
+
+
+def episode(scenario: Scenario, seed: int, steps: int = 30) -> Game:
+    """A random episode; time may pass as well."""
+    game, chance = Game(scenario, seed), np.random.default_rng(seed)
+    for _ in range(steps):
+        game.step(str(chance.choice([*game.actions, game.wait or game.actions[0]])))
+    return game
+
+
+@pytest.fixture(scope="module")
+def replay() -> Replay:
+    return episode(Scenario.load("keydoor-5x5"), 3).replay()
+
+
+@pytest.mark.parametrize("name", NOT_OF_GALLERY)
+def test_all_scenarios_play_again(name: str):
+    for seed in range(3):
+        game = episode(Scenario.load(name), seed)
+        replay = Replay.from_bytes(game.replay().to_bytes())
+        assert replay == game.replay()
+        again = Game.of(replay, replay.find())
+        assert (again.difference, again.position) == (None, 0)
+        assert again.length == game.length > 0
+        again.seek(again.length)
+        assert again.frame().total == game.frame().total == replay.total
+        assert again.frame().outcome == game.frame().outcome == replay.outcome
+        assert again.state() == game.state()
+
+
+def test_a_flipped_bit_anywhere_is_noticed(replay: Replay):
+    data = replay.to_bytes()
+    for position in range(len(data)):
+        for bit in range(8):
+            broken = bytearray(data)
+            broken[position] ^= 1 << bit
+            with pytest.raises(ReplayError, match="checksum does not fit"):
+                Replay.from_bytes(bytes(broken))
+
+
+def test_so_is_what_is_missing_or_too_much(replay: Replay):
+    data = replay.to_bytes()
+    for end in range(len(data)):
+        for broken in (data[:end], data[end + 1 :], data[:end] + b" " + data[end:], data[end:] * 2):
+            with pytest.raises(ReplayError):
+                Replay.from_bytes(broken)
+
+
+def sealed(text: str) -> bytes:
+    """A file that somebody wrote with the right checksum."""
+    body = text.encode()
+    return body + b',\n "checksum": "' + sha256(body).hexdigest().encode() + b'"\n}\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[1",
+        '{"format": "GV Engine replay 2"',
+        '{"format": {}',
+        "[" * 100_000,
+        '{"a":' * 100_000,
+        '{"format": "GV Engine replay 1", "scenario": 3, "steps": []',
+        '{"format": "GV Engine replay 1", "scenario": {}, "steps": 7',
+    ],
+    ids=range(9),
+)
+def test_files_that_are_none_are_refused_in_one_line(text: str):
+    with pytest.raises(ReplayError) as error:
+        Replay.from_bytes(sealed(text))
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("seed", -1),
+        ("seed", True),
+        ("seed", "1"),
+        ("outcome", "won"),
+        ("start", None),
+        ("steps", [["TURN_LEFT", 0.0]]),
+        ("steps", [[["TURN_LEFT"], 0.0, "0"]]),
+        ("steps", [["TURN_LEFT", "much", "0"]]),
+        ("steps", [["TURN_LEFT", 10**400, "0"]]),
+        ("steps", "TURN"),
+        ("scenario", {"family": "grid", "name": 3, "digest": "", "text": ""}),
+        ("scenario", {"family": "grid"}),
+        ("settings", {"size": "\0"}),
+        ("settings", {"\ud800": 5}),
+        ("engine", "\udfff"),
+    ],
+)
+def test_so_are_values_that_mean_nothing(replay: Replay, key: str, value: object):
+    content = json.loads(replay.to_bytes()) | {key: value}
+    content.pop("checksum")
+    with pytest.raises(ReplayError, match="not a replay as GV Engine"):
+        Replay.from_bytes(sealed(json.dumps(content)[:-1]))
+
+
+def test_files_too_large_are_not_read(tmp_path: Path):
+    file = tmp_path / "large.gvreplay"
+    with file.open("wb") as sparse:
+        sparse.truncate(2**33)
+    with pytest.raises(OSError, match=r"large.gvreplay is 8 GiB; replays are at most 4 MiB"):
+        Replay.load(file)
+
+
+def test_differences_are_told_with_their_step(replay: Replay):
+    def difference(step: int, **changes: Any) -> str:
+        steps = list(replay.steps)
+        steps[step - 1] = steps[step - 1]._replace(**changes)
+        game = Game.of(replace(replay, steps=tuple(steps)), replay.find())
+        assert game.difference is not None
+        assert game.difference.step == step
+        assert game.length in (step, step - 1)
+        return game.difference.message
+
+    assert difference(4, state="0" * 16) == "step 4: another state than the replay has"
+    assert difference(1, reward=1.0) == "step 1: the reward is -0.05, the replay has 1"
+    assert "the replay has nan" in difference(2, reward=float("nan"))
+    assert difference(30, outcome="truncated") == (
+        "step 30: goes on, where the replay is truncated"
+    )
+    assert difference(7, action="FLY") == "step 7: FLY: Fly: not in this level"
+    assert Game.of(replace(replay, start="0"), replay.find()).difference == (
+        0,
+        "step 0: another level",
+    )
+    assert Game.of(replace(replay, seed=4), replay.find()).length == 0
+    older = Game.of(replace(replay, start="0", engine="0.0.1"), replay.find()).difference
+    assert older is not None
+    assert "played with GV Engine 0.0.1" in older.message
+
+
+def test_steps_after_the_end_are_a_difference():
+    game = Game(Scenario.load({**PLAIN, "max_steps": 2}), 0)
+    for _ in range(3):
+        game.step("TURN_LEFT")
+    replay = game.replay()
+    assert (game.length, replay.outcome) == (2, "truncated")
+    longer = replace(replay, steps=(*replay.steps[:1], *replay.steps))
+    assert Game.of(longer, game.scenario).difference.step == 2  # type: ignore[union-attr]
+
+
+PLAIN = {
+    "map": ">.E",
+    "transition_functions": ["turn_agent"],
+    "reward_functions": [],
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+}
+
+
+def test_rewards_may_be_no_numbers(tmp_path: Path):
+    (tmp_path / "rules.py").write_text(
+        "from gv_engine import REWARD, system\n"
+        "@system(REWARD)\n"
+        "def odd(w, agent):\n"
+        "    return (float('nan'), float('inf'), -float('inf'))[w.steps % 3]\n"
+    )
+    odd = {**PLAIN, "reward_functions": ["./rules.py:odd"]}
+    game = Game(Scenario.load(odd, folder=tmp_path), 0)
+    for _ in range(3):
+        game.step("TURN_LEFT")
+    replay = Replay.from_bytes(game.replay().to_bytes())
+    assert [str(taken.reward) for taken in replay.steps] == ["nan", "inf", "-inf"]
+    assert Game.of(replay, game.scenario).difference is None
+
+
+def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
+    write_starter(tmp_path / "cave")
+    rules = tmp_path / "cave" / "rules.py"
+    cave = Scenario.load(tmp_path / "cave")
+    own = episode(cave, 0, 5).replay()
+    with pytest.raises(ReplayError, match="'cave', which is no built-in scenario"):
+        own.find()
+    assert own.find([Scenario.load("empty-4x4"), cave]) is cave
+    with pytest.raises(ReplayError, match="a replay of 'keydoor-5x5', not of 'cave'"):
+        Game.of(replay, cave)
+
+    copied = tmp_path / "copy" / "cave"
+    copied.parent.mkdir()
+    (tmp_path / "cave").rename(copied)
+    assert Game.of(own, Scenario.load(copied)).difference is None
+    text = (copied / "rules.py").read_text()
+    (copied / "rules.py").write_bytes(text.replace("\n", "\r\n").encode())
+    assert Game.of(own, Scenario.load(copied)).difference is None
+    (copied / rules.name).write_text(text + "\n# another rule\n")
+    with pytest.raises(ReplayError, match="a replay of 'cave', which has changed since"):
+        own.find([Scenario.load(copied)])
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("keydoor", {"size": 6}),
+        ("keydoor-9x9", {"size": 6}),
+        ("MiniGrid-Fetch-8x8-N3-v0", {"size": 7}),
+    ],
+)
+def test_what_was_set_is_found_again_in_its_variant(name: str, settings: dict[str, Any]):
+    played = episode(Scenario.load(name, **settings), 3, 5).replay()
+    kept = Replay.from_bytes(played.to_bytes())
+    assert kept.find().identity == played.scenario
+
+
+def test_a_replay_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_starter(tmp_path / "cave")
+    own = episode(Scenario.load(tmp_path / "cave"), 0, 5).replay()
+    (tmp_path / "cave" / "rules.py").write_text("open('ran', 'w')\n")
+    monkeypatch.chdir(tmp_path / "cave")
+    for name in ("cave", ".", "./scenario.yaml", str(tmp_path / "cave"), "../cave"):
+        with pytest.raises(ReplayError):
+            replace(own, scenario=own.scenario._replace(name=name)).find()
+    assert not Path("ran").exists()
+
+
+STATES = """
+import sys
+from gv_engine import Scenario
+from tests.strategies import meadow
+from tests.session.test_replay import episode
+loaded = {name: Scenario.load(name) if name != "meadow" else meadow() for name in sys.argv[1:]}
+for name in sorted(loaded):
+    replay = episode(loaded[name], 7).replay()
+    print(replay.scenario.digest, replay.start, *(taken.state for taken in replay.steps))
+"""
+
+
+@pytest.mark.slow
+def test_a_state_is_the_same_in_every_process(tmp_path: Path):
+    """Whatever types were loaded before, which number them, and whatever the hash seed."""
+    cave = str(tmp_path / "cave")
+    write_starter(Path(cave))
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", STATES, *order],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        ).stdout
+        for seed, order in (("1", ("meadow", cave)), ("2", (cave, "meadow")))
+    ]
+    assert said[0] == said[1]
+    assert len(said[0].split()) > 30
+
+
+# ---- the command -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replay: Replay) -> Path:
+    """An empty folder with a replay in it."""
+    monkeypatch.chdir(tmp_path)
+    replay.save(Path("a.gvreplay"))
+    return tmp_path
+
+
+def test_verify(here: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["replay", "a.gvreplay", "--verify"]) == 0
+    assert capsys.readouterr().out.startswith("a.gvreplay: keydoor-5x5, seed 3, 30 steps, return")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["none.gvreplay", "--verify"], "none.gvreplay cannot be read: No such file"),
+        ([".", "--verify"], ". is a folder, not a file"),
+        (["a.gvreplay", "--scenario", "empty-4x4", "--verify"], "not of 'empty-4x4'"),
+        (["a.gvreplay", "--record", "a.avi"], "a.avi: the name must end with"),
+        (["a.gvreplay", "--record", "no/a.gif"], "a.gif cannot be written: No such file"),
+        (["a.gvreplay", "--record", "a.gif", "--view", "all"], "--view all: (allowed"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    here: Path, words: list[str], part: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["replay", *words]) in (1, 2)
+    said = capsys.readouterr().err
+    assert part in said
+    assert said.count("\n") == 1
+    assert [path.name for path in here.iterdir()] == ["a.gvreplay"]
+
+
+def test_played_undone_finished_saved_checked_and_drawn(here: Path):
+    with np.load(SOLVED) as recorded:
+        actions = [ACTIONS[number] for number in recorded["action"]]
+        total = sum(recorded["reward"].tolist())
+    game = Game(Scenario.load("keydoor-5x5"), 200)
+    for action in (*actions[:4], "TURN_LEFT", "MOVE_LEFT", "ACTUATE"):
+        game.step(action)
+    game.undo(3)
+    for action in actions[4:]:
+        game.step(action)
+    game.replay().save(Path("won.gvreplay"))
+    found = Replay.load(Path("won.gvreplay"))
+    assert [taken.action for taken in found.steps] == actions
+    assert (found.outcome, found.total) == ("terminated", total)
+    assert main(["replay", "won.gvreplay", "--verify"]) == 0
+    assert main(["replay", "won.gvreplay", "--record", "won.mp4", "--cell", "16"]) == 0
+    assert main(["record", "won.gvreplay", "won.png", "--view", "state", "--cell", "16"]) == 0
+    frames, _ = imageio_ffmpeg.count_frames_and_secs("won.mp4")
+    assert frames == len(actions) + 1 + 8
+    assert imageio.v3.imread("won.png").shape == (80, 80, 3)
+    assert main(["record", "won.gvreplay", "won.gif", "--seed", "1"]) == 2
+
+
+def test_a_difference_is_told(here: Path, replay: Replay, capsys: pytest.CaptureFixture[str]):
+    replace(replay, start="0").save(Path("b.gvreplay"))
+    for words in (["--verify"], ["--record", "b.png"]):
+        assert main(["replay", "b.gvreplay", *words]) == 1
+        assert capsys.readouterr().err == "gv-engine: b.gvreplay: step 0: another level\n"
+    assert not Path("b.png").exists()
+
+
+def test_own_scenarios_are_given(here: Path, capsys: pytest.CaptureFixture[str]):
+    write_starter(here / "cave")
+    episode(Scenario.load("cave"), 0, 5).replay().save(Path("cave.gvreplay"))
+    assert main(["replay", "cave.gvreplay", "--verify"]) == 1
+    assert "--scenario" in capsys.readouterr().err
+    assert main(["replay", "cave.gvreplay", "--verify", "--scenario", "cave"]) == 0
+
+
+def test_episodes_of_a_rollout_are_games(tmp_path: Path):
+    env = GridVectorEnv(
+        "keydoor-5x5", 2, world="object", autoreset_mode="Disabled", max_steps=9, copy=True
+    )
+    folder = EpisodeFolder(tmp_path / "out", env, {})
+    found = [*rollout(env, load_policy("valid", 2, env.num_actions), 3, 4, keep=True)]
+    for each in found:
+        folder.append(each)
+    folder.close(complete=True)
+    games = RolloutGames(tmp_path / "out", env.scenario)
+    assert (len(games), is_rollout(tmp_path / "out"), is_rollout(tmp_path)) == (3, True, False)
+    for number, each in enumerate(found):
+        game = games.game(number)
+        assert (game.seed, game.position, game.length) == (each.seed, 0, each.length)
+        assert game.difference is None
+        game.seek(game.length)
+        assert np.isclose(game.frame().total, each.total)
+    arrays = {name: np.array(array) for name, array in read(tmp_path / "out")[0].items()}
+    for name, value, message in (
+        ("reward", 7.0, r"Step 3: the reward is .0\.\d+, and was \+7"),
+        ("action", 200, "Step 3: .*, and was "),
+    ):
+        changed = arrays[name].copy()
+        changed[found[0].length + 2] = value
+        np.save(tmp_path / "out" / f"{name}.npy", changed)
+        game = RolloutGames(tmp_path / "out", env.scenario).game(1)
+        assert game.difference
+        assert (game.difference.step, game.position) == (3, 0)
+        assert re.fullmatch(message + ".*", game.difference.message)
+        np.save(tmp_path / "out" / f"{name}.npy", arrays[name])

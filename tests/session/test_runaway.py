@@ -1,0 +1,462 @@
+"""Rules that never come to an end: named, stopped, and the game goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.cli import main
+from gv_engine.rules.errors import GVEngineError, StoppedError
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.session import Game
+from gv_engine.session.watchdog import _ALARM, Guard, Runaway
+from tests import ROOT
+from tests.player import Player, playing, started
+from tests.screen import PATIENCE, Screen, until
+from tests.ui.test_terminal import playing as in_terminal
+from tests.ui.test_terminal import until as shown
+
+LEVEL = """
+map: |
+  ######
+  #>...#
+  #...E#
+  ######
+transition_functions: [{name: move_agent}, {name: turn_agent}, {name: "./rules.py:crawl"}]
+reward_functions: [{name: reach_exit}, {name: living_reward, reward: -0.05}]
+observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
+terminating_function: {name: reach_exit}
+"""
+
+RULES = """
+import time
+
+from gv_engine import *
+from gv_engine.rules.geometry import TURN_LEFT
+from systems.visibility import fully_transparent
+
+def for_ever(w, agent):
+    while w.action[agent] == TURN_LEFT:
+        pass
+
+@system(TRANSITION)
+def crawl(w, agent):
+    "Ends unless the agent turns left."
+    for_ever(w, agent)
+"""
+ON_A_TURN = "    if w.action[agent] == TURN_LEFT: for_ever(w, agent)\n"
+ENDS = RULES.replace("    for_ever(w, agent)\n", "    pass\n")
+
+
+def write(folder: Path, code: str = RULES, level: str = LEVEL) -> Path:
+    cave = folder / "cave"
+    cave.mkdir(exist_ok=True)
+    (cave / "scenario.yaml").write_text(level)
+    (cave / "rules.py").write_text(code)
+    return cave
+
+
+def stop_at(seconds: float = 0.2) -> Guard:
+    return Guard(seconds, lambda runaway: True)
+
+
+# ---- the guard -------------------------------------------------------------------------------
+
+LOOPS = {
+    "plain": "while True: pass",
+    "catching": """
+    while True:
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass""",
+    "catching at its end": """
+    while True:
+        try:
+            while True: pass
+        except: pass""",
+    "asleep": "time.sleep(1000)",
+    "in the engine": "while True: w.inside(0, 0)",
+    "switching worlds": """
+    while True:
+        w.remove(w.spawn(2))""",
+    "a list": "[x for x in iter(int, 1)]",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
+    code = RULES.replace("    for_ever(w, agent)\n", ON_A_TURN)
+    code = code.replace("while w.action[agent] == TURN_LEFT:\n        pass", LOOPS[loop])
+    game = Game(load_playable(write(tmp_path, code)), seed=0)
+    game.step("MOVE_FORWARD")
+    before, threads = game.row(), threading.active_count()
+    with stop_at(), pytest.raises(StoppedError, match=r"crawl \(.*rules.py:\d+\) ran for"):
+        game.step("TURN_LEFT")
+    assert game.row() == before
+    game.step("MOVE_FORWARD")
+    assert (game.position, game.frame().steps) == (2, 2)
+    assert sys.gettrace() is None
+    assert threading.active_count() == threads
+    other = threading.Thread(target=Game, args=(game.scenario, 0), daemon=True)
+    other.start()
+    other.join(PATIENCE)
+    assert not other.is_alive(), "esper is free for other threads"
+
+
+def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
+    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", "time.sleep(0.7)")
+    game = Game(load_playable(write(tmp_path, code)), seed=0)
+    asked: list[Runaway] = []
+
+    def asks(runaway: Runaway) -> bool:
+        asked.append(runaway)
+        return False
+
+    with Guard(0.1, asks):
+        game.step("TURN_LEFT")
+    assert game.position == 1
+    assert len(asked) > 1
+    assert asked[0].name == "crawl"
+    assert asked[0].place.endswith("rules.py:9"), "in what it calls"
+    assert 0.1 <= asked[0].seconds < asked[-1].seconds < 1
+
+
+@pytest.mark.slow
+def test_many_short_calls_are_no_long_one(tmp_path: Path):
+    game = Game(load_playable(write(tmp_path, ENDS)), seed=0)
+    with Guard(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
+        end = time.monotonic() + 1.5
+        while time.monotonic() < end:
+            game.again()
+            game.step("TURN_LEFT")
+
+
+def test_what_is_no_rule_takes_its_time(tmp_path: Path):
+    game = Game(load_playable(write(tmp_path, ENDS)), seed=0)
+    with Guard(0.2, lambda runaway: pytest.fail("there is none"), ends=True):
+        game.step("TURN_LEFT")
+        time.sleep(0.7)
+
+
+def test_who_debugs_a_rule_takes_their_time(tmp_path: Path):
+    code = RULES.replace(
+        "while w.action[agent] == TURN_LEFT:\n        pass",
+        "import sys\n    sys.settrace(lambda *_: None); time.sleep(0.6); sys.settrace(None)",
+    )
+    game = Game(load_playable(write(tmp_path, code)), seed=0)
+    with stop_at():
+        game.step("TURN_LEFT")
+    assert game.position == 1
+
+
+def test_signals_are_as_before(tmp_path: Path):
+    before = signal.getsignal(_ALARM)
+    with stop_at():
+        assert signal.getsignal(_ALARM) != before
+    assert signal.getsignal(_ALARM) == before
+    thread = threading.Thread(target=stop_at().__enter__)
+    thread.start()  # in another thread it does nothing
+    thread.join()
+    assert signal.getsignal(_ALARM) == before
+
+
+# ---- games -----------------------------------------------------------------------------------
+
+ELSEWHERE = {
+    "reset_function": (
+        "@system(RESET)\ndef build(w, agent):\n    while True: pass\n",
+        "max_shape: [4, 6]\nreset_function: {name: './rules.py:build'}\n",
+    ),
+    "visibility": (
+        "@system(VISIBILITY)\ndef look(w, agent, view):\n    while True: pass\n",
+        "observation_function: {name: './rules.py:look', area: [[-2, 0], [-1, 1]]}\n",
+    ),
+    "the file": ("while True: pass\n", ""),
+}
+
+
+def changed(level: str, line: str) -> str:
+    """The level with one of its keys written in another way."""
+    key = line.partition(":")[0]
+    if key == "max_shape":
+        return line + level[level.index("transition_functions") :]
+    kept = [old for old in level.splitlines() if not (key and old.startswith(key))]
+    return "\n".join([*kept, line])
+
+
+@pytest.mark.parametrize("where", ELSEWHERE)
+def test_a_level_that_does_not_begin(tmp_path: Path, where: str):
+    code, line = ELSEWHERE[where]
+    cave = write(tmp_path, ENDS + code, changed(LEVEL, line))
+    with stop_at(), pytest.raises(GVEngineError, match=r"\(.*rules.py:\d+\) ran for .* stopped"):
+        Game(load_playable(cave), seed=0)
+
+
+def test_a_new_version_that_loops_is_left(tmp_path: Path):
+    cave = write(tmp_path, ENDS)
+    game = Game(load_playable(cave), seed=0)
+    for action in ("MOVE_FORWARD", "TURN_LEFT", "MOVE_FORWARD"):
+        game.step(action)
+    game.undo()
+    before, scenario = game.row(), game.scenario
+    write(tmp_path, RULES)
+    assert game.changed()
+    with stop_at():
+        said = game.reload()
+    assert "crawl (" in said
+    assert "was stopped" in said
+    assert (game.scenario, game.position, game.length) == (scenario, 2, 3)
+    assert game.row() == before
+    assert not game.changed(), "until the next time that it is saved"
+    game.redo()
+    game.step("TURN_LEFT")
+    assert game.position == 4
+
+
+ALGEBRA = {
+    "problem": """
+def crawl(params, rng):
+    while True: pass
+""",
+    "rule": """
+from mathy_core.rule import BaseRule
+class Crawl(BaseRule):
+    name, code = "Crawl", "CR"
+    def can_apply_to(self, node):
+        while True: pass
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ALGEBRA)
+def test_algebra(tmp_path: Path, what: str):
+    level = "family: mathy\nenvironment: PolySimplify\n"
+    level += {
+        "problem": "problem_function: ./rules.py:crawl\n",
+        "rule": "rules: [constant_arithmetic, ./rules.py:Crawl]\n",
+    }[what]
+    cave = write(tmp_path, ALGEBRA[what], level)
+    with stop_at(), pytest.raises(StoppedError, match=r"rules.py:\d+\) ran for"):
+        Game(load_playable(cave), seed=0).frame()
+    assert main(["check", str(cave), "--limit", "0.3"]) == 1
+
+
+def test_a_move_that_cannot_be_shown_is_none(tmp_path: Path):
+    code = ALGEBRA["rule"].replace("while True", "while len(node.get_root().to_list()) < 9")
+    rules = "rules: [distributive_factoring, ./rules.py:Crawl]\nproblem: 4x + 2x + y\n"
+    cave = write(tmp_path, code, f"family: mathy\nenvironment: PolySimplify\n{rules}")
+    game = Game(load_playable(cave), seed=0)
+    before = game.frame().text
+    with stop_at(), pytest.raises(StoppedError, match="the step was taken back"):
+        game.step("distributive_factoring 3")
+    assert (game.position, game.length, game.frame().text) == (0, 0, before)
+
+
+# ---- check -----------------------------------------------------------------------------------
+
+
+def test_check_names_the_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(write(tmp_path)), "--limit", "0.3"]) == 1
+    said = capsys.readouterr().err
+    assert "crawl (" in said
+    assert "rules.py:9) ran for" in said
+    assert "compiling" not in said, "it is found before"
+
+
+IN_C = {
+    "that hears of signals": "import re; re.match(r'(a+)+$', 'a' * 60 + 'b')",
+    "that keeps all to itself": "sum(iter(int, 1))",
+    "that lets others run": "import hashlib; hashlib.pbkdf2_hmac('md5', b'', b'', 2**31 - 1)",
+}
+
+
+def check_in_a_process(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gv_engine", "check", str(folder), "--limit", "1"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="no such functions")
+@pytest.mark.parametrize("what", IN_C)
+def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
+    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", IN_C[what])
+    done = check_in_a_process(write(tmp_path, code))
+    assert done.returncode == 1
+    assert "rules.py" in done.stderr
+    assert "crawl" in done.stderr
+    assert "Error" not in done.stderr
+
+
+COUNTS = """
+from gv_engine import *
+
+@component
+class Count:
+    value: Int8 = 5
+
+COUNTER = object_type("Counter", Count)
+
+@system(TRANSITION)
+def crawl(w, agent):
+    "Where a number wraps, it ends never."
+    e = w.at[1, 2]
+    while w.count.value[e] < 200:
+        w.count.value[e] += 1
+    w.count.value[e] = 5
+"""
+
+
+STUCK = """
+import sys
+from gv_engine.cli import main
+from gv_engine.envs.vector_environment import GridVectorEnv
+init, step = GridVectorEnv.__init__, GridVectorEnv.step
+def compiled(self, *args, **options):
+    init(self, *args, **{**options, "world": "compiled"})
+def told(self, actions):
+    print("stepping", file=sys.stderr)
+    return step(self, actions)
+GridVectorEnv.__init__, GridVectorEnv.step = compiled, told
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
+    level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
+    done = check_in_a_process(write(tmp_path, COUNTS, level))
+    assert done.returncode == 1
+    assert "TRANSITION\tcrawl" in done.stdout
+    assert "the compiled world ran for 1 s and was stopped" in done.stderr
+    assert "move_agent, turn_agent, crawl, reach_exit" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path, presses: int):
+    level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
+    command = ["rollout", str(write(tmp_path, COUNTS, level)), "--max-steps", "9"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    words = [sys.executable, "-c", STUCK, *command]
+    with subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) as rollout:
+        assert rollout.stderr is not None
+        while "stepping" not in rollout.stderr.readline():
+            pass
+        time.sleep(0.5)
+        began = time.monotonic()
+        for press in range(presses):
+            time.sleep(1.2 * press)
+            rollout.send_signal(signal.SIGINT)
+        _, said = rollout.communicate(timeout=10 * PATIENCE)
+    assert rollout.returncode == 130
+    assert "does not come to an end" in said
+    assert presses == 1 or time.monotonic() - began < 3
+
+
+# ---- the window ------------------------------------------------------------------------------
+
+KEPT = "unfinished*"
+
+
+def asks(player: Player, picture: np.ndarray) -> None:
+    """Wait until the question stands over this picture."""
+    until(lambda: player.picture().mean() < 0.75 * picture.mean(), "the question")
+
+
+@pytest.mark.parametrize("key", ["Escape", "Return"])
+def test_a_rule_is_stopped_in_the_window(screen: Screen, folder: Path, key: str):
+    cave = write(folder)
+    with playing(screen, folder, cave, 0) as player:
+        player.does("MOVE_FORWARD")
+        until(player.sees_the_same, "the step")
+        before = player.picture().copy()
+        player.screen.xdotool("key", "Left")
+        asks(player, before)
+        player.screen.xdotool("key", key)
+        until(lambda: player.picture().mean() > 0.9 * before.mean(), "the game again")
+        player.does("MOVE_FORWARD", "TURN_RIGHT", "MOVE_FORWARD")
+        assert "seed 0, left, return -0.2 in 4 steps" in player.leaves()
+
+
+@pytest.mark.parametrize("way", ["SIGTERM", "close"])
+def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: str):
+    cave = write(folder)
+    with playing(screen, folder, cave, 0) as player:
+        player.does("MOVE_FORWARD")
+        until(player.sees_the_same, "the step")
+        player.screen.xdotool("key", "Left")
+        time.sleep(0.5)
+        if way == "close":
+            player.screen.close(player.window)
+        else:
+            player.process.terminate()
+        said, wrong = player.process.communicate(timeout=PATIENCE)
+        assert (player.process.returncode, wrong) == (0, "")
+        assert "left, return -0.05 in 1 step" in said
+        assert len(player.files(KEPT)) == 1
+
+
+def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
+    cave = write(folder, ENDS)
+    with playing(screen, folder, cave, 0) as player:
+        player.does("MOVE_FORWARD", "TURN_LEFT")
+        until(player.sees_the_same, "the steps")
+        before = player.picture().copy()
+        write(folder, RULES)
+        asks(player, before)
+        player.screen.xdotool("key", "Escape")
+        until(lambda: player.picture().mean() > 0.9 * before.mean(), "the game again")
+        player.does("TURN_LEFT")
+        assert "left, return -0.15 in 3 steps" in player.leaves()
+
+
+def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folder: Path):
+    code, line = ELSEWHERE["reset_function"]
+    cave = write(folder, ENDS + code, changed(LEVEL, line))
+
+    def black(player: Player) -> float:
+        return float((player.picture() == 0).all(axis=-1).mean())
+
+    with started(screen, folder, "play", str(cave), "--seed", "0") as player:
+        until(lambda: 0.1 < black(player) < 0.99, "the question over an empty window")
+        player.screen.xdotool("key", "Escape")
+        until(lambda: black(player) < 0.1, "the start screen")
+        assert player.leaves() == ""
+
+
+# ---- the terminal ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["ctrl-c", "SIGTERM"])
+def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):
+    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", LOOPS["catching"])
+    code = code.replace("    for_ever(w, agent)\n", ON_A_TURN)
+    with in_terminal(tmp_path, str(write(tmp_path, code))) as (process, keyboard):
+        shown(keyboard, b"leave")
+        os.write(keyboard, b"\x1b[D")
+        shown(keyboard, b"s, crawl (")
+        if way == "ctrl-c":
+            os.killpg(process.pid, signal.SIGINT)
+            shown(keyboard, b"the step was taken back")
+            os.write(keyboard, b"\x1b[A")
+            shown(keyboard, b"step 1")
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            os.kill(process.pid, signal.SIGTERM)
+        shown(keyboard, b"\x1b[?1049l")
+        assert process.wait(PATIENCE) == {"ctrl-c": 130, "SIGTERM": 143}[way]

@@ -1,0 +1,257 @@
+"""Games, replays, policies, solutions and rollouts of several agents, in the object world."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from components.appearance import BLUE, RED
+from gv_engine import AgentsVectorEnv, Scenario
+from gv_engine.cli import main
+from gv_engine.rollout import episode_folder, snapshots
+from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.rollout.policy import PolicyError, load_policies, load_policy
+from gv_engine.rollout.rollout import rollout
+from gv_engine.rollout.snapshots import SnapshotError
+from gv_engine.rules.errors import SeveralAgentsError
+from gv_engine.scenario.library import levels_of_several
+from gv_engine.session.autoplay import actor_of
+from gv_engine.session.replay import Replay, ReplayError, Taken
+from gv_engine.session.session import Game
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.settings import Settings
+from gv_engine.ui.terminal.play import TerminalGame
+from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.validation.solver import Solver, Verdict
+
+TWO_AT_ONE_KEYBOARD = ["Up"] * 3 + ["W"] * 6 + ["Up"] * 5 + ["W"] * 2
+"""Ann goes to her plate, Bob through his gate to the other, Ann through hers and out, and Bob."""
+
+
+@pytest.fixture
+def plates() -> Scenario:
+    return Scenario.load("hold-plates")
+
+
+def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
+    game = Game(plates, 0)
+    game.step("MOVE_FORWARD")
+    game.step("bob MOVE_FORWARD")
+    game.next_agent()
+    assert game.controlled == "bob"
+    game.step("TURN_LEFT")
+    game.step("ann TURN_LEFT | bob TURN_RIGHT")
+    game.step(game.wait)
+    taken = [step.action for step in game.replay().steps]
+    assert taken == [
+        "ann MOVE_FORWARD",
+        "bob MOVE_FORWARD",
+        "bob TURN_LEFT",
+        "ann TURN_LEFT | bob TURN_RIGHT",
+        "WAIT",
+    ]
+    row = game.row()
+    assert row["position"]["x"][1:3].tolist() == [2, 2]
+    assert row["agent"]["facing"][1:3].tolist() == [0, 3]
+    for action, says in (("carl TOGGLE", "no agent 'carl'"), ("bob FLY", "Fly: not in this")):
+        game.step(action)
+        assert says in game.message
+        assert game.position == 5
+    game.undo(3)
+    assert game.row()["agent"]["facing"][1:3].tolist() == [3, 3]
+
+
+def test_each_agent_has_its_own_view(plates: Scenario):
+    game = Game(plates, 0)
+    assert game.frame().agent[:2] == (1, 1)
+    game.next_agent()
+    assert (game.frame().agent[:2], game.message) == ((3, 1), "You are bob")
+    game.next_agent()
+    assert game.controlled == "ann"
+
+
+@pytest.mark.parametrize("name", levels_of_several())
+def test_their_games_play_again(name: str):
+    scenario, chance = Scenario.load(name), np.random.default_rng(0)
+    game = Game(scenario, 1)
+    for _ in range(20):
+        numbers = chance.integers(len(game.actions), size=len(game.agents))
+        game.step(game.action_of(numbers))
+    replay = Replay.from_bytes(game.replay().to_bytes())
+    again = Game.of(replay, replay.find())
+    assert again.difference is None
+    again.seek(again.length)
+    assert again.state() == game.state()
+    total = sum(game.row()["total"])
+    assert replay.total == pytest.approx(total)
+
+
+def test_a_replay_of_other_agents_is_refused(plates: Scenario):
+    replay = Game(plates, 0).replay()
+    other = Scenario.load({"extends": "hold-plates", "agents": {"names": ["ann", "carl"]}})
+    with pytest.raises(ReplayError, match="a replay of 'hold-plates'"):
+        Game.of(replay, other)
+    odd = replace(replay, steps=(Taken("carl MOVE_FORWARD", 0.0, "", ""),))
+    difference = Game.of(odd, plates).difference
+    assert difference is not None
+    assert "no agent 'carl'" in difference.message
+
+
+def test_two_at_one_keyboard_win_in_the_terminal(plates: Scenario):
+    game = Game(plates, 0)
+    screen = TerminalGame(game, Settings(), Bindings())
+    for key in TWO_AT_ONE_KEYBOARD:
+        screen.press(key)
+    frame = game.frame()
+    assert (frame.outcome, frame.ending, frame.steps) == ("terminated", "Well done!", 16)
+
+
+def test_tab_changes_who_is_controlled(plates: Scenario):
+    game = Game(plates, 0)
+    screen = TerminalGame(game, Settings(), Bindings())
+    screen.press("Tab")
+    screen.press("Up")
+    assert [step.action for step in game.replay().steps] == ["bob MOVE_FORWARD"]
+    assert any("you are bob" in line.plain for line in screen.lines(120, 40))
+    screen.press("H")
+    assert any("bob: move forward" in line.plain for line in screen.lines(160, 60))
+
+
+def test_a_policy_acts_for_a_partner(plates: Scenario):
+    games = [Game(plates, 3) for _ in range(2)]
+    for game in games:
+        game.give("bob", load_policy("valid", 1, len(game.actions)))
+        for _ in range(6):
+            game.step("TURN_LEFT")
+        game.next_agent()
+        assert game.controlled == "ann"
+    one, other = ([step.action for step in game.replay().steps] for game in games)
+    assert one == other
+    assert all(step.startswith("ann TURN_LEFT | bob ") for step in one)
+    assert len({*one}) > 1
+
+
+def test_policies_by_agent_and_team(tmp_path: Path):
+    scenario = Scenario.load("hunt").with_(max_steps=12)
+    env = AgentsVectorEnv(scenario, 4, world="object", autoreset_mode="Disabled")
+    policy = load_policies("hunters=valid", scenario, 4, env.num_actions)
+    folder = EpisodeFolder(tmp_path / "kept", env, {})
+    episodes = list(rollout(env, policy, 6, 5, keep=True))
+    for episode in episodes:
+        folder.append(episode)
+    folder.close(complete=True)
+    arrays, about = episode_folder.read(tmp_path / "kept")
+    steps = sum(episode.length for episode in episodes)
+    assert about["agents"] == ["ann", "bob", "cat"]
+    assert arrays["action"].shape == arrays["reward"].shape == (steps, 3)
+    assert arrays["terminated"].shape == (steps, 3)
+    assert arrays["grid"].shape == (steps, 3, 7, 7, 3)
+    assert arrays["last_grid"].shape == (6, 3, 7, 7, 3)
+    one = AgentsVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
+    alone = load_policies("hunters=valid", scenario, 1, env.num_actions)
+    for expected, found in zip(episodes, rollout(one, alone, 6, 5, keep=True), strict=True):
+        assert found.total == expected.total
+        assert found.steps is not None
+        assert expected.steps is not None
+        np.testing.assert_array_equal(found.steps["action"], expected.steps["action"])
+    with pytest.raises(PolicyError, match="no agent or team 'dan'"):
+        load_policies("dan=valid", scenario, 1, env.num_actions)
+
+
+def test_an_episode_is_drawn(tmp_path: Path):
+    out = tmp_path / "hunt.gif"
+    assert main(["record", "hunt", str(out), "--steps", "2", "--policy", "cat=valid"]) == 0
+    assert out.stat().st_size > 1000
+
+
+@pytest.mark.compiled
+def test_they_are_compared_and_their_way_is_found(plates: Scenario):
+    report = play_in_lockstep(plates, episodes=2)
+    assert report.fault == ""
+    assert report.steps > 50
+    solution = Solver(plates).solve(0)
+    assert solution.verdict is Verdict.WON
+    game = Game(plates, 0)
+    for numbers in solution.actions:
+        game.step(game.action_of(numbers))
+    assert game.frame().ending == "Well done!"
+    assert len(solution.actions) == 10
+
+
+def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
+    game = Game(plates, 5)
+    actor = actor_of(game, "valid")
+    env = AgentsVectorEnv(plates, 1, world="object", autoreset_mode="Disabled")
+    policy = load_policies("valid", plates, 1, env.num_actions)
+    (episode,) = rollout(env, policy, 1, 5, keep=True)
+    assert episode.steps is not None
+    for numbers in episode.steps["action"][:20]:
+        choice = actor.choose(game)
+        assert choice is not None
+        assert choice.action == game.action_of(numbers)
+        assert not choice.chances
+        game.step(choice.action)
+    game.seek(3)
+    again = actor.choose(game)
+    assert again is not None
+    assert again.action == game.action_of(episode.steps["action"][3])
+
+
+def test_who_takes_over_plays_one_and_the_policy_the_others():
+    game = Game(Scenario.load("hunt"), 0)
+    would = "ann TURN_LEFT | bob TURN_RIGHT | cat MOVE_FORWARD"
+    assert (
+        game.among("MOVE_FORWARD", would) == "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
+    )
+    game.next_agent()
+    assert game.among("ann MOVE_LEFT", would) == "ann MOVE_LEFT | bob WAIT | cat MOVE_FORWARD"
+    game.step(game.among(game.wait, would))
+    assert game.taken[-1].action == "ann TURN_LEFT | cat MOVE_FORWARD"
+    assert game.among("FLY", would) == "FLY"
+    assert Game(Scenario.load("keydoor-5x5"), 0).among("TOGGLE", "") == "TOGGLE"
+
+
+def test_who_is_controlled_has_its_own_colour(plates: Scenario):
+    game, colors = Game(plates, 0), []
+    for _ in range(2):
+        colors.append(game.frame().color)
+        game.next_agent()
+    assert colors == [RED, BLUE]
+    assert Game(Scenario.load("keydoor-5x5"), 0).frame().color == 0
+
+
+def test_too_many_for_a_search():
+    scenario = Scenario.load({"extends": "hold-plates", "agents": {"names": [*"abcdef"]}})
+    with pytest.raises(SeveralAgentsError, match="262,144 ways to act at once"):
+        Solver(scenario)
+
+
+def test_a_snapshot_holds_all_of_them(tmp_path: Path, plates: Scenario):
+    game = Game(plates, 0)
+    game.step("ann MOVE_FORWARD | bob TURN_LEFT")
+    snapshots.save(tmp_path / "two.npz", plates, game.row())
+    scenario, rows = snapshots.load(tmp_path / "two.npz")
+    other = Game(scenario)
+    other.restore(rows[0:1].reshape(()))
+    assert other.state() == game.state()
+    with pytest.raises(SnapshotError, match="cannot go on with"):
+        snapshots.load(tmp_path / "two.npz", Scenario.load("hunt"))
+
+
+def test_a_game_of_a_mixture_has_those_who_are_there():
+    pair = {"extends": "race", "map": "#####\n#>.E#\n#>..#\n#####", "agents": 2}
+    alone = {"extends": "race", "map": "#####\n#>.E#\n#####", "agents": 1}
+    game = Game(Scenario.load({"mixture": [{"scenario": pair}, {"scenario": alone}]}), 0)
+    seen: dict[int, set[str]] = {1: set(), 2: set()}
+    for seed in range(8):
+        game.reset(seed)
+        game.next_agent()
+        seen[len(game.agents)].add(game.controlled)
+        game.step("MOVE_FORWARD")
+        game.step(f"{game.controlled} MOVE_FORWARD")
+        told = game._episode.refusal("agent_2 MOVE_FORWARD")
+        assert told == "" if len(game.agents) == 2 else told.startswith("no agent 'agent_2'")
+    assert seen == {1: {"agent_1"}, 2: {"agent_1", "agent_2"}}

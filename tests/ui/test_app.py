@@ -1,0 +1,298 @@
+"""All screens, menus, keys and settings, driven by events without a window."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.ui.drawing.hud import place_parts
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.widgets import Pen, line_height, wrap
+from gv_engine.ui.input.bindings import SCANCODES, Bindings, keys_file
+from gv_engine.ui.screens.export import Prompt
+from gv_engine.ui.screens.help import HelpScreen, RulesScreen
+from gv_engine.ui.screens.keyboard import Keyboard
+from gv_engine.ui.screens.menu import Menu
+from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.race import RaceScreen
+from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, SettingsScreen
+from gv_engine.ui.settings import Settings, settings_file
+from gv_engine.ui.window.app import App
+from gv_engine.ui.window.viewer import _fitting
+from tests.desk import Desk, playing, watching
+
+pytestmark = pytest.mark.window
+
+SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"), [*((size, 1.0) for size in SIZES), ((800, 600), 2.0), ((320, 240), 2.0)]
+)
+def test_every_screen_draws_at_every_size(desk: Desk, size: tuple[int, int], scale: float):
+    desk.surface = pygame.Surface(size, 0, 32)
+    desk.app.settings.scale = scale
+    watching(desk, "TURN_LEFT", "MOVE_FORWARD")
+    desk.press("Right", "I", "E", "Escape", "Escape")
+    playing(desk, "dynamic-obstacles-7x7")
+    desk.press("H", "Escape", "F2", "Right", "Escape", "Escape", "Escape", "I", "G", "Escape")
+    playing(desk, seed=3)
+    desk.press("Right", "Up")
+    assert desk.app.top.frame.outcome  # type: ignore[attr-defined]
+
+
+def test_themes_and_palettes_change_at_once(desk: Desk):
+    playing(desk, "keydoor-5x5")
+    dark = desk.look().copy()
+    desk.press("F2", "Right")
+    assert isinstance(desk.app.top, SettingsScreen)
+    assert desk.app.settings.theme == "light"
+    desk.press("Escape")
+    light = desk.look().copy()
+    assert (light != dark).any()
+    desk.press("F2", "Down", "Right", "Escape")
+    assert (desk.look() != light).any()
+    assert Settings.load(settings_file())[0] == desk.app.settings
+
+
+def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
+    playing(desk)
+    desk.press("H")
+    help_screen = desk.app.top
+    assert isinstance(help_screen, HelpScreen)
+    help_screen._make_file()
+    assert Bindings.load(keys_file())[1] == ""
+    help_screen._make_file()
+    assert "cannot be made" in desk.app._note
+    desk.press("Escape")
+    assert isinstance(desk.app.top, PlayScreen)
+
+
+def test_keys_are_changed_in_the_window(desk: Desk):
+    screen = playing(desk)
+    desk.press("F2", "Up", "Up", "Up", "Return")
+    keys = desk.app.top
+    assert isinstance(keys, KeysScreen)
+    row = [row.label for row in keys.rows()].index("Play: undo a step")
+    keys.chosen = row
+    desk.press("Return", "Escape")
+    assert "undo" in desk.app.bindings.command("Z", ("play",))
+    desk.press("Return", "Return")  # a key as any other
+    assert desk.app._note == "Enter no longer: go on when the level is over"
+    desk.press("Return", "J")
+    assert keys.rows()[row].key == "Pad B, J"
+    desk.press("Escape", "Escape", "Left", "J")
+    assert (screen.game.position, screen.game.length) == (0, 1)
+    assert Bindings.load(keys_file())[0].keys("play", "undo") == ("Pad B", "J")
+    desk.press("F2", "Up", "Up", "Up", "Return")
+    desk.app.top.chosen = row  # type: ignore[attr-defined]
+    desk.press("Backspace", "Escape", "Escape")
+    assert desk.app.bindings.command("Z", ("play",)) == "undo"
+
+
+def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
+    """What keys of the menu change."""
+    stage, game = screen.stage, screen.game
+    looks = stage.view, stage.side_panel, vars(stage)["_has_minimap"], vars(stage)["_camera"].cell
+    return game.seed, game.position, len(game._lineage.before), desk.app._note, stage.busy, *looks
+
+
+def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
+    screen = playing(desk, seed=5)
+    rows = [row for row in PauseMenu(screen).rows() if row.key and "oom" not in row.label]
+    for row in (row for row in rows if row.label != "Usual size"):
+        desk.press("Left", "Escape")
+        before = _standing(desk, screen)
+        key = {"Enter": "Return", "Esc": "Escape"}.get(row.key, row.key)
+        desk.press(key)
+        happened = before != _standing(desk, screen)
+        closed = row.key == "Esc" and desk.app.top is screen
+        opened = isinstance(
+            desk.app.top, (Prompt, HelpScreen, RulesScreen, SettingsScreen, RaceScreen)
+        )
+        assert happened or closed or opened or screen._runs or screen._recorder, row
+        while desk.app.top is not screen:
+            desk.app.pop()
+    desk.press("Escape", "F1")
+    help_screen = desk.app.top
+    assert isinstance(help_screen, HelpScreen)
+    shown = dict(desk.app.bindings.help(help_screen._about, help_screen._knows))
+    assert "undo a step" in shown.values()
+    assert not {"erase a letter", "do nothing"} & {*shown.values()}
+
+
+def test_one_row_of_a_menu_is_marked(desk: Desk):
+    playing(desk)
+    desk.press("Escape")
+    menu = desk.app.top
+    assert isinstance(menu, Menu)
+    rects = [hot.rect for hot in desk.app._pen._hot]  # type: ignore[union-attr]
+    move = pygame.event.Event(
+        pygame.MOUSEMOTION, pos=rects[3].center, rel=(0, 0), buttons=(0, 0, 0)
+    )
+    desk.app.take([move])
+    desk.look()
+    assert menu.chosen == 3
+    mouse = desk.look().copy()
+    desk.app._mouse = None
+    menu._mouse = None
+    assert np.array_equal(desk.look(), mouse)  # no second mark
+    desk.app.take([move])
+    desk.look()
+    desk.press("Down")
+    assert menu.chosen == 4  # it rests, and the keys choose
+
+
+def test_a_resting_mouse_chooses_no_row(desk: Desk):
+    playing(desk)
+    at = (400, 300)
+    desk.app.take([pygame.event.Event(pygame.MOUSEMOTION, pos=at, rel=(0, 0), buttons=(0, 0, 0))])
+    desk.press("Escape", "Down")
+    assert isinstance(desk.app.top, Menu)
+    assert desk.app.top.chosen == 1
+
+
+def test_a_seed_below_zero_is_refused(desk: Desk):
+    screen = playing(desk, seed=3)
+    desk.press("G")
+    desk.type("-5")
+    desk.press("Return")
+    assert screen.game.seed == 3
+    assert isinstance(desk.app.top, Prompt)
+    assert "from 0 on" in desk.app._note
+    assert "-5" in desk.app._note
+
+
+def test_a_seed_is_chosen_without_a_keyboard(desk: Desk):
+    screen = playing(desk, seed=1)
+    desk.press("Pad Back")
+    menu = desk.app.top
+    assert isinstance(menu, Menu)
+    menu.chosen = [row.label for row in menu.rows()].index("Enter a seed")
+    desk.press("Pad A", "Pad Up", "Pad Up", "Pad Down", "Pad A")
+    assert screen.game.seed == 2
+
+
+def test_menus_go_round(desk: Desk):
+    playing(desk)
+    desk.press("Escape")
+    menu = desk.app.top
+    assert isinstance(menu, Menu)
+    desk.press("Up")
+    assert menu.chosen == len(menu.rows()) - 1
+    desk.press("Down", "Down", "Return")
+    assert isinstance(desk.app.top, PlayScreen)
+
+
+def test_the_letter_that_opens_a_screen_is_not_typed_into_it(desk: Desk):
+    playing(desk)
+    down = pygame.event.Event(pygame.KEYDOWN, scancode=10, key=0, mod=0)  # G
+    desk.app.take([down, pygame.event.Event(pygame.TEXTINPUT, text="7")])
+    assert isinstance(desk.app.top, Prompt)
+    assert desk.app.top._text == "0"
+
+
+def typed(*keys: str) -> list[pygame.event.Event]:
+    """What a keyboard sends for letters and digits, pressed one after the other."""
+    events = []
+    for key in keys:
+        code = {"scancode": SCANCODES[key], "key": 0, "mod": 0, "unicode": ""}
+        events.append(pygame.event.Event(pygame.KEYDOWN, code))
+        if len(key) == 1:
+            events.append(pygame.event.Event(pygame.TEXTINPUT, text=key.lower()))
+        events.append(pygame.event.Event(pygame.KEYUP, code))
+    return events
+
+
+@pytest.mark.parametrize("portion", [1, 2, 3, 100])
+def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
+    """A window that is slow is handed many keys together, or a key apart from its letter."""
+    bindings = Bindings({"play": {"enter_seed": ["7"]}})
+    desk = Desk(app=App(Settings(animation=False), bindings))
+    screen = playing(desk)
+    events = typed("7", "4", "2", "Return", "7", "7", "Return", "Left")
+    for first in range(0, len(events), portion):
+        desk.app.take(events[first : first + portion])
+    assert desk.app.top is screen
+    assert (screen.game.seed, screen.game.length) == (7, 1)
+    assert [left.course.seed for left in screen.game._lineage.before] == [0, 42]
+
+
+def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):
+    desk = Desk(app=App(Settings(animation=False), Bindings({"play": {"enter_seed": ["7"]}})))
+    screen = playing(desk, seed=3)
+    press, letter, release = typed("7")
+    desk.app.take([press, letter])
+    for _ in range(4):
+        desk.app.take([press, letter])
+    desk.app.take([release])
+    desk.press("Return")
+    assert screen.game.seed == 3
+
+
+def test_gamepads_come_and_go():
+    keyboard = Keyboard()
+    down = pygame.event.Event(pygame.CONTROLLERBUTTONDOWN, button=0, instance_id=0)
+    assert list(keyboard.keys(down)) == [("Pad A", False)]
+    stick = [(-30_000, ["Pad Left"]), (-31_000, []), (0, []), (30_000, ["Pad Right"])]
+    for value, pressed in stick:
+        event = pygame.event.Event(pygame.CONTROLLERAXISMOTION, axis=0, value=value, instance_id=0)
+        assert [key for key, _ in keyboard.keys(event)] == pressed
+    gone = pygame.event.Event(pygame.CONTROLLERDEVICEREMOVED, instance_id=0)
+    assert list(keyboard.keys(gone)) == []
+    assert list(keyboard.keys(down)) == [("Pad A", False)]  # no longer held
+    soon = time.monotonic() + 60
+    assert keyboard.again(soon) == ["Pad A"]
+    assert keyboard.again(soon) == []
+    assert keyboard.again(soon + 1) == ["Pad A"]
+    list(keyboard.keys(gone))
+    assert keyboard.again(soon + 2) == []
+
+
+def test_broken_files_are_told_and_left_alone(desk: Desk, capsys: pytest.CaptureFixture[str]):
+    settings_file().parent.mkdir(parents=True)
+    settings_file().write_text("theme = 3\n")
+    keys_file().write_text("[grid]\nACTUATE = ['nothing']\n")
+    app = App.load()
+    said = capsys.readouterr().err
+    assert f"{settings_file()}: theme = 3" in said
+    assert f"{keys_file()}:2" in said
+    assert str(keys_file()) in app._note
+    assert "nothing" in keys_file().read_text()
+
+
+def test_settings_that_cannot_be_written_are_told_once(
+    desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "config").write_text("a file where a folder should be")
+    desk.app.remember()
+    desk.app.remember()
+    assert capsys.readouterr().err.count("Settings are not kept") == 1
+
+
+@pytest.mark.parametrize("size", [(800, 600), (1266, 810)])
+def test_large_letters_leave_room_for_what_is_needed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    monkeypatch.setenv("GV_ENGINE_SCALE", "200%")
+    screen = playing(desk, "keydoor-9x9")
+    desk.press("Up")
+    line = line_height(size, desk.app.scale)
+    surface = pygame.Surface(size, 0, 32)
+    hints = " · ".join(screen._fitting_hints(Pen(surface, desk.app.theme, line), 2))
+    for needed in ("turn left", "turn right", "Space", "P pick up", "Z undo", "H all keys"):
+        assert needed in hints
+    panel = place_parts(surface.get_rect(), line, False, 1, 2).panel
+    assert panel.w > 24 * line  # steps, reward and return are beside the rules, whole
+
+
+def test_lines_suit_the_window():
+    assert line_height((800, 600), 1) == 15
+    assert line_height((1920, 1080), 1) == 20
+    assert line_height((1920, 1080), 2) == 40
+    assert line_height((320, 240), 2) == 11
+    assert wrap("one two three", 20, 60) != ["one two three"]
+    assert wrap("", 20, 60) == []
+    assert _fitting(None, (1920, 1080)) == (1265, 810)
+    assert _fitting((5000, 5000), (1000, 1000)) == (900, 900)

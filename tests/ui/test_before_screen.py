@@ -1,0 +1,167 @@
+"""A rule is saved while its level is played or watched: the window marks what it has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.ui.screens.compare import BeforeScreen
+from gv_engine.ui.screens.game_screen import GameScreen
+from tests.desk import Desk, playing
+from tests.session.test_flowing import ALGEBRA, LEVEL, RULES, edit
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "level").mkdir()
+    (tmp_path / "level" / "scenario.yaml").write_text(LEVEL)
+    (tmp_path / "level" / "rules.py").write_text(RULES)
+    return tmp_path / "level"
+
+
+def saved(desk: Desk, file: Path, old: str, new: str) -> None:
+    """Save a file, and let the window notice."""
+    edit(file, old, new)
+    desk.notice()
+    desk.look()
+
+
+def test_a_saved_rule_marks_the_first_step_that_differs(desk: Desk, folder: Path):
+    screen = playing(desk, str(folder))
+    desk.press("Up", "Up", "Up", "Right")
+    before = desk.look().copy()
+    saved(desk, folder / "rules.py", "== 3", "== 4")
+    assert screen.game.difference is not None
+    assert screen.game.difference.step == 2
+    assert (screen.game.position, screen.game.length) == (4, 4)
+    assert screen._told() == "from step 2 on: reward 0, was +1 (pay)"
+    marked = desk.look().copy()
+    assert (marked != before).any()
+    desk.press("Ctrl+Home")
+    assert (screen.game.position, screen.frame.reward) == (2, -0.5)
+    saved(desk, folder / "rules.py", "== 4", "== 3")
+    assert (screen.frame.reward, screen._told()) == (0.5, "")
+
+
+def test_before_and_after_are_compared(desk: Desk, folder: Path):
+    screen = playing(desk, str(folder))
+    desk.press("Up", "Up", "Right")
+    saved(desk, folder / "scenario.yaml", ", turn_agent", "")
+    desk.press("Ctrl+Home")
+    after = desk.look().copy()
+    places = screen._at
+    assert screen.stage._different == [(1, 3)]  # type: ignore[attr-defined]
+    desk.press("Ctrl+B")
+    top = desk.app.top
+    assert isinstance(top, BeforeScreen)
+    assert (top.frame.agent[2], screen.frame.agent[2]) != (3, 1)
+    assert top._at == places  # the board stays where it is
+    assert top._told() == "Before, step 3: agent looks right, looked backward"
+    assert (desk.look() != after).any()
+    desk.press("Left")
+    assert (top.game.position, screen.game.position) == (2, 2)
+    assert top._told() == "Before, step 2: the same"
+    desk.press("Ctrl+Home", "Ctrl+B")
+    assert desk.app.top is screen
+    assert screen.game.position == 3
+    desk.press("Ctrl+B", "Escape", "Up")
+    assert desk.app.top is screen
+    assert screen.game.length == 4
+
+
+def test_the_mark_and_the_buttons_are_clicked(desk: Desk, folder: Path):
+    screen = playing(desk, str(folder))
+    desk.press("Up", "Up", "Up", "Right")
+    saved(desk, folder / "rules.py", "== 3", "== 4")
+    at = screen._at
+    assert at is not None
+    bar = at.controls.inflate(-desk_line(desk), 0)
+    desk.click((bar.x + bar.w // 2, at.controls.y + 4))
+    assert screen.game.position == 2
+    for x in range(at.controls.x, at.controls.right, 8):
+        desk.click((x, at.controls.bottom - desk_line(desk)))
+        if isinstance(desk.app.top, BeforeScreen):
+            return
+    pytest.fail("no button leads to how it was")
+
+
+def desk_line(desk: Desk) -> int:
+    pen = desk.app._pen
+    assert pen is not None
+    return pen.line
+
+
+def test_where_the_game_ends_now_the_end_from_before_can_be_seen(desk: Desk, folder: Path):
+    screen = playing(desk, str(folder))
+    desk.press("Up", "Up", "Up", "Right")
+    saved(desk, folder / "scenario.yaml", "terminating", "max_steps: 2\nterminating")
+    assert (screen.game.length, screen.frame.outcome) == (2, "truncated")
+    desk.press("Ctrl+B", "End")
+    top = desk.app.top
+    assert isinstance(top, BeforeScreen)
+    assert top.game.position == 4
+    assert top._told() == "Before, step 4: the game has other steps now"
+    desk.press("Escape")
+    assert screen.game.position == 2
+    saved(desk, folder / "scenario.yaml", "max_steps: 2\nterminating", "terminating")
+    assert (screen.game.position, screen.game.length) == (4, 4)
+
+
+def test_a_failing_rule_is_told_with_its_step(desk: Desk, folder: Path):
+    screen = playing(desk, str(folder))
+    desk.press("Up", "Up", "Up", "Right")
+    fails = 'passes."""\n    if w.steps == 2:\n        1 / 0'
+    saved(desk, folder / "rules.py", 'passes."""', fails)
+    assert screen.trouble.startswith("Still as before: step 3: rules.py:13: ZeroDivision")
+    desk.press("Up")
+    assert screen.game.length == 5
+    saved(desk, folder / "rules.py", fails, 'passes."""')
+    assert screen.trouble == ""
+
+
+def test_a_replay_flows_while_it_is_watched(desk: Desk, folder: Path):
+    playing(desk, str(folder))
+    desk.press("Up", "Up", "Up", "Ctrl+S", "F6")
+    screen = desk.app.top
+    assert isinstance(screen, GameScreen)
+    desk.press("End")
+    saved(desk, folder / "rules.py", "== 3", "== 4")
+    assert screen.game.difference is not None
+    assert screen.game.difference.step == 2
+    assert screen.game.position == 3
+    desk.press("Ctrl+B")
+    assert isinstance(desk.app.top, BeforeScreen)
+    edit(folder / "rules.py", "== 4", "== 3")
+    desk.wait(1)
+    assert desk.app.top is screen
+    saved(desk, folder / "rules.py", "== 3", "== 3 ")
+    assert screen.game.difference is None
+
+
+def test_algebra_flows_too(desk: Desk, tmp_path: Path):
+    file = tmp_path / "level.yaml"
+    file.write_text(ALGEBRA)
+    screen = playing(desk, str(file))
+    desk.press("Tab", "Space")
+    saved(desk, file, "max_moves: 9", "max_moves: 9\nrewards: {time: -3}")
+    assert screen._told() == "from step 1 on: reward -3, was -0.01 (spend time)"
+    saved(desk, file, "max_moves: 9", "max_moves: 9\ndifficulty: hard")
+    desk.press("Ctrl+B")
+    assert isinstance(desk.app.top, BeforeScreen)
+    assert "expression" in desk.app.top._told()
+
+
+@pytest.mark.parametrize("size", [(400, 300), (1280, 800), (640, 900)])
+def test_what_is_told_has_a_place_in_every_window(folder: Path, size: tuple[int, int]):
+    desk = Desk(size)
+    screen = playing(desk, str(folder))
+    desk.press("Up", "Up", "Up", "Right")
+    bare = desk.look().copy()
+    saved(desk, folder / "rules.py", "== 3", "== 4")
+    at = screen._at
+    assert at is not None
+    told = np.s_[at.controls.y : at.controls.bottom, at.controls.x : at.controls.right]
+    assert (desk.look()[told] != bare[told]).any()
+    assert at.stage.h >= size[1] // 8

@@ -1,0 +1,180 @@
+"""Which key does what."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from gv_engine.rules.geometry import ACTIONS
+from gv_engine.scenario.plugin import Command
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.input.bindings import GROUPS, SCREENS, Bindings, BindingsError, as_toml, key_label
+
+PLAY = SCREENS["grid"]
+
+
+@pytest.mark.parametrize(
+    ("key", "command"),
+    [
+        ("Up", "MOVE_FORWARD"),
+        ("W", "MOVE_FORWARD"),
+        ("Left", "TURN_LEFT"),
+        ("Shift+Left", "MOVE_LEFT"),
+        ("Shift+A", "MOVE_LEFT"),
+        ("Shift+Up", "MOVE_FORWARD"),
+        ("Ctrl+W", ""),
+        ("Space", "ACTUATE"),
+        ("P", "PICK_N_DROP"),
+        ("Ctrl+S", "save_replay"),
+        ("S", "MOVE_BACKWARD"),
+        ("Z", "undo"),
+        ("Shift+Z", "redo"),
+        ("F11", "full_screen"),
+        ("Pad A", "ACTUATE"),
+        ("B", ""),
+    ],
+)
+def test_keys_while_playing(key: str, command: str):
+    assert Bindings().command(key, PLAY) == command
+
+
+def test_every_action_and_every_command_has_a_key():
+    keys = Bindings()
+    assert {command.name for command in GROUPS["grid"]} == set(ACTIONS)
+    for group, commands in GROUPS.items():
+        for command in commands:
+            assert keys.keys(group, command.name), command
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_key_does_one_thing_on_a_screen(screen: str):
+    keys = [
+        key
+        for group in SCREENS[screen]
+        for command in GROUPS[group]
+        for key in Bindings().keys(group, command.name)
+    ]
+    assert sorted(keys) == sorted(set(keys))
+
+
+def test_keys_are_where_sdl_has_them():
+    from gv_engine.ui.input.bindings import SCANCODES
+
+    for name, code in SCANCODES.items():
+        if len(name) == 1 or name.startswith("F"):
+            assert getattr(pygame, f"KSCAN_{name}") == code
+    others = {"Return": pygame.KSCAN_RETURN, "Slash": pygame.KSCAN_SLASH, "Up": pygame.KSCAN_UP}
+    others |= {
+        "Keypad 0": pygame.KSCAN_KP0,
+        "Keypad 9": pygame.KSCAN_KP9,
+        "Home": pygame.KSCAN_HOME,
+    }
+    others |= {"Keypad Enter": pygame.KSCAN_KP_ENTER, "Delete": pygame.KSCAN_DELETE}
+    assert {name: SCANCODES[name] for name in others} == others
+
+
+def test_a_key_of_ones_own_takes_it_from_its_usual_command():
+    keys = Bindings({"grid": {"ACTUATE": ["Z", "Shift+Ctrl+X"]}})
+    assert keys.command("Z", PLAY) == "ACTUATE"
+    assert keys.command("Ctrl+Shift+X", PLAY) == "ACTUATE"
+    assert keys.command("Space", PLAY) == ""
+    assert keys.command("Backspace", PLAY) == "undo"
+    assert "Z" not in keys.keys("play", "undo")
+    assert keys.command("Space", SCREENS["replay"]) == "play"
+
+
+def test_the_help_tells_what_the_bindings_are():
+    keys = Bindings({"grid": {"ACTUATE": ["Return"]}, "play": {"undo": []}})
+    told = dict(keys.help(("grid", "play")))
+    assert told["Enter"] == "use what is ahead"
+    assert "undo a step" not in told.values()
+    assert (key_label("Escape"), key_label("Shift+Equals"), key_label("Keypad +")) == (
+        "Esc",
+        "Shift++",
+        "Keypad +",
+    )
+
+
+KICK, SING = Command("KICK", "kick the ball", ("K",)), Command("SING", "sing", ())
+
+
+def test_actions_of_a_level_come_with_it():
+    keys = Bindings()
+    level = keys.of_level("grid", (KICK, SING))
+    assert keys.command("K", PLAY) == ""
+    assert level.command("K", PLAY) == "KICK"
+    assert level.command("Shift+K", PLAY) == "KICK"
+    assert level.label("grid", "KICK") == "K"
+    assert level.label("grid", "SING") == ""
+    assert ("K", "kick the ball") in list(level.help(("grid", "play")))
+    assert 'KICK = ["K"]  # kick the ball' in as_toml(level)
+    assert keys.of_level("grid", (KICK, SING)) is level
+    assert keys.of_level("grid", ()) is keys
+
+
+def test_a_key_of_a_level_goes_before_a_usual_one_and_after_ones_own():
+    takes_p = Command("KICK", "kick the ball", ("P",))
+    assert Bindings().of_level("grid", (takes_p,)).command("P", PLAY) == "KICK"
+    own = Bindings({"grid": {"ACTUATE": ["K"], "SING": ["J"]}}).of_level("grid", (KICK, SING))
+    assert own.command("K", PLAY) == "ACTUATE"
+    assert own.label("grid", "KICK") == ""
+    assert own.command("J", PLAY) == "SING"
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("[gird]\n", ":1: there is no group [gird]; did you mean 'grid'?"),
+        ("[grid]\n\nACTUAT = ['E']\n", ":3: [grid] has no command ACTUAT; did you mean 'ACTUATE'?"),
+        ("[play]\nUNDO = ['E']\n", ":2: [play] has no command UNDO"),
+        ("[grid]\nkick = ['E']\n", ":2: [grid] has no command kick"),
+        ("[grid]\nACTUATE = ['Spce']\n", ":2: ACTUATE: there is no key 'Spce'; did you mean"),
+        ("[grid]\nACTUATE = ['Hyper+E']\n", ":2: ACTUATE: 'Hyper' is none of Ctrl, Alt, Shift"),
+        ("[grid]\nACTUATE = 'E'\n", ":2: ACTUATE wants a list of keys"),
+        ("grid = 3\n", ":1: [grid] holds commands, found 3"),
+        (
+            "[grid]\nACTUATE = ['E']\n[play]\nundo = ['E']\n",
+            ":4: undo: E stands for ACTUATE already",
+        ),
+        ("[grid\n", ": it is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_told_and_left_alone(tmp_path: Path, text: str, part: str):
+    file = tmp_path / "keys.toml"
+    file.write_text(text)
+    keys, wrong = Bindings.load(file)
+    assert wrong.startswith(f"{file}{part}"), wrong
+    assert wrong.endswith("The usual keys are used")
+    assert "?." not in wrong
+    assert keys.command("Space", PLAY) == "ACTUATE"
+    assert file.read_text() == text
+
+
+def test_other_files(tmp_path: Path):
+    assert Bindings.load(tmp_path / "none")[1] == ""
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\0")
+    assert "not a text" in Bindings.load(tmp_path / "bytes")[1]
+    assert str(tmp_path) in Bindings.load(tmp_path)[1]  # a folder
+
+
+def test_the_file_to_begin_with_says_what_is_so_anyway():
+    keys = Bindings({"grid": {"ACTUATE": ["E"]}})
+    again = Bindings(tomllib.loads(as_toml(keys)))
+    for group, commands in GROUPS.items():
+        for command in commands:
+            assert again.keys(group, command.name) == keys.keys(group, command.name)
+
+
+def test_errors_are_of_one_kind():
+    with pytest.raises(BindingsError):
+        Bindings({"play": {"undo": ["X", "Y"], "redo": ["Y"]}})
+
+
+def test_odd_keys_are_told_in_few_words(tmp_path: Path):
+    file = tmp_path / "keys.toml"
+    long = "a" * 9000
+    for text in ("a = " + "[" * 5000, "a = " + "9" * 5000, f"[{long}]", f"grid = '{long}'"):
+        file.write_text(text)
+        wrong = Bindings.load(file)[1]
+        assert wrong.startswith(str(file))
+        assert len(wrong) < 600

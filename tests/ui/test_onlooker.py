@@ -1,0 +1,280 @@
+"""Grids, pictures and text, without a window."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gv_engine.domains.grid.board import SMALLEST_AGENT, Board
+from gv_engine.domains.grid.views import Views
+from gv_engine.rules.frame import Frame
+from gv_engine.ui.colors import DARK
+from gv_engine.ui.drawing import text as lettering
+from gv_engine.ui.drawing import text as system_fonts
+from gv_engine.ui.drawing.hud import ScreenParts, place_parts
+from gv_engine.ui.drawing.recording import MIN_SIZE, Onlooker
+from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.ui.drawing.widgets import line_height
+
+SHEET = SpriteSheet()
+
+
+def a_frame(height: int = 9, width: int = 9, view: tuple[int, int] = (7, 7)) -> Frame:
+    grid = np.full((height, width, 3), (3, 0, 0), np.uint8)
+    grid[1:-1, 1:-1, 0] = 2
+    grid[height // 2, width // 2] = (5, 2, 4)
+    seen = np.zeros((height, width), np.bool_)
+    seen[: height // 2 + 1] = True
+    observation = np.full((*view, 3), (1, 0, 0), np.uint8)
+    observation[view[0] // 2 :, :, 0] = 2
+    return Frame(
+        title="Key and door",
+        grid=grid,
+        agent=(min(1, height - 1), min(1, width - 1), 3),
+        item=(6, 0, 4),
+        seen=seen,
+        observation=observation,
+        observer=(view[0] - 1, view[1] // 2),
+        action="MOVE_FORWARD",
+        reward=-0.05,
+        terms={"living_reward": -0.05, "reach_exit": 0.0},
+        total=0.9,
+        steps=12,
+        max_steps=200,
+    )
+
+
+def pixels(surface: pygame.Surface) -> NDArray[np.int64]:
+    """(height, width, 3)"""
+    return pygame.surfarray.array3d(surface).swapaxes(0, 1).astype(int)
+
+
+def gray(surface: pygame.Surface) -> NDArray[np.float64]:
+    """(height, width), 0 to 255: what a picture is to someone who sees no colours."""
+    luma: NDArray[np.float64] = pixels(surface) @ np.array([0.299, 0.587, 0.114])
+    return luma
+
+
+def draw_grid(
+    grid: NDArray[np.uint8],
+    cell: int,
+    seen: NDArray[np.bool_] | None = None,
+    agent: tuple[int, int, int] = (-1, -1, 0),
+) -> pygame.Surface:
+    """The whole grid."""
+    height, width, _ = grid.shape
+    surface = pygame.Surface((width * cell, height * cell), 0, 32)
+    Board(SHEET).draw(surface, surface.get_rect(), (0, 0), cell, grid, seen, agent)
+    return surface
+
+
+# Grids
+
+
+def test_every_cell_shows_its_object():
+    grid = np.zeros((4, 5, 3), np.uint8)
+    grid[..., 0] = 2
+    grid[0, 4] = (3, 0, 0)
+    grid[3, 1] = (5, 1, 2)
+    seen = np.ones((4, 5), np.bool_)
+    seen[3] = False
+    found = pixels(draw_grid(grid, 20, seen))
+    assert found.shape == (80, 100, 3)
+    for (y, x), name, color, lit in (
+        ((0, 4), "wall", 0, True),
+        ((1, 1), "floor", 0, True),
+        ((3, 1), "door_closed", 2, False),
+        ((3, 4), "floor", 0, False),
+    ):
+        cell = found[y * 20 : y * 20 + 20, x * 20 : x * 20 + 20]
+        assert np.array_equal(cell, pixels(SHEET.tile(name, color, 20, lit)))
+    assert gray(SHEET.tile("floor", 0, 20, False)).max() < gray(SHEET.tile("floor", 0, 20)).min()
+
+
+@pytest.mark.parametrize("cell", [1, 2, 8, 30])
+def test_the_agent_is_drawn_in_its_cell_and_nowhere_if_outside(cell: int):
+    grid = np.full((30, 40, 3), (2, 0, 0), np.uint8)
+    bare = pixels(draw_grid(grid, cell))
+    changed = (pixels(draw_grid(grid, cell, agent=(20, 10, 0))) != bare).any(2)
+    y, x = np.nonzero(changed)
+    assert abs(y.mean() - 20.5 * cell) <= max(1, cell / 8)
+    assert abs(x.mean() - 10.5 * cell) <= max(1, cell / 8)
+    assert np.ptp(y) < max(cell, SMALLEST_AGENT)
+    for outside in ((-1, 3), (30, 3), (3, -1), (3, 40)):
+        assert (pixels(draw_grid(grid, cell, agent=(*outside, 0))) == bare).all()
+
+
+def test_views_side_by_side():
+    frame = a_frame(5, 6, (7, 3))
+    picture = Views(SHEET, cell=16).draw(frame)
+    assert picture.dtype == np.uint8
+    assert picture.shape == (7 * 16, (6 + 3) * 16 + 8, 3)
+    view = draw_grid(frame.observation, 16, agent=(6, 1, 0))
+    # SDL rounds half-transparent edges differently where pixels have 24 bits
+    assert np.abs(picture[:, 6 * 16 + 8 :] - pixels(view)).max() <= 1
+    assert (picture[5 * 16 :, : 6 * 16] == pygame.Color(DARK.background)[:3]).all()
+
+
+@pytest.mark.slow
+def test_pictures_need_no_display():
+    code = (
+        "import sys, numpy as np\n"
+        "from gv_engine.rules.frame import Frame\n"
+        "from gv_engine.ui.drawing.recording import Onlooker\n"
+        "from gv_engine.ui.drawing.sprites import SpriteSheet, pygame\n"
+        "from gv_engine.domains.grid.views import Views\n"
+        "grid = np.full((3, 3, 3), 2, np.uint8)\n"
+        "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
+        "surface = pygame.Surface((400, 300))\n"
+        "Onlooker('').draw(surface, frame)\n"
+        "Views(SpriteSheet()).draw(frame)\n"
+        "print(pygame.display.get_init())\n"
+    )
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("False\n", "")
+
+
+# Whole pictures
+
+
+def picture(frame: Frame, size: tuple[int, int] = (1000, 640)) -> NDArray[np.int64]:
+    """(height, width, 3)"""
+    surface = pygame.Surface(size, 0, 32)
+    Onlooker("Key and door").draw(surface, frame)
+    return pixels(surface)
+
+
+UGLY = {
+    "title": "A very long title " * 40,
+    "message": "and a message " * 40,
+    "action": "AN_ACTION_" * 20,
+    "terms": {f"reward_number_{n}_" * 3: float(n % 3 - 1) for n in range(40)},
+    "reward": -123456789.123,
+    "total": float("nan"),
+    "steps": 10**9,
+    "max_steps": 10**12,
+    "outcome": "terminated",
+}
+
+
+@pytest.mark.parametrize(
+    "size", [(1, 1), (90, 700), (320, 240), (640, 1000), (1920, 1080)], ids=str
+)
+@pytest.mark.parametrize("grid", [(1, 1), (9, 9), (64, 64), (1, 300)], ids=str)
+def test_every_frame_is_drawn_at_every_size(size: tuple[int, int], grid: tuple[int, int]):
+    for frame in (a_frame(*grid), replace(a_frame(*grid), **UGLY)):  # type: ignore[arg-type]
+        assert picture(frame, size).shape == (size[1], size[0], 3)
+
+
+def parts(size: tuple[int, int]) -> ScreenParts:
+    return place_parts(pygame.Rect(0, 0, *size), line_height(size, 1), False, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"item": (6, 0, 1)}, {"panel"}),
+        ({"action": "TURN_LEFT"}, {"panel"}),
+        ({"steps": 13}, {"panel"}),
+        ({"total": 1.0}, {"panel"}),
+        ({"terms": {"living_reward": 0.0}}, {"panel"}),
+        ({"ending": "Well done!"}, {"panel"}),
+        ({"message": "A note"}, {"panel"}),
+        ({"agent": (2, 3, 0)}, {"stage"}),
+        ({"seen": np.ones((9, 9), np.bool_)}, {"stage"}),
+        ({"observer": (3, 3)}, {"stage"}),
+    ],
+    ids=str,
+)
+def test_what_changes_is_shown_in_its_place(change: dict[str, object], where: set[str]):
+    changed = replace(a_frame(), **change)  # type: ignore[arg-type]
+    differs = (picture(a_frame()) != picture(changed)).any(2)
+    found = {
+        name
+        for name, rect in parts((1000, 640))._asdict().items()
+        if differs[rect.y : rect.bottom, rect.x : rect.right].any()
+    }
+    assert found == where
+
+
+def test_the_two_endings_differ():
+    endings = [picture(replace(a_frame(), ending=end)) for end in ("The wrong exit", "Time is up")]
+    assert (endings[0] != endings[1]).any()
+
+
+def test_small_pictures_are_shrunk_ones():
+    width, height = MIN_SIZE
+    whole = pygame.Surface(MIN_SIZE, 0, 32)
+    Onlooker("Key and door").draw(whole, a_frame())
+    half = pygame.transform.smoothscale(whole, (width // 2, height // 2))
+    assert np.array_equal(picture(a_frame(), half.get_size()), pixels(half))
+
+
+def test_pictures_after_pygame_has_quit():
+    first = picture(a_frame())
+    for ended in (pygame.quit, pygame.font.quit):
+        ended()
+        assert np.array_equal(picture(a_frame()), first)
+    pygame.quit()
+    pygame.font.init()
+    assert np.array_equal(picture(a_frame()), first)
+
+
+def test_an_onlooker_draws_frame_after_frame():
+    onlooker, surface = Onlooker("Key and door"), pygame.Surface((500, 400), 0, 32)
+    for size in ((9, 9), (20, 30), (4, 4)):
+        onlooker.draw(surface, a_frame(*size))
+        assert np.array_equal(pixels(surface), picture(a_frame(*size), (500, 400)))
+
+
+# Text
+
+
+@pytest.mark.parametrize("text", ["", "i", "W" * 3, "word " * 50, "é" * 100, "\n"])
+@pytest.mark.parametrize("width", [1, 7, 30, 200])
+def test_text_keeps_to_its_width(text: str, width: int):
+    for line in (9, 11, 16, 40):
+        short = lettering.fitted(text, line, width)
+        assert lettering.font(line).size(short)[0] <= width or not short
+        assert short == text or short.endswith("...") or not short
+
+
+@pytest.mark.parametrize("line", [9, 11, 15, 20, 40])
+def test_letters_stand_side_by_side(line: int):
+    letters = lettering.font(line)
+    for pair in ("if", "li", "fi", "ty", "ti", "el", "pl", "di"):
+        together, apart = letters.size(pair)[0], sum(letters.size(letter)[0] for letter in pair)
+        assert together <= apart + 1, pair
+
+
+def test_letters_that_are_lacking_come_from_the_machine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    own = str(Path(pygame.__file__).with_name(pygame.font.get_default_font()))
+    (tmp_path / "damaged.ttf").write_bytes(b"no font")
+    monkeypatch.setattr(system_fonts, "_files", lambda: [str(tmp_path / "damaged.ttf"), own])
+    monkeypatch.setattr(system_fonts, "_found", {})
+    assert system_fonts.font_with("ab") == own
+    assert system_fonts.font_with("日本") is None
+    asked = []
+
+    def font_with(letters: list[str]) -> str:
+        asked.append("".join(letters))
+        return own
+
+    monkeypatch.setattr(lettering, "font_with", font_with)
+    letters = lettering.Letters(20)
+    usual = letters.render("a key", "black")
+    other = letters.render("a 鍵", "black")
+    assert set(asked) == {"鍵"}
+    assert other.get_height() == usual.get_height()
+    assert pygame.surfarray.array_alpha(other).any()

@@ -1,0 +1,354 @@
+"""Packs of levels in the window and the terminal: chosen, solved, marked, gone on from."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gv_engine import Scenario
+from gv_engine.cli.new import write_starter
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.replay import Replay, ReplayError, brought
+from gv_engine.session.session import Game
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.screens import game_screen
+from gv_engine.ui.screens import start as start_module
+from gv_engine.ui.screens.cards_screen import PackCard, PackScreen
+from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.ui.screens.settings import PauseMenu
+from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.settings import Progress, Settings, progress_file, unfinished_file
+from gv_engine.ui.terminal.play import TerminalGame
+from tests.desk import Desk, playing
+
+pytestmark = pytest.mark.window
+
+
+def played(desk: Desk) -> PlayScreen:
+    assert isinstance(desk.app.top, PlayScreen)
+    return desk.app.top
+
+
+def test_somebody_new_is_led_from_level_to_level(desk: Desk):
+    start = StartScreen(desk.app)
+    desk.app.push(start)
+    desk.look()
+    tutorial = start._placed[0].card
+    assert isinstance(tutorial, PackCard)
+    assert tutorial.title == "tutorial"
+    desk.press("Return", "Return")
+    screen = played(desk)
+    assert screen.game.title == "tutorial-1"
+    assert "Press Up to go ahead" in screen._brief
+    assert screen.stage.view == "state"
+    desk.press("Up", "Up", "Up", "Z", "Up", "Up")
+    assert screen._result == "4 steps · par 4 · your best 4"
+    desk.press("Return")
+    assert screen.game.title == "tutorial-2"
+    assert desk.app.settings.recent == ["tutorial"]
+    desk.press("N", "N", "N", "N")
+    assert screen.stage.view == "explored"
+    desk.press("V")
+    assert screen.stage.view == "both"
+    assert desk.app.settings.view == ""
+    desk.press("Shift+N")
+    assert screen.stage.view == "state"
+    desk.app.pop()
+    pack = desk.app.top
+    assert isinstance(pack, PackScreen)
+    desk.look()
+    assert pack._chosen == 1
+    assert tutorial.levels[0].text == "Solved in 4 steps, par 4"
+    desk.back_to_start()
+    desk.look()
+    assert tutorial.text.startswith("1 of 6 solved")
+
+
+def test_who_goes_on_to_the_next_pack_comes_back_to_it(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    desk.press("Return", "Return", "N", "N", "N", "N", "N", "N")
+    screen = played(desk)
+    assert screen.game.title == "puzzles-easy-1"
+    assert "Par 6" in screen.facts()
+    assert desk.app.settings.recent[0] == "puzzles-easy"
+    desk.app.pop()
+    pack = desk.app.top
+    assert isinstance(pack, PackScreen)
+    assert pack.title == "puzzles-easy"
+    desk.press("Escape")
+    desk.type("stepping")
+    assert desk.app.top.chosen.title == "1. Stepping stone (puzzles-easy)"  # type: ignore[attr-defined]
+
+
+def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
+    (tmp_path / "trap.yaml").write_text(
+        "extends: lava\nreset_function: null\n"
+        "levels: [{map: '>LE'}, {map: '>E'}]\nlegend: {L: {ground: Lava}}\n"
+    )
+    screen = playing(desk, str(tmp_path / "trap.yaml#1"))
+    desk.press("Up")
+    assert screen.game.is_lost
+    assert screen._choices()[0] == ("Try again", "go_on")
+    desk.press("Return")
+    assert (screen.game.title, screen.game.position) == ("trap-1", 0)
+    desk.press("N", "Up", "Return")
+    assert screen.game.message == "This was the last level"
+    assert len(desk.app.progress.fewest) == 1
+    desk.press("R", "Shift+N", "Shift+N")
+    assert screen.game.message == "This is the first level"
+
+
+@pytest.mark.parametrize("source", ["tutorial#4", "mine.yaml#2"])
+def test_a_level_that_was_left_goes_on_the_next_time(desk: Desk, tmp_path: Path, source: str):
+    (tmp_path / "mine.yaml").write_text("extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n")
+    playing(desk, source)
+    desk.press("Up")
+    desk.back_to_start()
+    again = Desk()
+    again.app.settings.recent = desk.app.settings.recent
+    again.app.push(StartScreen(again.app))
+    again.app.go_on(unfinished_file())
+    game = played(again).game
+    assert (game.title, game.position) == (source.replace(".yaml", "").replace("#", "-"), 1)
+
+
+def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
+    file = tmp_path / "progress.toml"
+    game = Game(load_playable("tutorial#1"), 0)
+    progress, other = Progress(file), Progress(file)
+    progress.solved(game, 9)
+    other.solved(Game(load_playable("tutorial#2"), 0), 5)
+    other.solved(game, 12)
+    assert sorted(Progress(file).fewest.values()) == [5, 9]
+    progress.solved(game, 7)
+    assert sorted(Progress(file).fewest.values()) == [5, 7]
+    progress.solved(Game(load_playable("empty-4x4"), 0), 1)
+    assert len(progress.fewest) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (b"abc = 4\nabd = 'x'\n", {"abc": 4}),
+        (b"no toml", {}),
+        (b"ab = -3\n", {}),
+        (b"\xff", {}),
+        (b"ab = 7\nab = 5\nac = 12\nad", {"ab": 5, "ac": 12}),  # cut off, and written twice
+        (b"[levels]\nab = 1979-05-27\nac = 1e3\nad = true\nae = 2", {"ae": 2}),
+        (b"ab = 3\n" + b"ac = " + b"9" * 5000, {"ab": 3}),
+        (b"ab = 3\n" + b"x" * 70_000, {"ab": 3}),
+        (b"ab = 3\n" + b"\0" * 2**20, {}),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(
+    tmp_path: Path, text: bytes, kept: dict[str, int]
+):
+    file = tmp_path / "progress.toml"
+    file.write_bytes(text)
+    progress = Progress(file)
+    assert progress.fewest == kept
+    assert str(file) in progress.wrong
+    assert "\n" not in progress.wrong
+    assert (tmp_path / "progress.toml.bad").read_bytes() == text
+    progress.solved(Game(load_playable("tutorial#1"), 0), 9)
+    again = Progress(file)
+    assert again.wrong == ""
+    assert kept.items() <= again.fewest.items()
+    assert len(again.fewest) == len(kept) + 1
+    assert (tmp_path / "progress.toml.bad").read_bytes() == text
+
+
+@given(data=st.data())
+def test_no_mark_is_lost_but_where_a_file_is_damaged(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+):
+    file = tmp_path_factory.mktemp("marks") / "progress.toml"
+    lines = [f"{number:016x} = {number + 1}\n".encode() for number in range(20)]
+    whole = b"".join(lines)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, min(len(whole), start + 60)))
+    file.write_bytes(whole[:start] + data.draw(st.binary(max_size=40)) + whole[end:])
+    found = Progress(file)
+    assert "\n" not in found.wrong
+    below = 0
+    for number, line in enumerate(lines):
+        above, below = below, below + len(line)
+        if below <= start or above > end:
+            assert found.fewest[f"{number:016x}"] == number + 1
+
+
+def test_the_terminal_marks_and_goes_on_too(desk: Desk):
+    screen = TerminalGame(Game(load_playable("tutorial#1"), 0), Settings(), Bindings())
+    text = "\n".join(line.plain for line in screen.lines(100, 30))
+    assert "Press Up to go" in text
+    for key in ("Up", "Up", "Up", "Up"):
+        screen.press(key)
+    assert "par 4" in "\n".join(line.plain for line in screen.lines(100, 30))
+    assert [*Progress().fewest.values()] == [4]
+    assert progress_file().is_file()
+    screen.press("Return")
+    assert screen.game.title == "tutorial-2"
+
+
+def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    clipboard: list[str] = []
+
+    def copied(text: str) -> str:
+        clipboard.append(text)
+        return ""
+
+    monkeypatch.setattr(game_screen, "copied", copied)
+    monkeypatch.setattr(start_module, "pasted", lambda: clipboard[-1])
+    screen = playing(desk, "keydoor-5x5", seed=200)
+    desk.press("Left", "Right", "Up", "Ctrl+C")
+    desk.back_to_start()
+    desk.press("Ctrl+V")
+    again = played(desk).game
+    assert (again.title, again.seed, again.position) == ("keydoor-5x5", 200, 3)
+    assert again.state() == screen.game.state()
+    desk.back_to_start()
+    for wrong in (clipboard[0][:-9], "gv:", "gv:!!!!", clipboard[0][:40] + "A" + clipboard[0][41:]):
+        clipboard.append(wrong)
+        desk.press("Ctrl+V")
+        assert isinstance(desk.app.top, StartScreen)
+        assert desk.app._note
+
+
+@pytest.mark.parametrize("source", ["own.yaml", "own.yaml#2", "keyed.yaml"])
+def test_a_level_of_ones_own_comes_along_in_the_line(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+):
+    (tmp_path / "own.yaml").write_text(
+        "extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n"
+        if "#" in source
+        else "extends: lava\nmap: '>..E'\n"
+    )
+    (tmp_path / "keyed.yaml").write_text("extends: keydoor-5x5\ndescription: Mine.\n")
+    line = Game(load_playable(str(tmp_path / source)), 4).replay().to_line()
+    for file in tmp_path.glob("*.yaml"):
+        file.unlink()
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    game = played(desk).game
+    assert game.seed == 4
+    desk.press("Up")
+    desk.back_to_start()
+    desk.press("Ctrl+V")  # it is known now
+    assert played(desk).game.title == game.title
+    assert len(list((tmp_path / "data").rglob("*.yaml"))) == 1
+
+
+@pytest.mark.parametrize("field", ["digest", "name", "text"])
+@pytest.mark.parametrize(
+    "value", ["{victim}", "../../../victim", "\0", "\ud800", "x" * 300, "CON", ""]
+)
+def test_a_line_touches_no_file_outside(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: str
+):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "level.yaml").write_text("mine")
+    game = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4)
+    replay = game.replay()
+    changes = {field: value.format(victim=victim)}
+    line = replace(replay, scenario=replay.scenario._replace(**changes)).to_line()
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    before = sorted(tmp_path.rglob("*"))
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    assert isinstance(desk.app.top, StartScreen)
+    assert desk.app._note
+    assert (victim / "level.yaml").read_text() == "mine"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
+    levels, victim = tmp_path / "levels", tmp_path / "victim"
+    levels.mkdir()
+    victim.mkdir()
+    (victim / "level.yaml").write_text("mine")
+    replay = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
+    for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
+        with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
+            brought(opened(), levels)
+    assert (victim / "level.yaml").read_text() == "mine"
+
+
+@pytest.mark.parametrize("said", [{"levels": "FILE"}, {"extends": "FILE"}, {"mixture": ["FILE"]}])
+def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
+    file = tmp_path / "b.xsb"
+    file.write_text("#####\n#@$.#\n#####\n")
+    replay = Game(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
+    text = json.dumps(said).replace("FILE", str(file))
+    sent = replace(replay, scenario=replay.scenario._replace(text=text))
+    with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
+        brought(sent, tmp_path / "levels")
+    assert not (tmp_path / "levels").exists()
+
+
+def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "cave"
+    write_starter(folder)
+    line = Game(load_playable(str(folder)), 4).replay().to_line()
+    shutil.rmtree(folder)
+    monkeypatch.setattr(start_module, "pasted", lambda: line)
+    desk.app.push(StartScreen(desk.app))
+    desk.press("Ctrl+V")
+    assert isinstance(desk.app.top, StartScreen)
+    assert "its text alone is not enough" in desk.app._note
+    assert not list((tmp_path / "data").rglob("*.yaml"))
+
+
+def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: Desk):
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    desk.press("Pad A", "Pad A", *["Pad Up"] * 4)
+    screen = played(desk)
+    assert screen.frame.success
+    screen.save_replay()
+    desk.press("Pad Start")
+    assert screen.game.title == "tutorial-2"
+
+    def choose(label: str) -> None:
+        desk.press("Pad Back")
+        menu = desk.app.top
+        assert isinstance(menu, PauseMenu)
+        labels = [row.label for row in menu.rows()]
+        for _ in range((labels.index(label) - menu.chosen) % len(labels)):
+            desk.press("Pad Down")
+        desk.press("Pad A")
+
+    choose("Inspector")
+    assert screen.stage.side_panel
+    choose("Next page of the inspector")
+    choose("Watch the replay that was saved")
+    assert [type(screen) for screen in desk.app.screens[2:]] == [PlayScreen, ReplayScreen]
+    desk.press("Pad Right", "Pad Back")
+    labels = [row.label for row in desk.app.top.rows()]  # type: ignore[attr-defined]
+    assert "Move forward" not in labels
+    assert "Pick up what is ahead" not in labels
+    desk.press("Pad Back")
+    choose("Another view")
+    choose("Leave the replay")
+    choose("Leave this level")
+    assert [type(screen) for screen in desk.app.screens] == [StartScreen, PackScreen]
+
+
+def test_a_gamepad_reaches_everything_by_the_menu(desk: Desk):
+    playing(desk, "MiniGrid-Unlock-v0")
+    desk.press("Pad Back")
+    told = [row.label for row in desk.app.top.rows()]  # type: ignore[attr-defined]
+    for says in ("Open or close what is ahead", "Hint: the next step", "Another view", "Inspector"):
+        assert says in told

@@ -1,0 +1,454 @@
+"""The screen on which levels are played, driven by events without a window."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import imageio.v3
+import numpy as np
+import pytest
+
+from gv_engine import RuleError
+from gv_engine.cli.new import write_starter
+from gv_engine.session.replay import Replay
+from gv_engine.ui import settings
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.screens import sounds
+from gv_engine.ui.screens.export import Prompt
+from gv_engine.ui.screens.help import HelpScreen, RulesScreen
+from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.ui.screens.settings import PauseMenu
+from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.settings import unfinished_file
+from tests.desk import Desk, playing, watching
+
+pytestmark = pytest.mark.window
+
+
+def told(desk: Desk, screen: PlayScreen) -> list[str]:
+    """What the help says that keys do."""
+    return [says for _, says in desk.app.bindings.help(screen.groups, screen.knows)]
+
+
+def test_the_help_and_the_menu_leave_out_what_a_level_lacks(desk: Desk, tmp_path: Path):
+    (tmp_path / "kicks.yaml").write_text(KICKS)
+    screen = playing(desk, str(tmp_path / "kicks.yaml"))
+    assert "another size or difficulty" not in told(desk, screen)
+    desk.press("Escape")
+    assert isinstance(desk.app.top, PauseMenu)
+    assert "Another size or difficulty" not in [row.label for row in desk.app.top.rows()]
+    desk.back_to_start()
+    assert "another size or difficulty" in told(desk, playing(desk, "empty-4x4"))
+    if find_spec("mathy_core"):
+        screen = playing(desk, "mathy-poly-simplify-easy")
+        assert "let time run or wait" not in told(desk, screen)
+
+
+def test_undo_redo_rewind(desk: Desk):
+    screen = playing(desk)
+    first = desk.look().copy()
+    desk.press("Left", "Up", "Left")
+    last = desk.look().copy()
+    desk.press("Z", "Z", "Z")
+    assert np.array_equal(desk.look(), first) is False  # the bar stays
+    assert (screen.game.position, screen.game.length) == (0, 3)
+    desk.press("End")
+    assert np.array_equal(desk.look(), last)
+    desk.press("Home", "Y", "Shift+Z")
+    assert screen.game.position == 2
+    desk.press("Right")
+    assert screen.game.length == 3
+
+
+def test_the_bar_can_be_dragged(desk: Desk):
+    screen = playing(desk)
+    desk.press(*["Left"] * 8)
+    assert screen._at is not None
+    bar = screen._at.controls
+    desk.drag((bar.right - 20, bar.centery), bar.center)
+    assert screen.game.position == 4
+
+
+def test_levels_and_seeds(desk: Desk):
+    screen = playing(desk, seed=5)
+    desk.press("Left", "N")
+    assert screen.game.seed == 6
+    desk.press("R")
+    assert screen.game.seed == 6
+    desk.press("G")
+    assert isinstance(desk.app.top, Prompt)
+    desk.type("g1x23")
+    desk.press("Return")
+    assert screen.game.seed == 123
+    desk.press("G", "Escape")
+    assert screen.game.seed == 123
+    assert [played.seed for played in screen.game.played] == [5]
+
+
+def test_one_key_ends_no_game(desk: Desk):
+    screen = playing(desk, seed=5)
+    desk.press("F9", "Left", "R", "Left", "N", "Left", "Shift+N")
+    assert screen.game.seed == 5
+    desk.press("Left", "L")
+    assert desk.app.top is screen
+    assert screen._recorder is None
+    assert (screen.game.title, desk.app.settings.recent[0]) == ("empty-8x8", "empty-8x8")
+    wide = desk.look().copy()
+    seen = []
+    for _ in range(4):
+        desk.press("Home", "Z")
+        seen.append((screen.game.title, screen.game.seed, screen.game.length))
+    assert seen == [("empty-4x4", 5, 1), ("empty-4x4", 6, 1), *[("empty-4x4", 5, 1)] * 2]
+    desk.press(*["Shift+End"] * 4)
+    assert np.array_equal(desk.look(), wide) is False  # the message is another
+    desk.press("Right")
+    assert screen.game.title == "empty-8x8"
+    desk.app.quit()
+    (told,) = desk.app.told
+    assert [(title, played.steps) for title, played in told.titled] == [
+        *[("empty-4x4", 1)] * 4,
+        ("empty-8x8", 1),
+    ]
+
+
+def test_the_end_says_what_to_press(desk: Desk):
+    screen = playing(desk, seed=3)
+    before = desk.look().copy()
+    desk.press("Right", "Up")
+    assert screen.frame.outcome == "terminated"
+    after = desk.look()
+    assert (after != before).any()
+    desk.press("Up")
+    assert screen.game.length == 2
+    desk.press("Return")
+    assert screen.game.seed == 4
+    desk.press("Return")
+    assert screen.game.seed == 4
+
+
+def test_time_runs_and_waits(desk: Desk, tmp_path: Path):
+    screen = playing(desk, "dynamic-obstacles-5x5")
+    if not screen.game.wait:
+        pytest.skip("no action that waits")
+    desk.press("T")
+    desk.now = screen._beat
+    desk.wait(10)
+    assert screen.game.length == 1
+    desk.press("Escape")  # the menu is a pause
+    assert isinstance(desk.app.top, PauseMenu)
+    desk.wait(10)
+    assert screen.game.length == 1
+    desk.press("Escape", "T")
+    desk.wait(10)
+    assert screen.game.length == 1
+
+
+def test_reload_while_playing(desk: Desk, tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    screen = playing(desk, str(tmp_path / "cave"))
+    desk.press("Up", "Left")
+    file = tmp_path / "cave" / "scenario.yaml"
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("max_steps: 200", "max_steps: 77"), "utf-8")
+    desk.now = screen._look
+    desk.notice()
+    assert screen.frame.max_steps == 77
+    assert screen.game.length == 2
+    file.write_text("map: [\n", "utf-8")
+    desk.notice()
+    assert "scenario.yaml" in desk.app._note
+    desk.press("Left")
+    assert screen.game.length == 3
+    assert screen.trouble.startswith("Still as before: scenario.yaml:")
+    file.write_text(text, "utf-8")
+    desk.notice()
+    assert not screen.trouble
+
+
+def test_an_error_in_a_rule_is_shown_and_play_goes_on(desk: Desk, tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    (rules,) = (tmp_path / "cave").glob("[!t]*.py")
+    text = rules.read_text("utf-8")
+    screen = playing(desk, str(tmp_path / "cave"))
+    rules.write_text(text.replace("    w.", "    {}[3]\n    w.", 1), "utf-8")
+    desk.now = screen._look
+    desk.notice()
+    desk.press("Up", "Up", "Space", "Space", "Left")
+    assert isinstance(desk.app.top, PlayScreen)
+
+
+def test_replay_is_saved_and_a_folder_that_is_closed_is_no_end(desk: Desk, tmp_path: Path):
+    screen = playing(desk)
+    (tmp_path / "data").write_text("a file where a folder should be")
+    desk.press("Left", "Ctrl+S")
+    assert "The replay is not saved" in desk.app._note
+    assert str(tmp_path / "data") in desk.app._note
+    assert "Errno" not in desk.app._note
+    desk.press("F12")
+    assert "The picture is not saved" in desk.app._note
+    desk.press("F9")
+    assert "Not recorded" in desk.app._note
+    (tmp_path / "data").unlink()
+    desk.press("F5")
+    (file,) = settings.replay_folder().iterdir()
+    assert Replay.load(file).seed == screen.game.seed
+    assert str(file) in desk.app._note
+
+
+def test_recording_while_playing(desk: Desk):
+    playing(desk)
+    desk.app.settings.recording = ".gif"
+    desk.press("F9", "Left", "Left", "F9", "F12")
+    files = sorted(settings.recording_folder().iterdir())
+    assert [file.suffix for file in files] == [".gif", ".png"]
+    assert len(imageio.v3.imread(files[0])) >= 3
+
+
+def test_closing_keeps_what_was_not_finished(desk: Desk):
+    playing(desk, seed=3)
+    desk.press("F9", "Right")
+    desk.app.quit()
+    assert [file.suffix for file in settings.recording_folder().iterdir()] == [".mp4"]
+    replay = Replay.load(unfinished_file())
+    assert (replay.seed, len(replay.steps)) == (3, 1)
+    desk.app.push(StartScreen(desk.app))
+    desk.look()
+    desk.press("Return")
+    assert isinstance(desk.app.top, PlayScreen)
+    assert desk.app.top.game.position == 1
+    desk.press("Up")
+    desk.app.quit()
+    assert not unfinished_file().exists()
+
+
+def test_a_right_click_opens_the_inspector(desk: Desk):
+    screen = playing(desk)
+    assert screen._at is not None
+    before = desk.look().copy()
+    x, y = screen._at.stage.center
+    desk.click((x - screen._at.stage.w // 4, y), button=3)
+    inspector, *others = screen.stage.side_panels
+    assert screen.stage.side_panel is inspector
+    assert (desk.look() != before).any()
+    desk.press("Tab", "X", "PageDown", "Ctrl+Up", "I", *("I" for _ in others))
+    assert screen.stage.side_panel is None
+
+
+class Note:
+    """A side panel of a test's own."""
+
+    title = "Note"
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+        surface.fill("#12ab34", rect)
+
+    def event(self, event: pygame.event.Event) -> bool:
+        return False
+
+    def command(self, name: str) -> bool:
+        return False
+
+
+def test_side_panels_are_opened_in_turn(desk: Desk):
+    screen = playing(desk)
+    inspector, note = screen.stage.side_panels[0], Note()
+    screen.stage.side_panels = (inspector, note)
+    opened = []
+    for _ in range(4):
+        desk.press("I")
+        opened.append(screen.stage.side_panel)
+        assert ((desk.look() == (0x12, 0xAB, 0x34)).all(2).any()) == (opened[-1] is note)
+    assert opened == [inspector, note, None, inspector]
+    desk.app.settings.theme = "light"  # for which the stage is built anew
+    desk.look()
+    assert screen.stage.side_panel is screen.stage.side_panels[0]
+
+
+def test_view_is_remembered(desk: Desk):
+    screen = playing(desk)
+    desk.press("V")
+    assert screen.stage.view == desk.app.settings.view == list(screen.family.views)[1]
+    desk.back_to_start()
+    assert playing(desk).stage.view == screen.stage.view
+
+
+KICKS = """
+map: ">..E"
+action_space: [MOVE_FORWARD, NOOP, {name: KICK, key: k, says: kick the ball}]
+transition_functions: [move_agent]
+reward_functions: [reach_exit]
+observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
+terminating_function: reach_exit
+"""
+
+
+def test_actions_of_a_level_are_played_told_and_gone_with_it(desk: Desk, tmp_path: Path):
+    (tmp_path / "kicks.yaml").write_text(KICKS)
+    screen = playing(desk, str(tmp_path / "kicks.yaml"))
+    assert "K kick the ball" in screen.hints()
+    desk.press("K", "Period", "P")
+    assert [step.action for step in screen.game.replay().steps] == ["KICK", "NOOP"]
+    assert screen.game.message == "Pick n drop: not in this level"
+    desk.press("H")
+    help_screen = desk.app.top
+    assert isinstance(help_screen, HelpScreen)
+    told = dict(desk.app.bindings.help(help_screen._about, help_screen._knows))
+    assert told["K"] == "kick the ball"
+    assert "pick up what is ahead" not in told.values()
+    assert "undo a step" in told.values()
+    desk.back_to_start()
+    assert "K" not in dict(desk.app.bindings.help(("grid",)))
+
+
+def test_speed_of_replays_is_not_that_of_games(desk: Desk):
+    watching(desk, "TURN_LEFT")
+    desk.press("Up", "Up", "Up", "Up")
+    assert (desk.app.settings.speed, desk.app.settings.time_speed) == (60, 4)
+
+
+def test_a_held_key_walks_on_but_a_slow_game_does_not_fall_behind(desk: Desk):
+    screen = playing(desk)
+    desk.hold("Left", 3)
+    assert screen.game.length == 4
+    down = pygame.event.Event(pygame.KEYDOWN, scancode=80, key=0, mod=0)
+    desk.app.take([down] * 9)  # all at once: they waited
+    assert screen.game.length == 5
+    desk.hold("R", 3)
+    assert [played.steps for played in screen.game.played] == [5]
+
+
+@pytest.mark.parametrize("inspects", [False, True])
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("size", [(1280, 800), (400, 300), (600, 900)])
+def test_the_board_stays_where_it_is_when_the_level_is_over(
+    desk: Desk, size: tuple[int, int], scale: float, inspects: bool
+):
+    desk.surface = pygame.Surface(size, 0, 32)
+    desk.app.settings.scale = scale
+    screen = playing(desk, seed=3)
+    desk.press(*["I"] * inspects, "Right")
+    before = {name: place.rect for name, place in screen.stage._places.items()}  # type: ignore[attr-defined]
+    board = desk.look()[board_of(before)].copy()
+    desk.press("Up")
+    assert screen.frame.outcome
+    after = {name: place.rect for name, place in screen.stage._places.items()}  # type: ignore[attr-defined]
+    assert after == before
+    desk.press("Z")
+    assert np.array_equal(desk.look()[board_of(before)], board)
+    hints = " ".join(screen._fitting_hints(desk.app._pen, 2, screen.hints_now()))  # type: ignore[arg-type]
+    assert "Z undo" in hints
+
+
+def board_of(places: dict[str, pygame.Rect]) -> tuple[slice, slice]:
+    rect = places["state"]
+    return slice(rect.top, rect.bottom), slice(rect.left, rect.right)
+
+
+def test_large_letters_leave_a_quarter_of_the_window_to_the_boards(desk: Desk):
+    desk.surface = pygame.Surface((1280, 800), 0, 32)
+    desk.app.settings.scale = 2.0
+    screen = playing(desk, seed=3)
+    rects = [place.rect for place in screen.stage._places.values()]  # type: ignore[attr-defined]
+    assert sum(rect.w * rect.h for rect in rects) > 1280 * 800 / 4
+
+
+def test_the_end_tells_its_keys_and_what_was_saved_is_watched_from_there(desk: Desk):
+    screen = playing(desk, seed=3)
+    desk.press("Right", "Up")
+    hints = screen.hints_now()
+    assert list(hints[:4]) == [
+        "Enter next level",
+        "R same level again",
+        "Z undo",
+        "Ctrl+S save replay",
+    ]
+    desk.press("Ctrl+S")
+    assert "F6 watch replay" in screen.hints_now()
+    desk.press("Return")
+    assert "F6 watch replay" not in screen.hints_now()
+
+
+def test_a_drawing_that_cannot_be_read_is_told(desk: Desk, tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    screen = playing(desk, str(tmp_path / "cave"))
+    before = desk.look().copy()
+    (tmp_path / "cave" / "rubble_whole.svg").write_text("<svg")
+    screen._restage()
+    assert (desk.look() != before).any()
+    desk.press("Left")
+    assert screen.game.length == 1
+
+
+def test_a_level_that_cannot_begin_is_told(desk: Desk, tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    screen = playing(desk, str(tmp_path / "cave"))
+
+    def fail(seed: int | None = None) -> None:
+        raise RuleError("rules.py:3: no")
+
+    screen.game.reset = fail  # type: ignore[method-assign]
+    desk.press("N", "G", "Return")
+    assert isinstance(desk.app.top, Prompt)
+    assert desk.app._note == "rules.py:3: no"
+
+
+def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch):
+    heard: list[str] = []
+
+    def play(name: str) -> str:
+        heard.append(name)
+        return ""
+
+    monkeypatch.setattr(sounds, "play_sound", play)
+    playing(desk, seed=3)
+    desk.press("Left", "Right")
+    assert not heard
+    desk.app.settings.sound = True
+    desk.press("Down", "Right", "Up")
+    assert heard == ["bump", "step", "won"]
+    monkeypatch.setattr(sounds, "play_sound", lambda name: "There is no sound: because")
+    desk.press("R", "Right")
+    assert not desk.app.settings.sound
+    assert desk.app._note == "There is no sound: because"
+
+
+@pytest.mark.parametrize("name", sounds.TONES)
+def test_sounds_are_short_and_not_too_loud(name: str):
+    wave = sounds.wave(name)
+    assert 0.02 < len(wave) / sounds.RATE < 1
+    assert 1000 < np.abs(wave.astype(int)).max() < 10_000
+    assert abs(int(wave[0])) < 100
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7", "mathy-poly-simplify-easy"])
+def test_the_rules_of_a_level_are_told(desk: Desk, name: str):
+    screen = playing(desk, name)
+    desk.press("F3")
+    rules = desk.app.top
+    assert isinstance(rules, RulesScreen)
+    headings = [heading for heading, _ in rules._sections]
+    assert headings[:3] == ["What happens", "What pays", "What ends it"]
+    for _, told in rules._sections:
+        assert len(dict(told)) >= 1
+        assert all(says.endswith((".", ")")) for _, says in told)
+    before = desk.look().copy()
+    desk.surface = pygame.Surface((320, 240), 0, 32)
+    desk.press("Down", "PageDown")
+    assert not np.array_equal(before[:240, :320], desk.look())
+    desk.press("Escape")
+    assert desk.app.top is screen
+
+
+def test_what_was_saved_can_be_watched_at_once(desk: Desk):
+    screen = playing(desk)
+    assert "watch the replay that was saved" not in told(desk, screen)
+    desk.press("F6")
+    assert desk.app.top is screen
+    desk.press("Left", "F5")
+    assert "F6 watches it" in desk.app._note
+    assert "watch the replay that was saved" in told(desk, screen)
+    desk.press("F6")
+    assert isinstance(desk.app.top, ReplayScreen)
+    assert desk.app.top.game.length == 1
+    desk.press("Escape")
+    assert desk.app.top is screen

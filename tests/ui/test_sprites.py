@@ -1,0 +1,258 @@
+"""Sprites and pictures, without a window."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from components.appearance import NONE_GRID_OBJECT
+from components.objects import built_in_types
+from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.resources import ASSETS
+from gv_engine.session.sprite_paths import DrawingError, missing_drawings
+from gv_engine.ui.colors import PALETTES, THEMES, Theme
+from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from tests.boards import scenario
+
+FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))
+SPRITES = sorted({file.stem for file in FILES} - {"mark"})
+SHOWN = {
+    kind.sprite_of(state): kind
+    for kind in built_in_types()
+    if kind.index != NONE_GRID_OBJECT
+    for state in range(kind.num_states)
+}
+COLORED = [name for name, kind in SHOWN.items() if kind.colored]
+PLAIN = {1: "hidden", 2: "floor", 3: "wall", 4: "exit", 6: "key", 7: "moving_obstacle"}
+SHEETS = {palette: SpriteSheet(palette=palette) for palette in PALETTES}
+SHEET = SHEETS["standard"]
+KEYS = ("Arrows/WASD move and turn", "Shift+Left/Right step aside", "Space use", "Esc leave")
+
+
+def pixels(surface: pygame.Surface) -> NDArray[np.int64]:
+    """(height, width, 3)"""
+    return pygame.surfarray.array3d(surface).swapaxes(0, 1).astype(int)
+
+
+def gray(surface: pygame.Surface) -> NDArray[np.float64]:
+    """(height, width), 0 to 255: what a picture is to someone who sees no colours."""
+    luma: NDArray[np.float64] = pixels(surface) @ np.array([0.299, 0.587, 0.114])
+    return luma
+
+
+def test_there_is_a_sprite_for_everything():
+    assert {"agent", "other_agent", "own_agent", "unknown", *SHOWN} == set(SPRITES)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_a_drawing_uses_only_what_sdl_draws(file: Path):
+    text = file.read_text("utf-8")
+    assert set(re.findall(r"{{(.*?)}}", text)) <= set(PALETTES["standard"][0]._fields)
+    assert not re.search(r"<(text|style|filter|mask|image|use)\b|\bclass=", text)
+    # In SDL_image's nanosvg gradients that are relative to the shape come out in one colour.
+    assert text.count("Gradient id") == text.count('gradientUnits="userSpaceOnUse"')
+
+
+@pytest.mark.parametrize("name", SPRITES)
+@pytest.mark.parametrize("size", [1, 2, 5, 16, 33, 96])
+def test_a_sprite_has_the_size_asked_for(name: str, size: int):
+    assert SHEET.get(name, 1, size).get_size() == (size, size)
+    assert SHEET.tile(name, 1, size).get_size() == (size, size)
+    assert SHEET.get(name, 1, size) is SHEET.get(name, 1, size)
+
+
+@pytest.mark.parametrize("size", [8, 16])
+@pytest.mark.parametrize("name", sorted(set(SPRITES) - {"floor"}))
+def test_a_sprite_differs_from_the_floor(name: str, size: int):
+    away = np.abs(pixels(SHEET.tile(name, 0, size)) - pixels(SHEET.tile("floor", 0, size))).max(2)
+    assert (away > 40).mean() > 0.15
+
+
+@pytest.mark.parametrize("size", [8, 16])
+@pytest.mark.parametrize(("one", "other"), list(combinations(SPRITES, 2)))
+def test_sprites_differ_without_colors(one: str, other: str, size: int):
+    away = np.abs(gray(SHEET.tile(one, 1, size)) - gray(SHEET.tile(other, 1, size)))
+    assert (away > 25).mean() > 0.08
+
+
+def test_not_seen_is_dark_everywhere_and_floor_is_light():
+    assert gray(SHEET.tile("hidden", 0, 32)).max() < 70
+    assert gray(SHEET.tile("floor", 0, 32)).min() > 140
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+@pytest.mark.parametrize("name", COLORED)
+@pytest.mark.parametrize(("one", "other"), list(combinations(range(len(COLORS)), 2)))
+def test_colors_differ_in_shape(name: str, one: int, other: int, palette: str):
+    """Dark against light, whichever is which: the emblem, not the lightness of the colour."""
+    sheet, shapes = SHEETS[palette], []
+    for color in (one, other):
+        emblem = gray(sheet.tile(name, color, 48))[9:25, 16:32]
+        low, high = np.percentile(emblem, (2, 98))
+        # An area of one lightness has no shape, be it shaded a little.
+        shapes.append(emblem > (low + high) / 2 if high - low > 50 else np.zeros((16, 16), bool))
+    same = (shapes[0] == shapes[1]).mean()
+    assert max(same, 1 - same) < 0.95
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+@pytest.mark.parametrize("name", COLORED)
+def test_colors_of_small_cells_differ_in_whole_pixels(name: str, palette: str):
+    """In light and dark, whichever is which."""
+    text = (ASSETS / "sprites" / "small" / f"{name}.svg").read_text("utf-8")
+    left, top = map(int, re.findall(r"translate\((\d) (\d)\)", text)[0])
+    signs = set()
+    for color in range(len(COLORS)):
+        cell = gray(SHEETS[palette].tile(name, color, 8))
+        sign = cell[top : top + 4, left : left + 4]
+        signs.add((sign > (sign.min() + sign.max()) / 2).tobytes() if np.ptp(sign) > 30 else b"")
+    assert len(signs) == len(COLORS)
+
+
+def test_a_drawing_without_the_sign_of_its_color_gets_it(tmp_path: Path):
+    (tmp_path / "lava.svg").write_text(
+        '<svg viewBox="0 0 10 10"><rect width="10" height="10" fill="{{fill}}"/></svg>'
+    )
+    (tmp_path / "rock.svg").write_text(
+        '<svg viewBox="0 0 10 10"><rect width="10" height="10" fill="#808080"/></svg>'
+    )
+    for size in (8, 48):
+        sheet = SpriteSheet([tmp_path])
+        assert np.ptp(pixels(sheet.get("lava", 0, size)), (0, 1)).max() == 0
+        corners = [gray(sheet.get("lava", color, size)) for color in range(1, len(COLORS))]
+        for one, other in combinations(corners, 2):
+            half = slice(size // 2, None)
+            assert (np.abs(np.diff(one[half, half])) > 20).any()
+            assert (np.abs(one - one[0, 0] - other + other[0, 0]) > 20).any()
+        assert np.ptp(pixels(sheet.get("rock", 3, size)), (0, 1)).max() == 0
+
+
+# What is left of linear red, green and blue where one kind of receptor is missing: Machado,
+# Oliveira and Fernandes 2009, severity 1.0.
+CONES = {
+    "red": [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
+    "green": [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
+    "blue": [[1.2555, -0.0767, -0.1788], [-0.0784, 0.9308, 0.1476], [0.0047, 0.6914, 0.3039]],
+}
+
+
+def linear(color: str) -> NDArray[np.float64]:
+    """(3,) red, green and blue light of `#rrggbb`."""
+    value = np.array(pygame.Color(color)[:3]) / 255
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+
+
+def lightness_and_hue(light: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(3,) CIE L*a*b* of linear red, green and blue."""
+    to_xyz = [[0.4339, 0.3763, 0.1899], [0.2126, 0.7152, 0.0722], [0.0177, 0.1095, 0.8728]]
+    x, y, z = np.cbrt(np.clip(np.array(to_xyz) @ light, 0.009, 1))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("missing", CONES)
+def test_the_safe_palette_is_told_apart_with_every_kind_of_color_blindness(missing: str):
+    seen = [
+        lightness_and_hue(np.clip(np.array(CONES[missing]) @ linear(shades.fill), 0, 1))
+        for shades in PALETTES["colour-blind safe"]
+    ]
+    assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 18
+
+
+@pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+def test_text_is_legible_on_every_ground_of_its_theme(theme: Theme):
+    def contrast(one: str, other: str) -> float:
+        """As WCAG 2 has it; 4.5 is enough for small text."""
+        low, high = sorted(linear(c) @ (0.2126, 0.7152, 0.0722) + 0.05 for c in (one, other))
+        return float(high / low)
+
+    texts = (theme.text, theme.muted, theme.accent, theme.gain, theme.loss)
+    grounds = (theme.background, theme.card, theme.well)
+    assert min(contrast(text, ground) for text in texts for ground in grounds) >= 4.5
+    assert contrast(theme.on_accent, theme.accent) >= 4.5
+    assert contrast(theme.on_select, theme.select) >= 7
+
+
+def test_agent_points_where_it_looks():
+    # The nose: the side on which only the middle is covered.
+    up, down, left, right = (
+        pygame.surfarray.array_alpha(SHEET.get("agent", 0, 48, turn)).T > 128 for turn in range(4)
+    )
+    assert up[3].sum() < up[-5].sum() / 2
+    assert np.array_equal(down, up[::-1, ::-1])
+    assert np.array_equal(left, np.rot90(up))
+    assert np.array_equal(right, np.rot90(up, -1))
+
+
+def test_sprites_are_drawn_not_magnified():
+    small = pygame.transform.scale(SHEET.get("key", 4, 16), (96, 96))
+    assert (pixels(small) != pixels(SHEET.get("key", 4, 96))).any()
+
+
+def test_own_sprites(tmp_path: Path):
+    red = '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><!-- {{dark}} --><rect '
+    (tmp_path / "lava.svg").write_text(red + 'width="10" height="10" fill="{{fill}}"/></svg>')
+    (tmp_path / "key.svg").write_text(red + 'width="10" height="10" fill="#ff0000"/></svg>')
+    sheet = SpriteSheet([tmp_path])
+    lava = pixels(sheet.get("lava", 3, 40))
+    assert (lava[:20] == pygame.Color(PALETTES["standard"][3].fill)[:3]).all()
+    assert np.array_equal(pixels(sheet.get("key", 1, 20)), pixels(SHEET.get("key", 1, 20)))
+
+
+def test_a_sprite_that_is_nowhere_and_a_color_that_is_none():
+    assert np.array_equal(pixels(SHEET.get("no such", 2, 24)), pixels(SHEET.get("unknown", 2, 24)))
+    assert np.array_equal(pixels(SHEET.get("key", 77, 24)), pixels(SHEET.get("key", 0, 24)))
+
+
+def test_a_type_of_text_without_a_drawing_is_a_tile_with_its_letters():
+    objects = {"Lampion": {"states": ["OFF", "ON"]}, "Coin": {"sprite": "key"}}
+    played = scenario(">.", objects=objects)
+    sheet = SpriteSheet(types=played.types)
+    off, on = (pixels(sheet.get(f"lampion_{state}", 1, 40)) for state in ("off", "on"))
+    assert (off != on).any()
+    assert (off != pixels(sheet.get("lampion_off", 2, 40))).any()
+    assert (off != pixels(sheet.get("unknown", 1, 40))).any()
+    assert list(missing_drawings(played)) == [
+        "<mapping>: objects.Lampion: no lampion_off.svg, lampion_on.svg beside the scenario, so it "
+        "is a tile with Lo, Ln"
+    ]
+
+
+def test_tiles_of_different_types_have_different_letters():
+    objects: dict[str, Any] = {name: {} for name in ("Onion", "Onions", "Net")}
+    played = scenario(">.", objects=objects)
+    sheet = SpriteSheet(types=played.types)
+    tiles = {pixels(sheet.get(name, 1, 40)).tobytes() for name in ("onion", "onions", "net")}
+    assert len(tiles) == 3
+    letters = [said.rpartition(" ")[2] for said in missing_drawings(played)]
+    assert letters == ["O", "N", "E"]
+
+
+def test_a_broken_drawing_is_named(tmp_path: Path):
+    (tmp_path / "lava.svg").write_text("<html>")
+    with pytest.raises(ValueError, match=r"lava\.svg"):
+        SpriteSheet([tmp_path]).get("lava", 0, 16)
+
+
+@pytest.mark.parametrize(
+    ("raw", "says"),
+    [
+        (b"hello", "no SVG drawing, or a part of one"),
+        (b"<svg", "no SVG drawing, or a part of one"),
+        (b'<svg viewBox="0 0 9 9"><rect ', "no SVG drawing, or a part of one"),
+        (b"\xff", "no SVG drawing, or a part of one"),
+        (b'<!DOCTYPE svg [<!ENTITY a "ha">]><svg>&a;</svg>', "its DOCTYPE declares entities"),
+        (b'<!DOCTYPE svg [<!ATTLIST g a CDATA "b">]><svg/>', "its DOCTYPE declares entities"),
+        (b"<svg>" + b"<g>" * 60 + b"</g>" * 60 + b"</svg>", "nested deeper than 50 levels"),
+        (b'<svg><path stroke-dasharray="0.01"/></svg>', "it has a stroke-dasharray"),
+        (b'<svg><path style="stroke-dasharray: .01"/></svg>', "it has a stroke-dasharray"),
+        (b"<html></html>", "found <html>, expected <svg>"),
+    ],
+)
+def test_what_is_no_drawing_is_told(tmp_path: Path, raw: bytes, says: str):
+    (tmp_path / "lava.svg").write_bytes(raw)
+    with pytest.raises(DrawingError, match=f"lava.svg: .*{says}"):
+        SpriteSheet([tmp_path]).get("lava", 0, 32)

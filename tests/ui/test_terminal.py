@@ -1,0 +1,419 @@
+"""Play in a terminal: bytes in, letters out, and a terminal that is as it was before."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.replay import Replay
+from gv_engine.session.session import Game
+from gv_engine.ui.input.bindings import GROUPS, Bindings
+from gv_engine.ui.settings import Settings
+from gv_engine.ui.terminal.picker import LevelPicker
+from gv_engine.ui.terminal.play import _COMMANDS, TerminalGame
+from gv_engine.ui.terminal.tty import Keys
+from tests import ROOT
+
+PATIENCE = 30.0  # s
+
+
+# ---- keys ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        (b"wW \r", ["W", "Shift+W", "Space", "Return"]),
+        (b"\x1b[A\x1bOB\x1b[1;2D\x1b[1;5C", ["Up", "Down", "Shift+Left", "Ctrl+Right"]),
+        (b"\x1b[5~\x1b[15~\x1b[3;5~\x1b[Z", ["PageUp", "F5", "Ctrl+Delete", "Shift+Tab"]),
+        (b"\x1bOP\x1b[[B\x1b[1;2P\x1b[24~", ["F1", "F2", "Shift+F1", "F12"]),
+        (b"\x1a\x13\x7f\t", ["Ctrl+Z", "Ctrl+S", "Backspace", "Tab"]),
+        (b"?/+=1!", ["Shift+Slash", "Slash", "Shift+Equals", "Equals", "1", "Shift+1"]),
+        (b"\x1bx\x1b\x1b[A", ["Alt+X", "Escape", "Up"]),
+        ("é\N{SNOWMAN}w".encode(), ["W"]),
+        (b"\x1b[99~\x1b[?1;2c\xff\xfew\x1b[200;1;3~w", ["W", "W"]),
+    ],
+)
+def test_keys_have_the_names_of_bindings(data: bytes, names: list[str]):
+    found: list[str] = Keys().feed(data)
+    assert found == names
+    # in pieces, as over a slow line
+    keys, pieces = Keys(), []
+    for number in range(len(data)):
+        pieces += keys.feed(data[number : number + 1])
+    assert pieces == found
+
+
+def test_escape_is_a_key_when_nothing_follows():
+    keys = Keys()
+    assert (keys.feed(b"w\x1b"), keys.waiting) == (["W"], True)
+    assert (keys.pause(), keys.waiting) == (["Escape"], False)
+    assert keys.feed(b"\x1b[") == []
+    assert keys.pause() == ["Escape", "LeftBracket"]
+
+
+# ---- the screen ------------------------------------------------------------------------------
+
+
+def screen(name: str = "keydoor-5x5", seed: int = 200, **settings: object) -> TerminalGame:
+    return TerminalGame(Game(Scenario.load(name), seed), Settings(**settings), Bindings())  # type: ignore[arg-type]
+
+
+def said(terminal: TerminalGame | LevelPicker, width: int = 80, height: int = 24) -> str:
+    """What stands on the screen."""
+    lines = terminal.lines(width, height)
+    assert len(lines) == height
+    assert max(map(len, lines)) <= width
+    return "\n".join(line.plain.rstrip() for line in lines)
+
+
+def test_state_observation_and_panel_stand_side_by_side():
+    terminal = screen()
+    text = said(terminal)
+    assert "keydoor-5x5" in text
+    assert "seed 200, step 0 of 500" in text
+    assert "Find the key, open the door, reach the exit." in text
+    assert re.search(r"##.*Dy.*##", text), "a thing and its colour"
+    assert "Dy locked yellow door" in text
+    for view in ("state", "observation", "both"):
+        terminal.press("V")
+        assert ("?" in said(terminal)) == (view != "state")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (10, 5), (30, 12), (50, 20), (80, 24), (300, 100)])
+@pytest.mark.parametrize("key", ["Left", "H", "G", "Escape"])
+def test_it_fits_any_terminal(size: tuple[int, int], key: str):
+    terminal = screen("memory-nine-rooms-13x13", 0)
+    terminal.press(key)
+    said(terminal, *size)
+
+
+def test_a_small_terminal_is_told():
+    assert "small" in said(screen(), 40, 10).splitlines()[-1]
+    assert "small" not in said(screen(), 80, 24).splitlines()[-1]
+
+
+def test_keys_play():
+    terminal = screen("empty-4x4", 1)
+    terminal.press("Left")
+    assert "turn left -0.05" in said(terminal)
+    assert "living reward -0.05" in said(terminal)
+    terminal.press("P")
+    assert "Pick n drop: not in this level" in said(terminal)
+    terminal.press("Ctrl+Z")
+    assert "step 0 of 500 (1 undone)" in said(terminal)
+    terminal.press("N")
+    assert "seed 2" in said(terminal)
+    for key in ("G", "7", "A", "8", "Backspace", "3"):
+        terminal.press(key)
+    assert "Which seed? 73_" in said(terminal)
+    terminal.press("Return")
+    assert "seed 73" in said(terminal)
+    for key in ("Escape", "Left"):
+        terminal.press(key)
+    assert not terminal.left
+    for key in ("Escape", "Escape"):
+        terminal.press(key)
+    assert terminal.left
+
+
+def test_one_key_ends_no_game():
+    terminal = screen("empty-4x4", 1)
+    for key in ("Left", "R", "Left", "L", "Left"):
+        terminal.press(key)
+    assert "empty-8x8" in said(terminal)
+    for key in ("Z", "Z"):
+        terminal.press(key)
+    assert "empty-4x4" in said(terminal)
+    assert "step 1 of 500" in said(terminal)
+    assert "Back to the game before" in said(terminal)
+    terminal.press("Shift+N")
+    assert "seed 0" in said(terminal)
+
+
+def test_what_the_window_alone_does_is_said():
+    terminal = screen("keydoor-5x5")
+    terminal.press("F4")
+    assert "Only in the window: hint: the next step" in said(terminal, 140)
+    terminal.press("Left")
+    assert "Only in the window" not in said(terminal, 140)
+
+
+def test_a_seed_below_zero_is_refused():
+    terminal = screen("empty-4x4", 1)
+    for key in ("G", "Minus", "5", "Return"):
+        terminal.press(key)
+    assert "seed 1," in said(terminal)
+    assert "Seeds are whole numbers from 0 on, such as 7, not -5" in said(terminal, 140)
+
+
+def test_speed_of_replays_is_not_that_of_games():
+    terminal = screen("dynamic-obstacles-7x7", 1, speed=60)
+    terminal.press("T")
+    assert "time runs: 4 steps a second" in said(terminal)
+
+
+def test_a_solved_level_says_so():
+    terminal = screen("empty-4x4", 0)
+    terminal.game = Game(Scenario.load({**LINE}), 0)
+    terminal.press("Up")
+    text = said(terminal)
+    assert "Well done!" in text
+    assert "Enter: next level" in text
+    terminal.press("Return")
+    assert terminal.game.seed == 1
+
+
+LINE = {
+    "map": ">E",
+    "transition_functions": ["move_agent"],
+    "reward_functions": ["reach_exit"],
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+    "success_function": "reach_exit",
+}
+
+
+def test_the_help_has_every_key_that_does_something():
+    terminal = screen()
+    terminal.press("H")
+    text = said(terminal)
+    for group in ("grid", "play", "view", "window"):
+        for command in GROUPS[group]:
+            if command.name in terminal.game.actions:
+                assert command.says in text
+    assert set(_COMMANDS) <= {
+        command.name for g in ("grid", "play", "view", "window") for command in GROUPS[g]
+    }
+
+
+def test_actions_of_a_level_have_their_keys_and_words():
+    kick = {"name": "KICK", "key": "k", "says": "kick the ball"}
+    level = {**LINE, "action_space": ["MOVE_FORWARD", "NOOP", kick]}
+    terminal = TerminalGame(Game(Scenario.load(level), 0), Settings(), Bindings())
+    terminal.press("K")
+    assert terminal.game.frame().action == "KICK"
+    assert "kick 0" in said(terminal)
+    terminal.press("Period")
+    assert terminal.game.frame().action == "NOOP"
+    terminal.press("H")
+    text = said(terminal)
+    assert re.search(r"K +kick the ball", text)
+    assert "pick up what is ahead" not in text
+
+
+def test_time_runs_if_it_is_asked_to():
+    terminal = screen("dynamic-obstacles-7x7", 1, speed=4)
+    terminal.tick(100.0)
+    assert terminal.game.length == 0
+    terminal.press("T")
+    terminal.tick(100.0)
+    terminal.tick(100.1)
+    assert terminal.game.length == 1
+    assert terminal.patience(100.1) == pytest.approx(0.15)
+    terminal.tick(100.25)
+    assert terminal.game.length == 2
+
+
+def test_replays_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gv_engine.ui.terminal.play.replay_folder", lambda: tmp_path / "replays")
+    terminal = screen()
+    terminal.press("Left")
+    terminal.press("Ctrl+S")
+    (file,) = (tmp_path / "replays").iterdir()
+    assert Replay.load(file) == terminal.game.replay()
+    assert file.name in said(terminal, 200).replace("\n", "")
+    monkeypatch.setattr("gv_engine.ui.terminal.play.replay_folder", lambda: file)
+    terminal.press("Ctrl+S")
+    assert "exists" in said(terminal)
+
+
+def test_an_edited_scenario_is_loaded_again(tmp_path: Path):
+    file = tmp_path / "line.yaml"
+    file.write_text("\n".join(f"{key}: {value}" for key, value in {**LINE, "map": "'>.E'"}.items()))
+    terminal = screen(str(file), 0)
+    file.write_text(file.read_text() + "\nmax_stps: 3\n")
+    terminal.look()
+    assert "max_stps" in said(terminal)
+    file.write_text(file.read_text().replace("stps", "steps"))
+    terminal.look()
+    assert "step 0 of 3" in said(terminal)
+
+
+# ---- a list of levels ------------------------------------------------------------------------
+
+
+def picker() -> LevelPicker:
+    def begin(source: str) -> Game:
+        return Game(load_playable(source), 7)
+
+    return LevelPicker(Settings(), Bindings(), begin)
+
+
+def test_a_level_is_chosen_by_typing():
+    levels = picker()
+    assert "type to search" in said(levels)
+    for key in "KEYDOR":
+        levels.press(key)
+    text = said(levels)
+    assert "keydor_" in text
+    assert "keydoor-5x5" in text
+    assert "open the door" in text
+    assert "empty" not in text
+    levels.press("Down")
+    levels.press("Return")
+    assert levels.left
+    assert levels.game is not None
+    assert (levels.game.title, levels.game.seed) == ("keydoor-7x7", 7)
+    levels.again()
+    for _ in range(3):
+        levels.press("Backspace")
+    assert "key_" in said(levels)
+    left = []
+    for _ in range(2):
+        levels.press("Escape")
+        left.append(levels.left)
+    assert left == [False, True]
+
+
+@pytest.mark.parametrize("size", [(1, 1), (10, 5), (30, 12), (80, 24), (300, 100)])
+def test_a_list_of_levels_fits_any_terminal(size: tuple[int, int]):
+    levels = picker()
+    for key in ("End", "PageUp", "Down", "Z", "Z", "Z", "Z"):
+        levels.press(key)
+        said(levels, *size)
+
+
+def test_a_level_that_cannot_be_played_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "broken.yaml").write_text("map: 3\n")
+    monkeypatch.chdir(tmp_path)
+    levels = picker()
+    levels.press("Return")
+    assert not levels.left
+    assert "broken.yaml:1" in said(levels, 200)
+
+
+# ---- a real terminal -------------------------------------------------------------------------
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals of this kind")
+
+
+@contextmanager
+def playing(
+    tmp_path: Path, scenario: str = "keydoor-5x5", **environment: str
+) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """The command in a terminal of its own: the process, and what its keys and screen hang on."""
+    import pty
+
+    keyboard, terminal = pty.openpty()
+    command = [sys.executable, "-m", "gv_engine", "play", "--terminal", "--seed=200"]
+    command += [scenario] * bool(scenario)
+    folders = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
+    with subprocess.Popen(
+        command,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **folders}
+        | environment,
+    ) as process:
+        try:
+            yield process, keyboard
+        finally:
+            process.kill()
+            os.close(keyboard)
+            os.close(terminal)
+
+
+def until(keyboard: int, part: bytes) -> bytes:
+    """Read the screen until it has said something."""
+    seen, end = b"", time.monotonic() + PATIENCE
+    while part not in seen:
+        assert time.monotonic() < end, seen
+        if select.select([keyboard], [], [], 1)[0]:
+            seen += os.read(keyboard, 65536)
+    return seen
+
+
+@pytest.mark.slow
+@posix
+@pytest.mark.parametrize("way", ["keys", "ctrl-c", "SIGTERM", "SIGHUP"])
+def test_the_terminal_is_as_before(tmp_path: Path, way: str):
+    import termios
+
+    with playing(tmp_path) as (process, keyboard):
+        before = termios.tcgetattr(keyboard)
+        begun = until(keyboard, b"leave")
+        assert b"\x1b[?1049h" in begun, "another screen"
+        assert b"38;5;" in begun, "with 256 colours"
+        assert termios.tcgetattr(keyboard) != before
+        os.write(keyboard, b"\x1b[D")
+        until(keyboard, b"step 1")
+        if way == "keys":
+            os.write(keyboard, b"\x1b")
+            until(keyboard, b"Leave?")
+            os.write(keyboard, b"\x1b")
+        elif way == "ctrl-c":
+            os.killpg(process.pid, signal.SIGINT)  # as the driver of a terminal does
+        else:
+            os.kill(process.pid, getattr(signal, way))
+        ended = until(keyboard, b"keydoor-5x5: seed 200, left")
+        assert b"\x1b[?25h" in ended, "the cursor"
+        assert b"\x1b[?1049l" in ended
+        assert b"Traceback" not in ended
+        expected = {"keys": 0, "ctrl-c": 130, "SIGTERM": 143, "SIGHUP": 129}[way]
+        assert process.wait(PATIENCE) == expected
+        assert termios.tcgetattr(keyboard) == before
+
+
+@posix
+def test_levels_are_chosen_one_after_the_other(tmp_path: Path):
+    with playing(tmp_path, "") as (process, keyboard):
+        until(keyboard, b"type to search")
+        for typed, seen in (
+            (b"keydor 5\r", b"seed 200"),
+            (b"\x1b[D", b"step 1"),
+            (b"\x1b", b"Leave?"),
+            (b"\x1b", b"keydor 5_"),
+            (b"\x1b", b"type to search"),
+            (b"\x1b", b"keydoor-5x5: seed 200, left"),
+        ):
+            os.write(keyboard, typed)
+            until(keyboard, seen)
+        assert process.wait(PATIENCE) == 0
+
+
+@posix
+def test_without_colours(tmp_path: Path):
+    with playing(tmp_path, NO_COLOR="1") as (_, keyboard):
+        assert b"38;" not in until(keyboard, b"leave")
+
+
+@pytest.mark.slow
+@posix
+def test_without_a_terminal(tmp_path: Path):
+    command = [sys.executable, "-m", "gv_engine", "play", "--terminal"]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "input and output must not be redirected" in done.stderr
+    assert done.stderr.count("\n") == 1

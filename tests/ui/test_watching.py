@@ -1,0 +1,218 @@
+"""Agents in the window: watched, overruled, raced; and rollouts that are watched like replays."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.cli import main
+from gv_engine.rollout.episode_folder import RolloutError
+from gv_engine.session.autoplay import Choice, PolicyActor, Rival, SolverActor, Way
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.replay import Replay
+from gv_engine.session.rollout_games import RolloutGames
+from gv_engine.session.session import Game
+from gv_engine.ui import settings
+from gv_engine.ui.screens.autoplay import ActingScreen, likeliest
+from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.race import RaceScreen
+from gv_engine.ui.screens.replay import RolloutScreen
+from gv_engine.ui.screens.start import StartScreen
+from tests.desk import Desk
+
+pytestmark = pytest.mark.window
+
+Sized = Callable[[], bool]
+
+
+@pytest.fixture
+def desk(desk: Desk) -> Desk:
+    desk.app.push(StartScreen(desk.app))
+    return desk
+
+
+def watching(desk: Desk, name: str = "keydoor-5x5", seed: int = 3) -> ActingScreen:
+    game = Game(load_playable(name), seed)
+    desk.app.let_act(game, PolicyActor(game, "random"))
+    desk.look()
+    assert isinstance(desk.app.top, ActingScreen)
+    return desk.app.top
+
+
+def test_an_agent_acts_until_a_key_takes_over_and_is_handed_back(desk: Desk):
+    screen = watching(desk)
+    for _ in range(5):
+        desk.wait(1.0)
+    assert screen.game.position == 5
+    desk.press("Left")  # a move takes over
+    desk.wait(1.0)
+    assert [taken.action for taken in screen.game.taken[5:]] == ["TURN_LEFT"]
+    desk.press("F10", "F10")
+    desk.wait(1.0)
+    assert screen.game.position == 8  # a step for each press
+    desk.press("F8")
+    desk.wait(1.0)
+    assert screen.game.position == 9
+    desk.press("Z", "Z", "Z")
+    desk.wait(1.0)
+    assert screen.game.position == 6
+    assert screen.game.length == 9
+    desk.press("F8")
+    for _ in range(3):
+        desk.wait(1.0)
+    assert screen.game.position == screen.game.length == 9  # it goes the same way again
+    screen.save_replay()
+    (file,) = settings.replay_folder().iterdir()
+    assert main(["replay", str(file), "--verify"]) == 0
+    assert len(Replay.load(file).steps) == 9
+
+
+@pytest.mark.compiled
+def test_hints_lead_through_a_level(desk: Desk):
+    desk.app.play("keydoor-5x5", 3)
+    screen = desk.app.top
+    assert isinstance(screen, PlayScreen)
+    to_go = []
+    while not screen.frame.outcome:
+        desk.press("F4")
+        hint, end = screen.stage._advice, time.monotonic() + 60  # type: ignore[attr-defined]
+        while hint.waits and time.monotonic() < end:
+            time.sleep(0.01)  # it is looked for in another process
+            desk.look()
+        action, steps = hint.says.removeprefix("Hint: ").split("; ")
+        to_go.append(int(steps.split()[0]))
+        screen.take(action.upper().replace(" ", "_"))
+    assert screen.frame.success
+    assert to_go == [*range(to_go[0], 0, -1)]
+    desk.press("Z")
+    assert hint.says == ""
+
+
+def test_an_agent_goes_on_in_another_size(desk: Desk):
+    screen = watching(desk)
+    desk.wait(1.0)
+    desk.press("L")
+    assert screen.game.scenario.name != "keydoor-5x5"
+    for _ in range(3):
+        desk.wait(1.0)
+    assert screen.game.position >= 3
+    assert screen.actor is not None
+
+
+def test_speed_and_chances(desk: Desk):
+    screen = watching(desk)
+    quick = desk.app.settings.speed
+    desk.press("RightBracket")
+    assert desk.app.settings.speed > quick
+    desk.wait(0)
+    before = desk.look().copy()
+    desk.press("F8")
+    assert not np.array_equal(before, desk.look())
+    desk.surface = type(desk.surface)((320, 240), 0, 32)
+    desk.look()
+    many = Choice("7", {str(k): (k == 7) / 1.0 for k in range(40)})
+    assert len(likeliest(many)) == 12
+    assert ("7", 1.0) in likeliest(many)
+    assert [action for action, _ in likeliest(many)][:3] == ["0", "1", "2"]
+    assert screen.knows("agent")
+
+
+def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
+    game = Game(load_playable("keydoor-5x5"), 3)
+
+    class Lost:
+        """Knows no way."""
+
+        ask = close = staticmethod(lambda *_: None)
+        answer = staticmethod(lambda: Way((), "There is no way"))
+
+    desk.app.let_act(game, SolverActor(Lost()))
+    desk.app._note = ""
+    with desk.app._saying():
+        desk.wait(1.0)
+    assert desk.app._note == "There is no way"
+    desk.wait(1.0)
+    desk.press("Left")
+    assert game.position == 1
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "mathy-poly-simplify-easy"])
+def test_a_race_goes_step_by_step(desk: Desk, name: str):
+    game = Game(load_playable(name), 3)
+    desk.app.race(Rival.named("valid", game))
+    screen = desk.app.top
+    assert isinstance(screen, RaceScreen)
+    desk.wait(1.0)
+    valid = PolicyActor(screen.game, "valid")
+    for steps in (1, 2, 3):
+        screen.take(valid.choose(screen.game).action)
+        desk.wait(1.0)
+        assert screen.rival.game.position == steps
+    assert screen.rival.game.state() == screen.game.state()  # it drew the same
+    desk.press("Z")
+    desk.wait(1.0)
+    assert screen.rival.game.position == 2
+    desk.press("N")
+    desk.wait(1.0)
+    assert (screen.rival.game.seed, screen.rival.game.position) == (4, 0)
+    desk.look()
+    while not screen.frame.outcome:
+        screen.take(PolicyActor(screen.game, "valid").choose(screen.game).action)
+    for _ in range(700):
+        desk.wait(1.0)
+    assert screen.rival.is_over
+    assert screen.facts()[-1] == "As good as valid"
+    desk.look()
+
+
+def test_a_saved_game_is_raced_by_a_key(desk: Desk):
+    desk.app.play("keydoor-5x5", 3)
+    screen = desk.app.top
+    assert isinstance(screen, PlayScreen)
+    desk.press("Left", "Up")
+    screen.save_replay()
+    desk.press("F7")
+    race = desk.app.top
+    assert isinstance(race, RaceScreen)
+    assert race.game.position == 0
+    desk.press("Left")
+    desk.wait(1.0)
+    assert race.rival.game.position == 1
+    assert race.rival.game.length == 2
+    desk.press("N")
+    desk.wait(1.0)
+    assert "another level" in race._gone
+    desk.look()
+
+
+def test_a_rollout_is_watched_episode_by_episode(desk: Desk, tmp_path: Path):
+    words = "--episodes", "3", "--seed", "7", "--policy", "valid", "--max-steps", "20"
+    assert main(["rollout", "mathy-poly-simplify-easy", *words, "--out", "episodes"]) == 0
+    desk.type("episodes")
+    desk.press("Return")
+    screen = desk.app.top
+    assert isinstance(screen, RolloutScreen)
+    assert (screen.game.seed, screen.game.position) == (7, 0)
+    for _ in range(3):
+        desk.wait(1.0)
+    assert screen.game.position > 0
+    desk.press("N", "N")
+    assert screen.game.seed == 9
+    assert "Episode 3 of 3" in screen.facts()
+    desk.press("N")
+    assert screen.game.seed == 9
+    desk.press("Shift+N")
+    assert screen.game.seed == 8
+    games = RolloutGames(tmp_path / "episodes")
+    assert games.game(1).difference is None
+    games._arrays["reward"] = games._arrays["reward"] + 1.0
+    wrong = games.game(1).difference
+    assert wrong is not None
+    assert wrong.step == 1
+    assert "the reward is" in wrong.message
+    with pytest.raises(RolloutError):
+        RolloutGames(tmp_path)

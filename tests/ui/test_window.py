@@ -1,0 +1,381 @@
+"""The window for real: under a virtual screen, and where there is none."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gv_engine.rules.frame import Frame
+from gv_engine.session.replay import Replay
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.settings import unfinished_file
+from gv_engine.ui.window import viewer as window
+from tests import ROOT
+from tests.player import Player, playing, started
+from tests.screen import PATIENCE, Screen, until
+from tests.session.test_flowing import LEVEL, RULES, edit
+
+pytestmark = pytest.mark.window
+
+
+def corridor(steps: int = 0) -> Frame:
+    grid = np.full((3, 9, 3), (3, 0, 0), np.uint8)
+    grid[1, 1:-1, 0] = 2
+    return Frame(
+        title="Corridor",
+        grid=grid,
+        agent=(1, 1 + steps % 7, 3),
+        item=(0, 0, 0),
+        seen=grid[..., 0] == 2,
+        observation=grid[:2, :3],
+        observer=(1, 1),
+        steps=steps,
+    )
+
+
+@pytest.fixture
+def player(screen: Screen, folder: Path) -> Iterator[Player]:
+    with playing(screen, folder, "keydoor-5x5", 200) as made:
+        until(made.sees_the_same, "the level")
+        yield made
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_held_key_walks_on_until_it_is_let_go(player: Player):
+    player.screen.xdotool("keydown", "Left", "sleep", "1", "keyup", "Left")
+    steps = int(player.leaves().split(" in ")[1].split()[0])
+    assert 3 < steps < 15
+
+
+def test_the_screen_shows_the_picture_at_every_size(player: Player):
+    player.presses("Up")
+    until(player.sees_the_same, "the picture after a step")
+    for width, height in ((500, 900), (1300, 400), (320, 240), (160, 90)):
+        player.screen.xdotool("windowsize", player.window, str(width), str(height))
+        player.screen.xdotool("windowmove", player.window, "10", "20")
+        until(lambda: player.area()[2:] == (width, height), "the size")  # noqa: B023 - called at once
+        until(player.sees_the_same, "the picture in another size")
+
+
+def test_the_mouse_presses_buttons(player: Player):
+    before = player.picture().copy()
+    x, y, width, _ = player.area()
+    player.screen.xdotool("mousemove", str(x + width - 40), str(y + 15), "click", "1")
+    until(lambda: (player.picture() != before).mean() > 0.5, "the menu")
+    player.screen.xdotool("mousemove", "1399", "999")
+    player.presses("Escape")
+
+
+@pytest.mark.parametrize("moment", [["G"], ["F9", "Left"]])
+def test_the_close_button_leaves_at_any_moment(player: Player, moment: list[str]):
+    player.presses(*moment)
+    player.leaves()
+
+
+def test_what_is_not_finished_is_kept(player: Player):
+    player.does("TURN_LEFT", "MOVE_FORWARD")
+    player.leaves()
+    (file,) = player.files(unfinished_file().name)
+    assert len(Replay.load(file).steps) == 2
+
+
+def test_ctrl_c_in_the_terminal_leaves(player: Player):
+    player.process.send_signal(signal.SIGINT)
+    _, wrong = player.process.communicate(timeout=PATIENCE)
+    assert (player.process.returncode, wrong) == (0, "")
+
+
+def test_settings_are_remembered(screen: Screen, folder: Path):
+    for theme in ("light", "dark"):
+        with started(screen, folder, "play", "empty-4x4") as player:
+            until(lambda: len(np.unique(player.picture())) > 50, "a picture")
+            player.presses("F2", "Right", "Escape")
+            player.leaves()
+        assert theme in (folder / "config" / "gv-engine" / "settings.toml").read_text()
+
+
+def test_broken_files_are_told_and_play_goes_on(screen: Screen, folder: Path):
+    config = folder / "config" / "gv-engine"
+    config.mkdir(parents=True)
+    (config / "keys.toml").write_text("[grid]\nACTUATE = 'x'\n")
+    (config / "settings.toml").write_bytes(b"\xff\xfe")
+    with started(screen, folder, "play", "empty-4x4", "--seed", "3") as player:
+        until(lambda: len(np.unique(player.picture())) > 50, "a picture")
+        player.screen.xdotool("key", "--delay", "30", "Right", "Up")
+        time.sleep(0.3)
+        player.screen.close(player.window)
+        said, wrong = player.process.communicate(timeout=PATIENCE)
+    assert player.process.returncode == 0
+    assert "return +5.1 in 2 steps" in said
+    assert "keys.toml:2" in wrong
+    assert "settings.toml" in wrong
+    assert "Traceback" not in wrong
+    assert (config / "keys.toml").read_text() == "[grid]\nACTUATE = 'x'\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads CPU time from /proc")
+def test_waiting_costs_little(player: Player):
+    time.sleep(1)
+    before = cpu_seconds(player.process)
+    time.sleep(2)
+    assert cpu_seconds(player.process) - before < 0.5  # a loop without waits would spend about 2
+
+
+# ---- a window in which a program shows its frames ------------------------------------------------
+
+
+def python(code: str) -> list[str]:
+    """Return the command that runs code here, in another process, as if it stood below."""
+    return [sys.executable, "-P", __file__, code]  # -P: tests/systems is not systems
+
+
+def environment_without_screen(**extra: str) -> dict[str, str]:
+    hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
+    kept = {name: value for name, value in os.environ.items() if name not in hidden}
+    return {**kept, "PYTHONPATH": str(ROOT), **extra}
+
+
+def run_without_screen(code: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        python(code),
+        env=environment_without_screen(**extra),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen without DISPLAY")
+@pytest.mark.parametrize("extra", [{}, {"DISPLAY": ":987"}], ids=["unset", "nobody there"])
+def test_no_screen_is_an_error_that_names_the_headless_ways(extra: dict[str, str]):
+    code = "try: window.Viewer('')\nexcept window.NoDisplay as error: print(error)"
+    done = run_without_screen(code, **extra)
+    assert "gv-engine play --terminal" in done.stdout, done.stderr
+    assert "gv-engine record" in done.stdout
+
+
+def test_a_driver_chosen_by_the_user_is_taken():
+    code = """
+viewer = window.Viewer("Watched")
+for steps in range(3):
+    viewer.show(corridor(steps))
+print(pygame.display.get_surface().get_size(), pygame.display.get_caption()[0])
+pygame.event.post(pygame.event.Event(pygame.QUIT))
+viewer.show(corridor())
+viewer.show(corridor())
+print(viewer.closed, pygame.display.get_init())
+viewer.close()
+"""
+    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    assert done.stderr == ""
+    first, second = done.stdout.splitlines()
+    assert first.endswith("Watched")
+    assert second == "True False"
+
+
+def test_full_screen_and_back(tmp_path: Path):
+    # without a window manager X11 has no full screen worth the name
+    code = """
+from gv_engine.ui.window.app import App
+app = App.load()
+def first(app):
+    for held in (False, True, False):
+        app._toggled -= 0 if held else 10
+        app.toggle_full_screen()
+        size = pygame.display.get_surface().get_size()
+        print(app.settings.full_screen, size == pygame.display.get_desktop_sizes()[0])
+app.run(first)
+"""
+    home = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
+    done = run_without_screen(code, SDL_VIDEODRIVER="dummy", **home)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["True True", "True True", "False False"]
+
+
+def test_full_screen_fills_the_screen_without_a_window_manager(player: Player):
+    size = player.area()[2:]
+    for shown, fills in (("F11", True), ("F11", False)):
+        player.screen.xdotool("key", shown)
+        until(lambda fills=fills: filled(player.screen) == fills, "another window")  # type: ignore[misc]
+        time.sleep(0.3)
+        before = player.screen.pixels()
+        player.screen.xdotool("key", "Left")
+        until(lambda before=before: (player.screen.pixels() != before).any(), "a step")  # type: ignore[misc]
+        time.sleep(0.7)
+    player.window = player.screen.find(player.process)
+    assert player.area()[2:] == size
+
+
+def filled(screen: Screen) -> bool:
+    """Whether something is to be seen in all corners."""
+    corners = screen.pixels()[[2, 2, -2, -2], [2, -2, 2, -2]]
+    return bool(corners.any(1).all())
+
+
+def test_viewer_on_a_screen(screen: Screen):
+    code = "viewer = window.Viewer('Watched')\nviewer.show(corridor())\ninput()"
+    with subprocess.Popen(
+        python(code),
+        env=environment_without_screen(DISPLAY=screen.display),
+        stdin=subprocess.PIPE,
+        text=True,
+    ) as process:
+        screen.find(process)
+        until(lambda: len(np.unique(screen.pixels())) > 50, "a picture")
+        process.communicate("\n", timeout=PATIENCE)
+        assert process.returncode == 0
+
+
+def test_an_environment_is_copied_while_its_window_is_open(screen: Screen):
+    code = """
+import copy, pickle
+from gv_engine import GridEnv
+env = GridEnv("keydoor-5x5", world="object", render_mode="human")
+env.reset(seed=0)
+env.render()
+kept = env.snapshot()
+copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+for one in (env, *copies):
+    print(one.step(0)[1:4], end=" ")
+env.restore(kept)
+print(env.step(0)[1:4])
+env.close()
+"""
+    done = subprocess.run(
+        python(code),
+        env=environment_without_screen(DISPLAY=screen.display),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.stderr == ""
+    assert len(set(done.stdout.replace(") (", ")|(").strip().split("|"))) == 1
+
+
+def test_a_window_follows_an_environment_of_algebra():
+    code = """
+import gymnasium, gv_engine
+env = gymnasium.make("GV-MathyPolySimplify-easy-v0", render_mode="human")
+env.reset(seed=0, options={"problem": "4x + 2x"})
+pictures = [pygame.surfarray.array3d(pygame.display.get_surface())]
+env.step(24)
+pictures.append(pygame.surfarray.array3d(pygame.display.get_surface()))
+print(pygame.display.get_caption()[0], (pictures[0] != pictures[1]).any(), env.render())
+env.close()
+print(pygame.display.get_init())
+"""
+    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    assert (done.stderr, done.stdout) == ("", "mathy-poly-simplify-easy True None\nFalse\n")
+
+
+def test_a_window_follows_at_the_pace_of_the_environment_and_has_keys():
+    code = """
+import gymnasium, gv_engine
+from gv_engine.ui.window import viewer
+from tests.desk import _event
+class Clock:
+    now = 100.0
+    naps = 0
+    presses = {}
+    def monotonic(self):
+        return self.now
+    def sleep(self, seconds):
+        self.now += seconds
+        self.naps += 1
+        if self.naps in self.presses:
+            press(self.presses[self.naps])
+clock = viewer.time = Clock()
+def press(*keys):
+    for key in keys:
+        pygame.event.post(_event(key, True)), pygame.event.post(_event(key, False))
+def takes(count):
+    begun = clock.now
+    for _ in range(count):
+        env.step(2)
+    return clock.now - begun
+def seen():
+    return pygame.surfarray.array3d(pygame.display.get_surface())
+env = gymnasium.make("GV-Empty-4x4-v0", render_mode="human")
+env.reset(seed=0)
+print(0.9 < takes(8) < 1.2)
+env.render()
+print(takes(8) < 1.2)
+press("Up", "Up", "Up")
+print(takes(16) < 0.5)
+before = seen()
+press("V")
+takes(1)
+print((before != seen()).any())
+clock.naps, clock.presses = 0, {100: "Right", 200: "Space"}
+press("Space")
+takes(1)
+print(clock.naps == 100)
+takes(1)
+print(clock.naps == 200)
+press("Escape")
+takes(1)
+print(pygame.display.get_init())
+"""
+    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    assert (done.stderr, done.stdout.split()) == ("", ["True"] * 6 + ["False"])
+
+
+if __name__ == "__main__":
+    exec(sys.argv[1], {**globals(), "pygame": pygame, "window": window})
+
+
+def test_two_at_one_keyboard_hold_the_plates(screen: Screen, folder: Path):
+    with playing(screen, folder, "hold-plates", 0) as player:
+        until(player.sees_the_same, "the level")
+        player.presses(*(["Up"] * 3), *(["W"] * 6), "Tab")
+        until(player.sees_the_same, "the view of the other one")
+        player.presses("Tab", *(["Up"] * 5), *(["W"] * 2))
+        until(player.sees_the_same, "the end")
+        assert "well done, return +1.7 in 16 steps" in player.leaves()
+
+
+def test_one_plays_with_a_policy(screen: Screen, folder: Path):
+    words = ["play", "hold-plates", "--seed", "1", "--policy", "bob=random"]
+    with started(screen, folder, *words) as player:
+        for _ in range(3):
+            player.screen.xdotool("key", "--delay", "30", "Up")
+        said = player.leaves()
+    assert "seed 1, left" in said
+    assert "in 3 steps" in said
+
+
+def test_a_rule_that_is_saved_flows_back(screen: Screen, folder: Path):
+    """Real keys and real saves: go to the step that differs, compare, undo the file."""
+    level, rules = folder / "scenario.yaml", folder / "rules.py"
+    level.write_text(LEVEL)
+    rules.write_text(RULES)
+
+    with playing(screen, folder, level, 0) as player:
+        until(player.sees_the_same, "the level")
+        player.does("MOVE_FORWARD", "MOVE_FORWARD", "MOVE_FORWARD", "TURN_RIGHT")
+        until(player.sees_the_same, "the last step")
+        _saves(player, rules, "== 3", "== 4")
+        until(player.sees_the_same, "the mark")
+        player.presses("Ctrl+Home", "Ctrl+B")
+        until(player.sees_the_same, "how it was")
+        player.presses("Ctrl+B", "End")
+        until(player.sees_the_same, "the last step again")
+        _saves(player, rules, "== 4", "== 3")
+        until(player.sees_the_same, "no mark")
+        assert player.desk.app.top.game.difference is None  # type: ignore[attr-defined]
+        assert "return -1 in 4 steps" in player.leaves()
+
+
+def _saves(player: Player, file: Path, old: str, new: str) -> None:
+    edit(file, old, new)
+    player.desk.notice()

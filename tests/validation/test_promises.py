@@ -1,0 +1,73 @@
+"""What `gv-engine check` tells of rules that touch what they may not."""
+
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.validation.differential import broken
+from tests import DATA
+
+RULES = "./promises.py:"
+ROOM = {
+    "map": ">d.\n...",
+    "transition_functions": ["move_agent"],
+    "reward_functions": ["living_reward"],
+    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+}
+ENGINES = "a transition function, writes w.{}, which is set by the engine; rules only read it"
+
+
+def told(key: str, name: str) -> list[str]:
+    listed = [*ROOM[key], RULES + name]
+    return broken(Scenario.load({**ROOM, key: listed}, folder=DATA), episodes=1)
+
+
+def line(text: str) -> int:
+    lines = (DATA / "promises.py").read_text("utf-8").splitlines()
+    return lines.index(next(each for each in lines if text in each)) + 1
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "at", "says"),
+    [
+        (
+            "transition_functions",
+            "try_luck",
+            "def lucky",
+            "lucky ({}), the when of try_luck, draws by chance",
+        ),
+        (
+            "transition_functions",
+            "turn_first",
+            "def turning",
+            "turning ({}), the when of turn_first, edits the state",
+        ),
+        (
+            "reward_functions",
+            "remember_mark",
+            "def leaving_a_mark",
+            "leaving_a_mark ({}), the remember of remember_mark, edits the state",
+        ),
+    ],
+)
+def test_a_condition_and_a_memory_only_look(key: str, name: str, at: str, says: str):
+    (report,) = told(key, name)
+    assert report.startswith(says.format(f"{DATA / 'promises.py'}:{line(at)}"))
+
+
+@pytest.mark.parametrize(
+    ("name", "figure"),
+    [
+        ("end_it", "terminated"),
+        ("pay", "reward"),
+        ("hurry", "steps"),
+        ("act_for_you", "action"),
+    ],
+)
+def test_what_the_engine_sets_is_no_rule_s_to_write(name: str, figure: str):
+    place = f"{DATA / 'promises.py'}:{line(f'def {name}(') - 1}"  # its decorator's
+    assert f"{name} ({place}), {ENGINES.format(figure)}" in told("transition_functions", name)
+
+
+def test_what_transitions_may_do_is_no_fault():
+    assert told("transition_functions", "keep_to_yourself") == []

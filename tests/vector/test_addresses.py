@@ -1,0 +1,65 @@
+"""What crosses into a program: arrays by their names."""
+
+import numba
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+
+from gv_engine.compiler.addresses import batch_at
+from gv_engine.compiler.array_args import elements_of, places_of
+
+
+def arrays(n=3):
+    return {
+        "numbers": np.arange(n) * 10,
+        "pairs": np.arange(2.0 * n).reshape(n, 2),
+        "flags": np.zeros(n, np.bool_),
+        "rows": np.zeros(n, [("y", np.int8), ("x", np.int64)]),
+    }
+
+
+def compiled(function, declared):
+    batch = batch_at(elements_of(declared))
+
+    @numba.njit
+    def run(address):
+        return function(batch(address))
+
+    function = numba.njit(function)
+    return run
+
+
+def write(b):
+    b.numbers[1] += 5
+    b.pairs[2].row[0] = 0.5
+    b.flags[0] = True
+    b.rows[2].x = b.rows[2].y + 7
+    return len(b.numbers), len(b.rows)
+
+
+def test_every_array_is_found_under_its_name_in_any_order():
+    given = arrays()
+    run = compiled(write, given)
+    turned = {name: given[name].copy() for name in given}
+    backwards = dict(reversed(turned.items()))
+    for declared, kernel in ((given, run), (backwards, compiled(write, backwards))):
+        places = places_of(declared)
+        assert kernel(places.ctypes.data) == (3, 3)
+        assert declared["numbers"].tolist() == [0, 15, 20]
+        assert declared["pairs"].tolist() == [[0, 1], [2, 3], [0.5, 5]]
+        assert declared["flags"].tolist() == [True, False, False]
+        assert declared["rows"].tolist() == [(0, 0), (0, 0), (0, 7)]
+
+
+def test_a_program_takes_arrays_of_any_length():
+    run = compiled(write, arrays())
+    places = places_of(longer := arrays(5))
+    assert run(places.ctypes.data) == (5, 5)
+    assert longer["numbers"].tolist() == [0, 15, 20, 30, 40]
+
+
+def test_a_name_that_is_not_declared_does_not_compile():
+    without = arrays()
+    del without["flags"]
+    with pytest.raises(TypingError, match="flags"):
+        compiled(write, without)(places_of(without).ctypes.data)

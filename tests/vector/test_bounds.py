@@ -1,0 +1,456 @@
+"""An index beyond its array, a draw from nothing: an error of the one world that meets it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
+from gv_engine.compiler.compiler import compile_function
+from gv_engine.domains.grid import hooks as grid_family
+from gv_engine.session.session import Game
+from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.vector.backend import Worlds, make_batch
+from gv_engine.vector.compiled_backend import CompiledBatch
+from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
+from tests.world.test_worlds import assert_same_rows
+
+pytestmark = pytest.mark.compiled
+
+RULES = """
+import numpy as np
+from gv_engine import REWARD, TRANSITION, VISIBILITY, system
+from gv_engine.rules.geometry import ACTUATE
+from systems.queries import ahead, blocks_movement
+
+
+def does(w, how, e, y, x):
+    if how == 1:
+        w.steps += w.door.status[e]
+    elif how == 2:
+        w.agent.facing[e] = 1
+    elif how == 3:
+        w.steps += w.door.has[e]
+    elif how == 4:
+        w.steps += w.at[y, x]
+    elif how == 5:
+        w.at[y, x] = 0
+    elif how == 6:
+        made = np.zeros(4, np.int64)
+        made[e] = 1
+        w.steps += made[0]
+    elif how == 7:
+        w.steps += blocks_movement(w, e)
+    elif how == 8:
+        w.steps += ahead(w, e)
+    elif how == 9:
+        w.place(e, 2, 1)
+    elif how == 10:
+        w.lift(e)
+    elif how == 11:
+        w.remove(e)
+    elif how == 12:
+        w.add(e, "solid")
+    elif how == 13:
+        w.take(e, "solid")
+    elif how == 14:
+        w.set_state(e, 1)
+    elif how == 15:
+        w.steps += w.unique(e)
+    elif how == 16:
+        w.steps += w.alive[e]
+    elif how == 20:
+        w.rng.integers(5, 5)
+    elif how == 21:
+        w.rng.integers(0)
+    elif how == 22:
+        w.rng.choice(0)
+    elif how == 23:
+        w.rng.choice(3, size=5, replace=False)
+    elif how == 24:
+        w.steps += 1 // w.door.status[0]
+    elif how == 25:
+        w.steps += 1 % w.door.status[0]
+    elif how == 26:
+        raise ValueError("not this one")
+    elif how == 27:
+        w.door.status[0] = 1
+    elif how == 28:
+        w.add(0, "solid")
+    elif how == 29:
+        w.take(0, "solid")
+    elif how == 30:
+        w.agent.holding[1] = e
+    elif how == 31:
+        w.position.y[e] = y
+    elif how == 32:
+        w.agent.holding[1 - w.capacity] = 0
+        w.at[-1, -1] = 0
+        w.steps += w.door.status[-1]
+
+
+@system(TRANSITION)
+def stray(w, how: int = 0, e: int = 0, y: int = 0, x: int = 0):
+    if w.action[1] == ACTUATE:
+        does(w, how, e, y, x)
+
+
+def door_status(w, agent, action, e):
+    return action == ACTUATE and w.door.status[e] == 0
+
+
+@system(TRANSITION, when=door_status)
+def masked(w, agent, e: int = 0):
+    pass
+
+
+def before(w, agent, e):
+    return w.door.status[e] if w.action[agent] == ACTUATE else 0
+
+
+@system(REWARD, remember=before)
+def remembered(w, agent, was, e: int = 0):
+    return was
+
+
+@system(REWARD)
+def summed(w, agent, reward_functions, e: int = 0):
+    return w.door.status[e] + reward_functions[0] if w.action[agent] == ACTUATE else 0.0
+
+
+@system(TRANSITION)
+def flat(w, agent):
+    w.at.flat[99] = 0
+
+
+@system(VISIBILITY)
+def glance(w, agent, view, i: int = 0):
+    view.seen.fill(1)
+    if w.action[agent] == ACTUATE:
+        view.seen[i, 0] = 1
+"""
+
+AREA = [[-2, 0], [-1, 1]]
+LEVEL: dict[str, Any] = {
+    "map": "#######\n#>KEd.#\n#.d..D#\n#######",
+    "max_steps": 50,
+    "capacity": 64,
+    "transition_functions": ["move_agent", "turn_agent", "pickndrop"],
+    "reward_functions": ["living_reward"],
+    "observation_function": {"name": "fully_transparent", "area": AREA},
+    "terminating_function": "reach_exit",
+}
+CAPACITY = 64
+WALK, ACTUATE, PICK = 0, 6, 7
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bounds")
+    (folder / "rules.py").write_text(RULES)
+    return folder
+
+
+def level(folder: Path, **astray: dict[str, int]) -> Scenario:
+    """One program for all: which rule goes astray is data, by its name and parameters."""
+
+    def rule(name: str, **more: Any) -> dict[str, Any]:
+        return {"name": f"./rules.py:{name}", **more, **astray.get(name, {})}
+
+    return Scenario.load(
+        {
+            **LEVEL,
+            "transition_functions": [
+                *LEVEL["transition_functions"],
+                rule("stray"),
+                rule("masked"),
+            ],
+            "reward_functions": [
+                "living_reward",
+                rule("remembered"),
+                rule("summed", reward_functions=["living_reward"]),
+            ],
+            "observation_function": {
+                "name": "from_visibility",
+                "area": AREA,
+                "visibility_function": rule("glance"),
+            },
+        },
+        folder=folder,
+    )
+
+
+def place_of(folder: Path, rule: str) -> str:
+    """As messages name a rule: by where its decorator stands."""
+    line = RULES[: RULES.index(f"def {rule}(")].count("\n")
+    return f"{rule} ({folder / 'rules.py'}:{line})"
+
+
+def started(scenario: Scenario, number: int, kind: str, threads: int = 1) -> Worlds:
+    batch = make_batch(scenario, number, kind, threads)
+    batch.step(np.full(number, RESTART), DISABLED)
+    return batch
+
+
+def both_say(scenario: Scenario) -> str:
+    """The message of both worlds when the second of three goes astray; the others go on."""
+    messages = []
+    for kind in ("object", "compiled"):
+        batch, twin = started(scenario, 3, kind), started(scenario, 3, kind)
+        with pytest.raises(RuleError) as found:
+            batch.step(np.array([WALK, ACTUATE, PICK]), NEXT_STEP)
+        messages.append(str(found.value))
+        twin.step(np.array([WALK, KEEP, PICK]), NEXT_STEP)
+        others = np.array([0, 2])
+        assert_same_rows(batch.snapshot(others), twin.snapshot(others))
+        for name, shown in vars(batch.outputs).items():
+            np.testing.assert_array_equal(shown[::2], vars(twin.outputs)[name][::2], name)
+        # a world that goes on meets the rule again, and one that begins anew is as good as new
+        with pytest.raises(RuleError):
+            batch.step(np.array([KEEP, ACTUATE, KEEP]), DISABLED)
+        batch.step(np.full(3, RESTART), DISABLED)
+        batch.step(np.full(3, WALK), DISABLED)
+        rows = batch.snapshot(np.arange(3))
+        rows["rng"] = rows["rng"][0]
+        assert_same_rows(rows[1:2], rows[:1])
+    assert messages[0] == messages[1]
+    return messages[0]
+
+
+BEYOND = [
+    ({"how": 1, "e": 999}, 999, 0, CAPACITY),
+    ({"how": 2, "e": CAPACITY}, CAPACITY, 0, CAPACITY),
+    ({"how": 3, "e": -CAPACITY - 1}, -CAPACITY - 1, 0, CAPACITY),
+    ({"how": 4, "y": 1, "x": 10**6}, 10**6, 1, 10),
+    ({"how": 5, "y": -11}, -11, 0, 10),
+    ({"how": 6, "e": 4}, 4, 0, 4),
+    ({"how": 7, "e": 10**9}, 10**9, 0, CAPACITY),
+    ({"how": 8, "e": 999}, 999, 0, CAPACITY),
+    ({"how": 9, "e": 999}, 999, 0, CAPACITY),
+    ({"how": 10, "e": 999}, 999, 0, CAPACITY),
+    ({"how": 11, "e": 999}, 999, 0, CAPACITY),
+    ({"how": 12, "e": -1}, -1, 0, CAPACITY),
+    ({"how": 13, "e": CAPACITY}, CAPACITY, 0, CAPACITY),
+    ({"how": 14, "e": 999}, 999, 0, CAPACITY),
+    ({"how": 15, "e": 99}, 99, 0, 16),
+    ({"how": 16, "e": 999}, 999, 0, CAPACITY),
+]
+
+
+@pytest.mark.parametrize(("parameters", "index", "axis", "size"), BEYOND)
+def test_an_index_beyond_its_array_names_rule_and_index(folder, parameters, index, axis, size):
+    assert both_say(level(folder, stray=parameters)) == (
+        f"world 1: {place_of(folder, 'stray')}: "
+        f"index {index} is out of bounds for axis {axis} with size {size}"
+    )
+
+
+ERRORS = {
+    20: "ValueError: low >= high",
+    21: "ValueError: high <= 0",
+    22: "ValueError: a must be a positive integer unless no samples are taken",
+    23: "ValueError: Cannot take a larger sample than population when replace is False",
+    24: "ZeroDivisionError: division by zero",
+    25: "ZeroDivisionError: division by zero",
+    26: "ValueError: not this one",
+}
+
+
+@pytest.mark.parametrize("how", ERRORS)
+def test_any_other_error_is_one_of_its_world_too(folder, how):
+    message = both_say(level(folder, stray={"how": how}))
+    assert message == f"world 1: {place_of(folder, 'stray')}: {ERRORS[how]}"
+
+
+@pytest.mark.parametrize("rule", ["masked", "remembered", "summed", "glance"])
+def test_the_rule_that_is_named_is_the_one_that_ran(folder, rule):
+    scenario = level(folder, **{rule: {"i" if rule == "glance" else "e": 99}})
+    begin = rule == "masked"  # asks about all actions, at once
+    for kind in ("object", "compiled"):
+        batch = make_batch(scenario, 1, kind) if begin else started(scenario, 1, kind)
+        with pytest.raises(RuleError, match=rf"^world 0: {rule} \(.*index 99 is out of bounds"):
+            batch.step(np.array([RESTART if begin else ACTUATE]), DISABLED)
+
+
+def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
+    # the hand, which the engine shows, and its own rule puts down
+    held = level(folder, stray={"how": 30, "e": 200})
+    assert both_say(held) == (
+        "world 1: the rules or what they have left: "
+        "index 200 is out of bounds for axis 0 with size 64"
+    )
+    for kind in ("object", "compiled"):
+        env = GridEnv(held, world=kind)
+        env.reset(seed=0)
+        key = int(env.snapshot()["at"][1, 2])
+        with pytest.raises(RuleError, match=r"the rules or what they have left: index 200 "):
+            env.step(ACTUATE)
+        # a key that says that it stands elsewhere, and is picked up
+        env = GridEnv(level(folder, stray={"how": 31, "e": key, "y": 60}), world=kind)
+        env.reset(seed=0)
+        env.step(ACTUATE)
+        with pytest.raises(RuleError, match=r"pickndrop \(.*index 60 is out of bounds for axis 0"):
+            env.step(PICK)
+        env.reset(seed=0)
+        env.step(PICK)
+        assert env.snapshot()["agent"]["holding"][1] == key
+
+
+def test_what_counts_from_the_end_is_allowed(folder):
+    report = play_in_lockstep(level(folder, stray={"how": 32}), episodes=4)
+    assert report.fault == ""
+    assert report.steps > 50
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_worlds_go_astray_on_any_number_of_threads(folder, threads):
+    number = 1700  # some chunks for each thread
+    actions = np.random.default_rng(0).integers(0, 8, number)
+    batch = started(level(folder, stray={"how": 1, "e": 999}), number, "compiled", threads)
+    twin = started(level(folder, stray={"how": 1}), number, "compiled")
+    straying = np.flatnonzero(actions == ACTUATE)
+    with pytest.raises(RuleError, match=rf"^world {straying[0]}: stray ") as caught:
+        batch.step(actions, DISABLED)
+    assert caught.value.worlds == tuple(straying)
+    assert f"({straying.size - 1} more failed" in str(caught.value)
+    twin.step(actions, DISABLED)
+    fine = np.flatnonzero(actions != ACTUATE)
+    assert_same_rows(batch.snapshot(fine), twin.snapshot(fine))
+    np.testing.assert_array_equal(batch.outputs.grid[fine], twin.outputs.grid[fine])
+    wrong = batch.snapshot(np.arange(number))["error"]
+    np.testing.assert_array_equal(np.flatnonzero(wrong), straying)
+
+
+def test_all_object_worlds_that_failed_are_told(folder):
+    batch = started(level(folder, stray={"how": 1, "e": 999}), 4, "object")
+    with pytest.raises(RuleError, match=r"^world 1: stray .* \(1 more failed") as caught:
+        batch.step(np.array([0, ACTUATE, 0, ACTUATE]), DISABLED)
+    assert caught.value.worlds == (1, 3)
+
+
+@pytest.mark.parametrize("how", [27, 28, 29])
+def test_nothing_stays_nothing(folder, world, how):
+    batch = started(level(folder, stray={"how": how}), 2, world.replace("batch", "compiled"))
+    with pytest.raises(RuleError, match=r"^world 1: .*(of NOTHING|that has no Door)"):
+        batch.step(np.array([KEEP, ACTUATE]), DISABLED)
+    row = batch.snapshot(1)
+    assert row["door"]["status"][0] == row["door"]["has"][0] == row["solid"]["has"][0] == 0
+    batch.step(np.array([KEEP, 0]), DISABLED)
+
+
+def test_a_mixture_goes_on_with_its_other_member(folder):
+    stray = {"name": "./rules.py:stray", "how": 5, "y": 99}
+    members = (
+        {**LEVEL, "name": f"member-{len(rules)}", "transition_functions": rules}
+        for rules in (["turn_agent", stray], ["move_agent", "turn_agent", "actuate_door"])
+    )
+    mixture = {"mixture": [{"scenario": member} for member in members]}
+    batch = make_batch(Scenario.load(mixture, folder=folder), 40, "compiled")
+    for i in range(40):
+        batch.set_generator(i, np.random.default_rng(i))
+    batch.step(np.full(40, RESTART), DISABLED)
+    played = batch.snapshot(np.arange(40))["member"]
+    assert set(played.tolist()) == {0, 1}
+    with pytest.raises(RuleError, match=rf"^world {np.flatnonzero(played == 0)[0]}: stray "):
+        batch.step(np.full(40, ACTUATE), DISABLED)
+    rows = batch.snapshot(np.arange(40))
+    np.testing.assert_array_equal(rows["error"] != 0, played == 0)
+    np.testing.assert_array_equal(rows["steps"], played)
+
+
+def test_an_error_of_an_earlier_step_is_not_told_again(folder):
+    batch = started(level(folder, stray={"how": 1, "e": 999}), 3, "compiled")
+    for i in range(3):
+        actions = np.full(3, KEEP)
+        actions[i] = ACTUATE
+        with pytest.raises(RuleError, match=f"^world {i}: "):
+            batch.step(actions, DISABLED)
+
+
+AGAIN = """
+import sys
+from pathlib import Path
+from gv_engine import GridEnv, RuleError
+from tests.vector.test_bounds import level
+env = GridEnv(level(Path(sys.argv[1]), stray={"how": 1, "e": 999}), world="compiled")
+env.reset(seed=0)
+try:
+    env.step(6)
+except RuleError as error:
+    print(error)
+"""
+
+
+def test_a_program_from_the_cache_says_the_same(folder):
+    GridEnv(level(folder), world="compiled")
+    command = [sys.executable, "-c", AGAIN, str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    wrong = "index 999 is out of bounds for axis 0 with size 64"
+    assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {wrong}\n"
+    assert "compiling" not in run.stderr
+
+
+@pytest.mark.thorough
+def test_no_variable_of_numbas_takes_the_checks_away(folder):
+    run = subprocess.run(
+        [sys.executable, "-c", AGAIN, str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "NUMBA_BOUNDSCHECK": "0"},
+    )
+    wrong = "index 999 is out of bounds for axis 0 with size 64"
+    assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {wrong}\n"
+
+
+@pytest.mark.parametrize("setting", ["BOUNDSCHECK", "DISABLE_JIT", "OPT", "FULL_TRACEBACKS"])
+def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
+    def folder_of_program() -> str:
+        return str(compile_function.__wrapped__(place_of)._cache.cache_path)
+
+    before = folder_of_program()
+    assert folder_of_program() == before
+    monkeypatch.setattr(numba.config, setting, 1)
+    assert folder_of_program() != before
+
+
+def test_check_and_the_game_tell_of_it(folder):
+    wrong = "index 999 is out of bounds for axis 0 with size 64"
+    (fault,) = grid_family.examine(level(folder, stray={"how": 1, "e": 999}), 2, 0, 10).faults
+    assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {wrong}")
+    for where, parameters in (
+        ("rules.py:10: ", {"how": 1}),
+        ("the rules or what they have left", {"how": 30}),
+    ):
+        game = Game(level(folder, stray={**parameters, "e": 999}), 0)
+        with pytest.raises(RuleError, match=rf"{where}.*{wrong}$"):
+            game.step("ACTUATE")
+
+
+def test_what_has_no_bounds_does_not_compile(folder):
+    scenario = Scenario.load({**LEVEL, "transition_functions": ["./rules.py:flat"]}, folder)
+    with pytest.raises(DoesNotCompileError, match=r"rules\.py, line \d+\): flat asks for \.flat"):
+        CompiledBatch(scenario, 1)
+
+
+def test_whose_rules_are_checked(folder):
+    own = Scenario.load(LEVEL)
+    assert CompiledBatch(level(folder), 1).checked
+    assert not CompiledBatch(own, 1).checked
+    batch = pickle.loads(pickle.dumps(CompiledBatch(own, 2, checked=True)))
+    assert batch.checked
+    batch.step(np.full(2, RESTART), DISABLED)
+    batch.rows["agent"]["holding"][1, 1] = 200
+    batch.rows["position"]["x"][1, 1] = 4
+    with pytest.raises(RuleError, match=r"^world 1: pickndrop \(.*transition\.py.*index 200 "):
+        batch.step(np.full(2, PICK), DISABLED)
+    with pytest.raises(RuleError, match=r"^world 1: .*index 8 is out of bounds"):
+        batch.step(np.array([WALK, 8]), DISABLED)

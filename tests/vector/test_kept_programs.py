@@ -1,0 +1,361 @@
+"""Programs that are kept: found and run without Numba, and what they raise is told with it."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import threading
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from gv_engine.compiler import program_cache
+from gv_engine.compiler.compiler import compile_function
+from gv_engine.compiler.program_cache import KeptProgram
+from gv_engine.rules.errors import CapacityError, RuleError
+from tests.caches import own_cache
+from tests.vector.test_programs import BASE
+
+pytestmark = pytest.mark.compiled
+
+RULES = """
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def refuse(w, agent):
+    if w.action[agent] == 6:
+        raise ValueError("not here")
+    if w.action[agent] == 7:
+        w.agent.facing[agent] = 4 // w.agent.facing[0]
+"""
+PLAY = f"""
+import sys
+if sys.argv[2] == "numba":
+    import numba
+from gv_engine import GridVectorEnv, RuleError, Scenario
+rules = sys.argv[3:] or ["move_agent", "turn_agent"]
+level = Scenario.load({{**{BASE!r}, "transition_functions": rules}}, folder=sys.argv[1])
+envs = GridVectorEnv(level, 2, world="compiled")
+if not sys.argv[3:]:
+    print("numba" in sys.modules)
+envs.reset(seed=0)
+for a in (5, 0, 7, 6):
+    try:
+        print(envs.step([a, 7 - a])[0]["grid"].tolist())
+    except RuleError as error:
+        print(error)
+"""
+
+
+class Played(NamedTuple):
+    """What a process printed, and whether it compiled."""
+
+    shown: str
+    compiled: bool
+
+
+def played(folder, *rules, numba="", **variables):
+    """Play in a fresh process, with the cache in a folder."""
+    (folder / "rules.py").write_text(RULES)
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY, str(folder), numba, *rules],
+        env={**own_cache(folder / "cache"), **variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return Played(done.stdout, "compiling" in done.stderr)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """The first process of all, and where it kept its program."""
+    folder = tmp_path_factory.mktemp("first")
+    return played(folder), folder / "cache"
+
+
+@pytest.fixture
+def shown(first):
+    """What the first process printed."""
+    return first[0].shown
+
+
+@pytest.fixture
+def play(first, tmp_path):
+    """Plays in a fresh process, which finds what the first one has kept."""
+    shutil.copytree(first[1], tmp_path / "cache", symlinks=True)
+    return partial(played, tmp_path)
+
+
+def test_a_kept_program_needs_no_numba(first, play):
+    shown, compiled = first[0]
+    assert compiled
+    assert shown.startswith("True\n")
+    assert play() == (shown.replace("True\n", "False\n"), False)
+
+
+def test_programs_are_found_with_numba_and_without(play, shown):
+    assert play(numba="numba") == (shown, False)
+    # where Numba was there first, its settings may be any
+    assert play("turn_agent", numba="numba").compiled
+    assert not play("turn_agent", numba="numba").compiled
+    assert not play("turn_agent").compiled
+    assert not play("turn_agent", numba="numba", NUMBA_CAPTURED_ERRORS="new_style").compiled
+
+
+@pytest.mark.thorough
+def test_numbas_variables_have_programs_of_their_own(play, shown):
+    assert play(NUMBA_OPT="1") == (shown, True)
+    assert not play().compiled
+
+
+@pytest.mark.sample("no pickle")
+@pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04N."])
+def test_a_damaged_program_is_compiled_anew(play, shown, tmp_path, damage):
+    (kept,) = (tmp_path / "cache" / "compiled").glob("*/program")
+    kept.write_bytes(damage)
+    assert play() == (shown, True)
+    assert not play().compiled
+
+
+def test_what_a_kept_program_raises_is_told(play):
+    shown, compiled = play("./rules.py:refuse")
+    assert compiled
+    assert "ValueError: not here" in shown
+    assert "ZeroDivisionError: " in shown
+    assert play("./rules.py:refuse") == (shown, False)
+
+
+def test_the_oldest_make_room(tmp_path, monkeypatch):
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(program_cache, "KEPT_PROGRAMS", 2)
+    monkeypatch.setattr(program_cache, "KEPT_UNITS", 3)
+    for age in range(5):
+        program_cache.make_place(f"{age}")
+        program_cache.keep_unit(f"{age}", None, b"")
+        for path in (tmp_path / "compiled" / f"{age}", tmp_path / "units" / f"{age}.unit"):
+            os.utime(path, (age, age))
+    program_cache.make_room()
+    assert sorted(path.name for path in (tmp_path / "compiled").iterdir()) == ["3", "4"]
+    assert sorted(path.stem for path in (tmp_path / "units").iterdir()) == ["2", "3", "4"]
+
+
+# ---- a cache that others can write ---------------------------------------------------------------
+
+posix = pytest.mark.skipif(os.name != "posix", reason="rights are lists there, without modes")
+root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files to others"
+)
+OTHER = 12345
+
+
+class Planted:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return Path.touch, (self.file,)
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache with one program, one unit, and a link to the folder of units."""
+    base = tmp_path / "cache"
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(base))
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    program_cache.make_folder(base)
+    program_cache.make_folder(tmp_path / "units")
+    (base / "units").symlink_to(tmp_path / "units")
+    errors = {1: RuleError("no"), 2: CapacityError("full")}
+    program_cache.keep_program("k", KeptProgram("made", b"a\nb", ("s",), (), errors))
+    program_cache.keep_unit("k", ["int64", "bool"], b"\n\n")
+    return base
+
+
+def kept():
+    return program_cache.kept_program("k"), program_cache.kept_unit("k")
+
+
+def test_what_is_kept_is_plain_and_comes_back(cache):
+    program, unit = kept()
+    assert program[:4] == ("made", b"a\nb", ("s",), ())
+    assert {n: (type(e), str(e)) for n, e in program.errors.items()} == {
+        1: (RuleError, "no"),
+        2: (CapacityError, "full"),
+    }
+    assert unit == (["int64", "bool"], b"\n\n")
+    for name in ("compiled/k/program", "units/k.unit"):
+        # the same of another key, as whole as it is
+        other = cache / name.replace("/k", "/other")
+        other.parent.mkdir(mode=0o700, exist_ok=True)
+        shutil.copy(cache / name, other)
+    assert program_cache.kept_program("other") is None
+    assert program_cache.kept_unit("other") is None
+
+
+@posix
+def test_all_that_is_made_is_for_this_user_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "a" / "b"))
+    before = os.umask(0)
+    try:
+        program_cache.make_place("k")
+        program_cache.keep_program("k", KeptProgram("", b"", (), (), {}))
+        program_cache.keep_unit("k", None, b"")
+        with program_cache.alone("k"):
+            pass
+        compile_function.cache_clear()
+        compile_function(add_up)(np.ones(3, np.uint64))
+    finally:
+        os.umask(before)
+    modes = {path: path.stat().st_mode & 0o7777 for path in (tmp_path / "a").rglob("*")}
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
+    assert len([path for path in modes if path.suffix in (".nbi", ".nbc")]) == 2
+
+
+def opened(path):
+    path.chmod(0o777)
+
+
+def given_away(path):
+    os.chown(path, OTHER, -1, follow_symlinks=False)
+
+
+@posix
+@pytest.mark.parametrize("change", [opened, pytest.param(given_away, marks=root)])
+@pytest.mark.parametrize("which", ["..", ".", "compiled", "compiled/k", "compiled/k/program"])
+def test_what_others_can_write_is_not_read(cache, tmp_path, change, which):
+    ran = tmp_path / "ran"
+    (cache / "compiled" / "k" / "program").write_bytes(pickle.dumps(Planted(ran)))
+    (tmp_path / "units" / "k.unit").write_bytes(pickle.dumps(Planted(ran)))
+    assert kept() == (None, None)
+    program_cache.keep_program("k", KeptProgram("made", b"", (), (), {}))
+    assert program_cache.kept_program("k")
+    change(cache / which)
+    assert program_cache.kept_program("k") is None
+    assert not ran.exists()
+
+
+@posix
+@pytest.mark.parametrize("change", [opened, pytest.param(given_away, marks=root)])
+@pytest.mark.parametrize("which", ["cache/units", "units", "units/k.unit"])
+def test_units_that_others_can_write_are_not_read(cache, tmp_path, change, which):
+    change(tmp_path / which)  # to open a link opens what it leads to
+    assert program_cache.kept_unit("k") is None
+    assert program_cache.kept_program("k")
+
+
+@posix
+def test_a_folder_of_others_is_told_once_and_left_alone(cache):
+    before = sorted(cache.rglob("*"))
+    cache.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="others can write to .*, as its mode 0777 says"):
+        program_cache.make_place("new")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        program_cache.make_place("other")
+        program_cache.keep_program("new", KeptProgram("", b"", (), (), {}))
+        program_cache.keep_unit("new", None, b"")
+    assert program_cache.kept_program("new")
+    assert program_cache.kept_unit("new")
+    assert sorted(cache.rglob("*")) == before
+
+
+@posix
+def test_units_in_a_folder_of_others_are_told_once(cache, tmp_path):
+    (tmp_path / "units").chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="others can write to .*units, as its mode 0777 says"):
+        program_cache.make_place("new")
+    program_cache.keep_unit("new", None, b"")
+    assert program_cache.kept_unit("new")
+
+
+@posix
+def test_nobody_waits_for_a_pipe(cache, tmp_path):
+    files = cache / "compiled" / "k" / "program", tmp_path / "units" / "k.unit"
+    for file in (*files, cache / "compiled" / "k" / "lock"):
+        file.unlink(missing_ok=True)
+        os.mkfifo(file, 0o600)
+
+    def read_and_lock():
+        kept()
+        with program_cache.alone("k"):
+            pass
+
+    reader = threading.Thread(target=read_and_lock, daemon=True)
+    reader.start()
+    reader.join(20)
+    assert not reader.is_alive()
+    assert not any(file.exists() for file in files)
+
+
+@posix
+@pytest.mark.parametrize("lacks", ["home", "working directory"])
+def test_programs_last_as_long_as_the_process_if_there_is_no(lacks, tmp_path, monkeypatch):
+    def fail(*_):
+        raise {"home": RuntimeError, "working directory": FileNotFoundError}[lacks]
+
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    if lacks == "home":
+        monkeypatch.delenv("GV_ENGINE_CACHE_DIR", raising=False)
+        monkeypatch.setattr("platformdirs.user_cache_dir", fail)
+    else:
+        monkeypatch.setenv("GV_ENGINE_CACHE_DIR", "here")
+        monkeypatch.setattr(os, "getcwd", fail)
+    with pytest.warns(RuntimeWarning, match="there is no home folder, or no working directory"):
+        program_cache.make_place("k")
+    program_cache.keep_program("k", KeptProgram("", b"", (), (), {}))
+    assert program_cache.kept_program("k")
+
+
+@posix
+def test_a_folder_of_others_is_compiled_beside(play, shown, tmp_path):
+    (tmp_path / "cache").chmod(0o777)
+    assert play() == (shown, True)
+    assert play() == (shown, True)
+
+
+@posix
+def test_a_folder_open_to_all_may_lie_above_if_it_is_sticky(tmp_path, monkeypatch):
+    above = tmp_path / "above"
+    above.mkdir()
+    (above / "cache").mkdir(mode=0o700)
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(above / "cache"))
+    for mode, stranger in ((0o1777, ""), (0o777, f"others can write to {above},")):
+        above.chmod(mode)
+        assert program_cache.find_stranger(above / "cache").startswith(stranger)
+        assert bool(program_cache.find_stranger(above / "cache")) == bool(stranger)
+    above.chmod(0o1777)
+    (above / "cache").chmod(0o1777)
+    assert program_cache.find_stranger(above / "cache")
+
+
+@posix
+def test_numbas_pickles_that_others_can_write_are_not_read(cache, capsys):
+    compile_function.cache_clear()
+    compile_function(add_up)(np.ones(3, np.uint64))
+    assert "compiling add_up" in capsys.readouterr().err
+    (index,) = cache.rglob("*.nbi")
+    for open_up, again in ((False, ""), (True, "compiling add_up")):
+        if open_up:
+            index.chmod(0o666)
+        compile_function.cache_clear()
+        compile_function(add_up)(np.ones(3, np.uint64))
+        assert again in capsys.readouterr().err
+        assert index.stat().st_mode & 0o777 == 0o600
+
+
+def add_up(numbers):
+    total = 0
+    for number in numbers:
+        total += number
+    return total

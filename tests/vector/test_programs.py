@@ -1,0 +1,442 @@
+"""Compiled programs: what they are made of, and that they keep apart."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+from typing import Any
+
+import pytest
+from numba import njit, types
+from numba.core import event
+from numba.core.typing.templates import builtin_registry
+
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine.compiler import compiler, link_units, numba_pipeline, program_cache, programs
+from gv_engine.compiler.intrinsics import intrinsic
+from gv_engine.validation.differential import play_in_lockstep
+from tests.caches import own_cache
+
+pytestmark = pytest.mark.compiled
+
+RULES = '''
+from gv_engine import REWARD, TRANSITION, system
+from gv_engine.rules.geometry import ACTUATE, PICK_N_DROP, step_x, step_y
+from systems.queries import ahead, here
+
+
+@system(TRANSITION)
+def harden(w, agent):
+    """ACTUATE turns what lies ahead to stone, and back."""
+    e = ahead(w, agent)
+    if w.action[agent] == ACTUATE and e != 0:
+        if w.solid.has[e]:
+            w.take(e, "solid")
+            w.take(e, "color")
+        else:
+            w.add(e, "solid")
+            w.add(e, "color")
+            w.color.value[e] = 2
+
+
+@system(TRANSITION)
+def draw(w, agent, low: int = 0, high: int = 3):
+    """PICK_N_DROP turns the agent by chance."""
+    if w.action[agent] == PICK_N_DROP:
+        w.agent.facing[agent] = w.rng.integers(low, high)
+
+
+@system(TRANSITION)
+def look_up_when_paid(w, agent):
+    """The agent looks up if it has been paid, or the time is over: not yet, in this step."""
+    if w.reward[agent] != 0 or w.truncated:
+        w.agent.facing[agent] = 0
+
+
+@system(REWARD)
+def twice(w, agent):
+    """As much again as the rewards before it."""
+    return w.reward[agent]
+'''
+
+BASE = {
+    "map": "#####\n#>KE#\n#.d.#\n#####",
+    "max_steps": 50,
+    "reward_functions": [{"name": "living_reward"}],
+    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
+    "terminating_function": {"name": "reach_exit"},
+}
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    """Scenarios beside the rules above."""
+    folder = tmp_path_factory.mktemp("rules")
+    (folder / "rules.py").write_text(RULES)
+
+    def load(*transitions, **changes):
+        return Scenario.load(
+            {**BASE, "transition_functions": list(transitions), **changes}, folder=folder
+        )
+
+    return load
+
+
+def test_components_come_and_go_alike_in_both_worlds(load):
+    rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
+    report = play_in_lockstep(load(*rules), episodes=20)
+    assert report.fault == ""
+    assert report.steps > 100
+
+
+@pytest.mark.thorough
+def test_steps_begin_alike_in_both_worlds(load):
+    report = play_in_lockstep(load("turn_agent", "./rules.py:look_up_when_paid"), episodes=2)
+    assert report.fault == ""
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_a_reward_finds_the_sum_of_those_before_it(load, world):
+    rewards = ["./rules.py:twice", {"name": "living_reward", "reward": 3.0}, "./rules.py:twice"]
+    env = GridEnv(load("turn_agent", reward_functions=rewards), world=world)
+    env.reset(seed=0)
+    for _ in range(2):
+        *_, info = env.step(4)
+        assert list(info["reward_terms"].values()) == [0.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_a_draw_from_nothing_is_an_error(load, world):
+    env = GridEnv(load("./rules.py:harden", {"name": "./rules.py:draw", "high": 0}), world=world)
+    env.reset(seed=0)
+    with pytest.raises(
+        RuleError, match=r"^world 0: draw \(.*rules\.py:21\): ValueError: high <= 0"
+    ):
+        env.step(7)
+
+
+def test_a_long_list_of_rules_compiles(load):
+    many = load(*["turn_agent"] * 41, reward_functions=["living_reward"] * 41)
+    envs = GridVectorEnv(many, 2, world="compiled")
+    envs.reset(seed=0)
+    _, rewards, _, _, _ = envs.step([4, 5])
+    assert rewards.tolist() == [-41.0, -41.0]
+    assert [envs.snapshot(i)["agent"]["facing"][1] for i in range(2)] == [0, 1]
+
+
+def test_numba_keeps_no_more_of_environments_that_are_made_again_and_forked(load):
+    """It keeps every intrinsic that there ever was, some 73 of each program that is linked."""
+
+    def counted() -> tuple[int, int, int]:
+        for _ in range(4):
+            GridEnv(load("turn_agent"), world="compiled").fork()
+            GridVectorEnv(load("turn_agent"), 2, world="compiled").fork()
+        gc.collect()
+        return (
+            len(builtin_registry.functions),
+            len(builtin_registry.globals),
+            len(gc.get_objects()) // 1000,
+        )
+
+    counted()
+    assert counted() == counted()
+
+
+LOAD = """
+import sys
+from gv_engine import GridEnv, Scenario
+from tests.vector.test_programs import BASE
+
+def env(number):
+    rules = [["move_agent", "turn_agent"], ["turn_agent", "actuate_door", "pickndrop"]][number]
+    return GridEnv(Scenario.load({**BASE, "transition_functions": rules}), world="compiled")
+
+def play(env):
+    env.reset(seed=0)
+    return [(env.step(a)[0]["grid"].tolist(), env.step(a)[4]["action_mask"].tolist()) for a in
+            [7, 5, 0, 6, 4, 0, 7]]
+"""
+
+
+@pytest.mark.thorough
+def test_programs_from_different_processes_do_not_mix(tmp_path):
+    """Numba names functions by a count within its process, and equal names would be linked."""
+    environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path)}
+
+    def run(code):
+        command = [sys.executable, "-c", LOAD + code]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout, done.stderr
+
+    apart = [run(f"print(play(env({number})))")[0] for number in range(2)]
+    together, said = run("one, two = env(0), env(1)\nprint(play(one))\nprint(play(two))")
+    assert together == "".join(apart)
+    assert "compiling" not in said
+
+
+MOVED = """
+from gv_engine import GridVectorEnv
+rules = ["./rules.py:harden", "turn_agent"]
+level = Scenario.load({**BASE, "transition_functions": rules}, folder=sys.argv[1])
+envs = GridVectorEnv(level, 2, world="compiled")
+envs.reset(seed=0)
+print([envs.step([a, 7 - a])[0]["grid"].tolist() for a in (6, 4, 6, 5)])
+"""
+
+
+def processes_with(code, tmp_path, *arguments, number=1):
+    """What so many processes say that start at once, with a cache of their own."""
+    environment = own_cache(tmp_path / "cache")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(number)
+    ]
+    said = [process.communicate() for process in started]
+    assert [process.returncode for process in started] == [0] * number, said
+    return said
+
+
+def test_programs_are_found_again_when_their_rules_have_moved(tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "rules.py").write_text(RULES)
+    ((shown, said),) = processes_with(LOAD + MOVED, tmp_path, str(here))
+    assert "compiling" in said
+    there = here.rename(tmp_path / "there")
+    ((again, said),) = processes_with(LOAD + MOVED, tmp_path, str(there))
+    assert again == shown
+    assert "compiling" not in said
+
+
+RULE = """
+STEP = 3
+
+def helper(x, by=2):
+    return x * by + STEP
+
+def rule(w):
+    return helper(w)
+"""
+
+
+def digest_of(code):
+    names = {"__name__": "rules"}
+    exec(code, names)
+    return programs.program_digest([names["rule"]])
+
+
+def test_a_digest_changes_with_all_that_a_rule_is_made_of():
+    assert digest_of(RULE) == digest_of(f"# moved\n\n{RULE}")
+    changes = [("STEP = 3", "STEP = 4"), ("by=2", "by=3"), ("* by", "+ by"), ("r(w)", "r(w, 3)")]
+    digests = {digest_of(RULE.replace(*change)) for change in changes}
+    assert len({digest_of(RULE), *digests}) == 1 + len(changes)
+    assert programs.program_digest([], "1.0") != programs.program_digest([], "1.1")
+
+
+TINY = """
+from numba import njit, types
+from gv_engine.compiler.function_cache import ProgramCache
+
+def double(x):
+    return 2 * x
+
+compiled = njit(double)
+compiled._cache = ProgramCache(double, "tiny", lambda: print("compiling"), print)
+print(compiled(21))
+"""
+
+
+def test_a_cache_that_several_processes_fill_at_once(tmp_path):
+    folder = tmp_path / "tiny.py"
+    folder.write_text(TINY)  # numba keeps only what stands in a file
+    run = f"import runpy; runpy.run_path({str(folder)!r}, run_name='tiny')"
+    for said, _ in processes_with(run, tmp_path, number=3):
+        assert said.split()[-1] == "42"
+    assert processes_with(run, tmp_path)[0][0] == "42\n"
+    for file in (tmp_path / "cache").rglob("*.nb*"):
+        file.write_bytes(file.read_bytes()[:100])  # as a full disk leaves it
+    assert processes_with(run, tmp_path)[0][0] == "compiling\n42\n"
+    assert processes_with(run, tmp_path)[0][0] == "42\n"
+
+
+def triple(x):
+    return 3 * x
+
+
+def tripled(number):
+    function: Any = triple
+    return compiler._kept(function, "triple", [function], "triple")(number)
+
+
+def test_where_nothing_can_be_kept_it_is_until_the_process_ends(tmp_path, monkeypatch, capsys):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    with pytest.warns(RuntimeWarning, match="cannot be kept .*Set GV_ENGINE_CACHE_DIR"):
+        assert tripled(14) == 42
+    assert tripled(14) == 42
+    assert capsys.readouterr().err.count("compiling triple") == 1
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    monkeypatch.setattr(program_cache, "_INSTEAD", {})
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        assert tripled(14) == 42
+
+
+STRAY = """
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def stray(w, agent, y: int = 0, facing: int = 0):
+    w.position.y[agent] = y
+    w.agent.facing[agent] = facing
+
+@system(TRANSITION)
+def misspelt(w, agent):
+    w.door.statsu[agent] = 1
+"""
+
+
+@pytest.mark.parametrize("world", ["object", "compiled"])
+@pytest.mark.parametrize("fault", [{"y": 50}, {"y": -2}, {"y": 1, "facing": 9}])
+def test_an_agent_is_somewhere(tmp_path, world, fault):
+    (tmp_path / "rules.py").write_text(STRAY)
+    rule = {"name": "./rules.py:stray", **fault}
+    env = GridEnv(
+        Scenario.load({**BASE, "transition_functions": [rule]}, folder=tmp_path), world=world
+    )
+    env.reset(seed=0)
+    with pytest.raises(RuleError, match="has put the agent outside the grid"):
+        env.step(0)
+
+
+def test_a_misspelt_column_is_named(tmp_path):
+    (tmp_path / "rules.py").write_text(STRAY)
+    wrong = {**BASE, "transition_functions": ["./rules.py:misspelt"]}
+    with pytest.raises(DoesNotCompileError, match=r"rules\.py, line 9.*misspelt.*'statsu'"):
+        GridEnv(Scenario.load(wrong, folder=tmp_path), world="compiled")
+
+
+ANY_PYTHON = """
+import json
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def dictionary(w, agent):
+    found = {1: 2}
+    found["x"] = 3
+
+@system(TRANSITION)
+def generator(w, agent):
+    w.agent.facing[agent] = sum(i for i in range(2))
+
+@system(TRANSITION)
+def exception(w, agent):
+    try:
+        w.agent.facing[agent] = 1
+    except ValueError as error: raise
+
+@system(TRANSITION)
+def library(w, agent):
+    json.dumps([1])
+
+@system(TRANSITION)
+def imports(w, agent):
+    import random
+
+@system(TRANSITION)
+def undefined(w, agent):
+    w.agent.facing[agent] = nothing
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "cause"),
+    [
+        ("dictionary", r"dictionary in .*rules\.py, line 8\): `found\[.x.\] = 3`"),
+        ("generator", r"rules\.py, line 12\): a generator"),
+        ("exception", r"rules\.py, line \d+\): this kind of try/except"),
+        ("library", r"rules\.py, line 22\): a function of another library"),
+        ("imports", r"rules\.py, line 26\): an import inside of a function"),
+        ("undefined", r"rules\.py, line 28\): undefined asks for 'nothing'"),
+    ],
+)
+def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys, rule, cause):
+    (tmp_path / "rules.py").write_text(ANY_PYTHON)
+    wrong = Scenario.load({**BASE, "transition_functions": [f"./rules.py:{rule}"]}, folder=tmp_path)
+    for _ in range(2):
+        with pytest.raises(DoesNotCompileError, match=cause):
+            GridEnv(wrong, world="compiled")
+    assert capsys.readouterr().err.count("compiling") == 1
+
+
+def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
+    def fail(*given: Any) -> Any:
+        raise AttributeError("'Boolean' object has no attribute 'bitwidth'")
+
+    level = load("./rules.py:harden")
+    monkeypatch.setattr(programs, "kept_program", lambda key: None)
+    for module, broken in ((link_units, "compile_whole"), (compiler, "link_scenario")):
+        monkeypatch.setattr(programs, "_PROGRAMS", {})
+        monkeypatch.setattr(module, broken, fail)
+        with pytest.warns(RuntimeWarning, match=r"scenario: a rule .*'bitwidth' \(AttributeError"):
+            assert GridEnv(level).world == "object"
+
+
+def test_numba_tells_its_listeners_again_when_nobody_compiles():
+    compiled: Any = njit
+    with event.install_recorder("numba:compiler_lock") as told:
+        with numba_pipeline.unobserved():
+            compiled(lambda: 1)()
+        assert not told.buffer
+        compiled(lambda: 2)()
+        assert told.buffer
+
+
+def test_what_emits_code_for_a_function_is_a_part_of_it():
+    def emitting(value: int) -> Any:
+        @intrinsic
+        def number(typing_context: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                return context.get_constant(types.intp, value)
+
+            return types.intp(), generate
+
+        def told() -> Any:
+            return number()
+
+        return told
+
+    keys = [compiler.function_key(emitting(value)) for value in (1, 2, 1)]
+    assert keys[0] == keys[2] != keys[1]
+    assert compiler.compile_function(emitting(2))() == 2
+
+
+def further(number):
+    return max(number, 3)
+
+
+def sum_of(narrow, wide):
+    return further(narrow) + further(wide)
+
+
+def test_a_part_is_compiled_once_for_all_columns_whose_numbers_it_takes():
+    written: Any = further
+    numba_pipeline.mark_parts([written])
+    compiled: Any = njit(**numba_pipeline.PARTS)(sum_of)
+    with numba_pipeline.few():
+        compiled.compile((types.int8, types.int64))
+    (result,) = compiled.overloads.values()
+    (once,) = {each for each in result.library._linking_libraries if each.name == "further"}
+    # Numba's own functions are parts, of which no machine code is made
+    kinds = {type(each) for each in once._linking_libraries if each.name != "nrt"}
+    assert kinds == {numba_pipeline.PartLibrary}

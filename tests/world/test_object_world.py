@@ -1,0 +1,321 @@
+"""The object world by hand: columns, what they refuse, and what stands where."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+import esper
+import numpy as np
+import pytest
+
+from components.doors import Door
+from components.matter import Solid
+from components.objects import KEY, WALL
+from gv_engine import AGENT, GridEnv, RuleError, Scenario, Simulation
+from gv_engine.rules.component import _WORLD_ATTRIBUTES, column_name
+from gv_engine.rules.world import World
+from gv_engine.world.columns import RowWorld
+from gv_engine.world.world import ObjectWorld
+from tests.boards import scenario
+
+
+@pytest.fixture
+def by_hand():
+    simulation = Simulation(scenario("^.\nKd"))
+    simulation.reset()
+    return simulation.world
+
+
+def test_columns_are_the_fields_of_espers_components(by_hand):
+    door = by_hand.at[1, 1]
+    with by_hand.context:
+        component = esper.component_for_entity(door, Door)
+    by_hand.door.status[door] = 0
+    assert component.status == 0
+    component.status = 2
+    assert by_hand.door.status[door] == by_hand.state_of(door) == 2
+
+
+def test_an_absent_component_reads_its_defaults_and_cannot_be_written(by_hand):
+    key = by_hand.at[1, 0]
+    assert not by_hand.door.has[key]
+    assert by_hand.door.status[key] == 0
+    with pytest.raises(RuleError, match=r"writes door\.status of an entity that has no Door"):
+        by_hand.door.status[key] = 1
+    with pytest.raises(RuleError, match=r"w\.add\(e, 'door'\)"):
+        by_hand.door.has[key] = True
+    by_hand.add(key, "door")
+    by_hand.door.status[key] = 1
+    by_hand.take(key, "door")
+    assert by_hand.door.status[key] == 0
+    with pytest.raises(RuleError, match="did you mean 'door'"):
+        by_hand.add(key, "dor")
+
+
+STRAY = """
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def stray(w, agent, how: int = 0):
+    if how == 0: w.at[1, 1] = 12345
+    if how == 1: w.at[1, 1] = -3
+    if how == 2: w.at[1, 1] = None
+    if how == 3: w.remove(agent)
+    if how == 4: w.lift(agent)
+    if how == 5: w.steps = 10**30
+    if how == 6: w.ended_by[agent] = 99999
+    if how == 7: w.add(0, "door")
+    if how == 8: w.door.status[agent] = 1
+    if how == 9: w.door.has[agent] = True
+    if how == 10: w.add(agent, "dor")
+    if how == 11: w.dore.status[agent] = 1
+    if how == 12: w.agent.facin[agent] = 1
+"""
+
+
+def strayed(folder, how, capacity=64):
+    (folder / "rules.py").write_text(STRAY)
+    changes = {"transition_functions": [{"name": "./rules.py:stray", "how": how}]}
+    env = GridEnv(Scenario.load(LEVEL | changes | {"capacity": capacity}, folder), world="object")
+    env.reset(seed=0)
+    return env
+
+
+LEVEL = {
+    "map": "#>.E#",
+    "reward_functions": ["living_reward"],
+    "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
+    "terminating_function": "reach_exit",
+}
+
+
+@pytest.mark.parametrize(
+    ("how", "array"),
+    [*((how, "at") for how in range(3)), (3, "placed"), (4, "placed"), (5, "steps"), (6, "end")],
+)
+def test_a_row_says_what_it_cannot_hold(tmp_path, how, array):
+    for capacity in (64, 300):
+        env = strayed(tmp_path, how, capacity)
+        with suppress(RuleError):
+            env.step(0)
+        with pytest.raises(RuleError, match=rf"w\.{array}"):
+            env.snapshot()
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [(7, "NOTHING"), (8, "has no Door"), (9, r"w\.add\(e, 'door'\)"), (10, "did you mean 'door'")],
+)
+def test_what_a_column_refuses_names_the_rule(tmp_path, how, said):
+    env = strayed(tmp_path, how)
+    with pytest.raises(RuleError, match=rf"^world 0: stray \(.*rules\.py:4\): .*{said}"):
+        env.step(0)
+    env.snapshot()
+
+
+def test_no_component_can_take_the_name_of_what_a_world_has(by_hand):
+    columns = {column_name(cls) for cls in by_hand.layout.components}
+    own = {
+        name for name in {*vars(by_hand), *dir(ObjectWorld)} if not name.startswith("_")
+    } - columns
+    assert own <= _WORLD_ATTRIBUTES
+
+
+def test_nothing_reads_the_defaults_of_everything(by_hand):
+    for cls in by_hand.layout.components:
+        assert not by_hand[column_name(cls)].has[0]
+    assert by_hand.appearance(0) == (2, 0, 0)
+
+
+def test_place_lift_remove(by_hand):
+    key = by_hand.unique(KEY)
+    by_hand.place(key, 0, 1)
+    assert by_hand.at[0, 1] == key
+    assert by_hand.at[1, 0] == 0
+    by_hand.lift(key)
+    assert by_hand.at[0, 1] == by_hand.unique(KEY) == 0
+    assert (by_hand.position.y[key], by_hand.position.x[key]) == (-1, -1)
+    by_hand.remove(key)
+    assert not by_hand.key.has[key]
+    assert by_hand.spawn(WALL) == key
+    with pytest.raises(RuleError, match="the cell holds another object"):
+        by_hand.place(key, 1, 1)
+    for y, x in [(-1, 0), (0, -1), (2, 0), (0, 2)]:
+        with pytest.raises(RuleError, match="outside the grid"):
+            by_hand.place(key, y, x)
+
+
+def test_a_world_says_what_it_has(tmp_path):
+    env = strayed(tmp_path, 11)
+    with pytest.raises(
+        RuleError,
+        match=r"this world has no 'dore'; its components are .*; did you mean 'door'\?",
+    ):
+        env.step(0)
+
+
+def test_a_component_says_which_columns_it_has(tmp_path):
+    expected = r"Agent has no column 'facin'; did you mean 'facing'\? \(allowed: has, facing, hol"
+    with pytest.raises(RuleError, match=expected):
+        strayed(tmp_path, 12).step(0)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (3, 1), (2, 2), (4, 5)])
+@pytest.mark.parametrize("taken", [0, 1, 2])
+def test_walls_put_around_at_once_are_those_put_one_by_one(shape, taken):
+    enclosed: list[tuple[Any, list[Any]]] = []
+    for how in (ObjectWorld.enclose, World.enclose):
+        world = ObjectWorld(Scenario.load("keydoor-5x5").layout)
+        world.set_shape(*shape)
+        held = [world.spawn(KEY) for _ in range(taken)]
+        world.remove(held[0] if held else 0)  # with a hole among those in use, if there are two
+        how(world, WALL)
+        world.spawn(KEY)
+        with world.context:
+            walls: list[Any] = [
+                esper.components_for_entity(e) for e, _ in esper.get_component(Solid)
+            ]
+        enclosed.append((world.snapshot(), walls))
+    (row, walls), (expected, same) = enclosed
+    assert row == expected
+    assert walls == same
+
+
+@pytest.mark.parametrize(
+    ("kind", "full", "said"), [(99, False, "an object type"), (WALL, True, "holds another")]
+)
+def test_walls_that_cannot_be_put_around_say_why(kind, full, said):
+    world = ObjectWorld(Scenario.load("keydoor-5x5").layout)
+    world.set_shape(4, 4)
+    if full:
+        world.enclose(KEY)
+    with pytest.raises(RuleError, match=said):
+        world.enclose(kind)
+
+
+def test_a_component_is_no_column(by_hand):
+    says = re.escape("w.door[1] asks a component, not a column of it: write w.door.has[e], w.door.")
+    with pytest.raises(RuleError, match=says):
+        by_hand.door[AGENT]
+    with pytest.raises(RuleError, match=says):
+        by_hand.door[AGENT] = 1
+
+
+def on_grid(world):
+    """Yield the objects on the grid, row by row, in a cell the one on the ground first."""
+    for y in range(world.height):
+        for x in range(world.width):
+            yield from (e for e in (world.ground[y, x], world.at[y, x]) if e)
+
+
+@pytest.mark.parametrize("name", ["keydoor-5x5", "hold-plates", "medley-7x7"])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_world_agrees_with_itself_after_any_changes(name, seed):
+    loaded = Scenario.load(name)
+    simulation = Simulation(loaded)
+    simulation.reset(np.random.default_rng(seed))
+    world, chance = simulation.world, Random(seed)
+    for _ in range(30):
+        things = [e for e in range(1, world.capacity) if world._alive[e]]
+        things = [e for e in things if e not in world.everyone]
+        y, x = chance.randrange(world.height), chance.randrange(world.width)
+        e = chance.choice(things)
+        layer = world.ground if world.on_ground(world.kind.value[e]) else world.at
+        act = chance.randrange(5)
+        if act == 0 and not layer[y, x]:
+            world.place(e, y, x)
+            assert layer[y, x] == e
+        elif act == 1:
+            world.lift(e)
+            assert (world.position.y[e], world.position.x[e]) == (-1, -1)
+        elif act == 2:
+            world.remove(e)
+            assert e not in list(on_grid(world))
+        elif act == 3 and len(things) + 3 < world.capacity:
+            kind = world.kind.value[e]
+            new = world.spawn(kind)
+            free = [k for k in range(1, world.capacity) if k not in (*world.everyone, *things)]
+            assert (new, world.kind.value[new]) == (free[0], kind)
+            things.append(new)
+        elif act == 4:
+            state = chance.randrange(world.num_states(world.kind.value[e]))
+            world.set_state(e, state)
+            assert world.state_of(e) == state
+        there = list(on_grid(world))
+        for kind in range(loaded.layout.kinds):
+            of_kind = [e for e in there if world.kind.value[e] == kind]
+            assert world.of_type(kind).tolist() == of_kind
+            assert world.placed[kind] == len(of_kind)
+        for cls in loaded.layout.components:
+            columns = world[column_name(cls)]
+            assert world.having(columns).tolist() == [e for e in there if columns.has[e]]
+        for e in there:
+            cells = world.ground if world.on_ground(world.kind.value[e]) else world.at
+            assert cells[world.position.y[e], world.position.x[e]] == e
+        row = world.snapshot()
+        again = world.fork()
+        assert again.snapshot() == row
+        assert again.of_type(0).tolist() == world.of_type(0).tolist()
+        shown, marked = world.cells(), np.indices(world.cells().shape[:2]).sum(0) % 2 == 0
+        seen = RowWorld(loaded.layout, row)
+        assert np.array_equal(shown, seen.cells())
+        assert np.array_equal(world.cells(marked), shown[marked])
+        below = world.beneath()
+        assert (below is None) == (not world.ground.any() and "ground" not in loaded.layout.layers)
+        if below is not None:
+            beneath, some = seen.beneath(), world.beneath(marked)
+            assert beneath is not None
+            assert some is not None
+            assert np.array_equal(below, beneath)
+            assert np.array_equal(some, below[marked])
+        assert list(world.agents()) == list(seen.agents())
+        for y, x in np.ndindex(*shown.shape[:2]):
+            top = world.at[y, x] or world.ground[y, x]
+            assert tuple(shown[y, x]) == world.appearance(top) == seen.appearance(top)
+
+
+def test_what_is_no_entity_is_told_with_the_last_one(tmp_path):
+    env = strayed(tmp_path, 0, 300)
+    env.step(0)
+    last = env.scenario.layout.capacity - 1
+    with pytest.raises(RuleError, match=f"12345 is no entity, the last one is {last}$"):
+        env.snapshot()
+
+
+@pytest.mark.parametrize("name", ["medley-7x7", "hold-plates"])
+def test_a_new_level_keeps_nothing_of_the_last_one(name):
+    loaded = Scenario.load(name)
+    simulation, fresh = Simulation(loaded), Simulation(loaded)
+    for seed in range(3):
+        simulation.reset(np.random.default_rng(seed))
+        for action in loaded.actions:
+            simulation.step(*[action] * len(simulation.agents))
+    simulation.reset(np.random.default_rng(3))
+    fresh.reset(np.random.default_rng(3))
+    world = simulation.world
+    assert world.snapshot() == fresh.world.snapshot()
+    assert simulation.terms == fresh.terms == (0.0,) * len(loaded.reward_names)
+    for e in range(1, world.capacity):
+        with world.context:
+            components: tuple[Any, ...] = esper.components_for_entity(e)
+        assert {type(each) for each in components} == {
+            cls for cls in loaded.layout.components if world[column_name(cls)].has[e]
+        }
+
+
+def test_agents_that_a_member_has_not_are_done():
+    agents = {"map": "####\n#>>#\n#.E#\n####", "transition_functions": ["move_agent"]}
+    members = [{**LEVEL, **agents, "agents": {"names": [*names]}} for names in ("ab", "abc")]
+    members[1]["map"] = "####\n#>>#\n#>E#\n####"
+    simulation = Simulation(Scenario.load({"mixture": [{"scenario": each} for each in members]}))
+    found = set()
+    for seed in range(9):
+        simulation.reset(np.random.default_rng(seed))
+        row, count = simulation.world.snapshot(), len(simulation.member.sharing.names)
+        assert row["done"][1:].tolist() == [0] * count + [1] * (3 - count)
+        assert (row["position"]["y"][1:4] >= 0).tolist() == [True] * count + [False] * (3 - count)
+        found.add(count)
+    assert found == {2, 3}

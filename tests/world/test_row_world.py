@@ -1,0 +1,93 @@
+"""Rows read like worlds: they show what the world of objects shows."""
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from components.appearance import FLOOR, YELLOW
+from components.objects import EXIT, KEY, WALL
+from gv_engine import Scenario
+from gv_engine.rules.component import AGENT
+from gv_engine.rules.frame import Frame
+from gv_engine.rules.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
+from gv_engine.scenario.library import grid_names
+from gv_engine.world.columns import RowWorld
+from gv_engine.world.simulation import Simulation
+from systems.rendering import draw_state_and_observation
+from tests import boards
+
+
+@pytest.mark.parametrize("name", grid_names())
+def test_frames_of_rows_are_those_of_worlds(name: str):
+    scenario = Scenario.load(name)
+    simulation = Simulation(scenario)
+    chance = np.random.default_rng(7)
+    simulation.reset(np.random.default_rng(7))
+    shown = np.zeros((*scenario.area.shape, 3), np.uint8)
+    for _ in range(25):
+        simulation.observe(shown, np.zeros(3, np.uint8))
+        frames: list[Frame] = []
+        simulation.render(frames.append, shown)
+        row = RowWorld(scenario.layout, simulation.world.snapshot())
+        terms = simulation.terms
+        canvas = scenario.canvas(row, frames.append, shown, terms)
+        draw_state_and_observation(row, AGENT, canvas)
+        for field in fields(Frame):
+            one, other = (getattr(frame, field.name) for frame in frames)
+            assert type(one) is type(other), field.name
+            assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+        simulation.step(int(chance.choice(scenario.actions)))
+
+
+def test_what_is_held_shows_in_a_row():
+    scenario = Scenario.load("keydoor-9x9")
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(0))
+    world = simulation.world
+    key = next(e for e in range(2, world.capacity) if world.key.has[e])
+    world.lift(key)
+    world.agent.holding[AGENT] = key
+    row = RowWorld(scenario.layout, world.snapshot())
+    assert row.appearance(key) == world.appearance(key) == (6, 0, 4)
+    assert row.appearance(0) == world.appearance(0) == (2, 0, 0)
+    assert row.key.has[key]
+    assert not row.key.has[AGENT]
+
+
+def frames_of(picture, *actions, **changes):
+    """What is drawn at the start and after each action."""
+    simulation = Simulation(boards.scenario(picture, **changes))
+    simulation.reset(np.random.default_rng(0))
+    frames: list[Frame] = []
+    simulation.render(frames.append)
+    for action in actions:
+        simulation.step(action)
+        simulation.render(frames.append)
+    return frames
+
+
+def test_a_frame_tells_what_happened():
+    start, picked, moved = frames_of(
+        "#.\n>K\nE.", PICK_N_DROP, MOVE_RIGHT, max_steps=2, name="key-to-go"
+    )
+    assert (start.title, start.steps, start.max_steps) == ("key-to-go", 0, 2)
+    assert (start.action, start.outcome) == ("", "")
+    assert (start.agent, start.item) == ((1, 0, RIGHT), (0, 0, 0))
+    assert start.grid[:, :, 0].tolist() == [[WALL, FLOOR], [FLOOR, KEY], [EXIT, FLOOR]]
+    assert (picked.action, picked.item, picked.outcome) == ("PICK_N_DROP", (KEY, 0, YELLOW), "")
+    assert picked.terms == {
+        "living_reward": -1.0,
+        "reach_exit": 0.0,
+        "actuate_door": 0.0,
+        "pickndrop": 1.0,
+    }
+    assert (picked.reward, picked.total, picked.steps) == (0.0, 0.0, 1)
+    assert (moved.action, moved.outcome) == ("MOVE_RIGHT", "terminated")
+    assert frames_of("^.", TURN_LEFT, max_steps=1)[1].outcome == "truncated"
+
+
+def test_a_frame_is_lit_where_the_agent_sees():
+    red = {"r": {"object": "Key", "color": "RED"}}
+    (frame,) = frames_of("..#.\n>rd.\n..#.", legend=red)
+    assert frame.seen.astype(int).tolist() == [[1, 1, 1, 0]] * 3

@@ -1,0 +1,180 @@
+"""What worlds have in common holds nothing from one of them to the next."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from components.appearance import HIDDEN
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine.compiler import observation as sight
+from gv_engine.compiler.simd import cut
+from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
+from gv_engine.validation import differential
+from gv_engine.validation.differential import play_in_lockstep
+from gv_engine.world.view import ObjectView
+
+RULES = '''
+import numpy as np
+
+from gv_engine import TRANSITION, VISIBILITY, system
+from gv_engine.rules.geometry import RIGHT
+
+@system(VISIBILITY)
+def glance(w, agent, view):
+    """Looking right, the agent sees everything, else its own row."""
+    for i in range(view.height):
+        for j in range(view.width):
+            if i == view.y or w.agent.facing[agent] == RIGHT:
+                view.seen[i, j] = 1
+
+
+@system(VISIBILITY, rows=True)
+def glance_by_rows(w, agent, view):
+    """The same."""
+    for i in range(view.height):
+        if i == view.y or w.agent.facing[agent] == RIGHT:
+            view.see_row(i, 15)
+
+
+@system(VISIBILITY)
+def objects_alone(w, agent, view):
+    """Objects are seen, of what blocks vision those on the left."""
+    for i in range(view.height):
+        for j in range(view.width):
+            e = view.entity[i, j]
+            view.seen[i, j] = e != 0 and (j <= view.x or not view.opaque[i, j])
+
+
+@system(VISIBILITY)
+def stretch(w, agent, view):
+    """A view that grows."""
+    view.height = 9
+
+
+@system(VISIBILITY, tables={"lit": lambda area: np.zeros(area.shape)})
+def afterglow(w, agent, view, lit):
+    """What was once seen stays lit."""
+    lit[0, 0] = 1
+
+
+@system(TRANSITION)
+def remember(w, agent):
+    """Every third step, whoever takes it, turns the agent."""
+    w.taken = getattr(w, "taken", 0) + 1
+    if w.taken % 3 == 0:
+        w.agent.facing[agent] = 2
+
+
+@system(TRANSITION)
+def shift(w, agent, steps: tuple[int, int] = (0, 1)):
+    """Steps that grow."""
+    steps[0] += 1
+'''
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    """A meadow seen by one of the functions above."""
+    folder = tmp_path_factory.mktemp("rules")
+    (folder / "rules.py").write_text(RULES)
+
+    def load(visibility, *transitions, area=((-3, 0), (-1, 2))):
+        return Scenario.load(
+            {
+                "map": "\n".join(
+                    [".........", *["........."] * 3, "....^....", *["........."] * 4]
+                ),
+                "max_steps": 9,
+                "reward_functions": ["living_reward"],
+                "terminating_function": "reach_exit",
+                "transition_functions": ["turn_agent", "move_agent", *transitions],
+                "observation_function": {"name": visibility, "area": [list(pair) for pair in area]},
+            },
+            folder=folder,
+        )
+
+    return load
+
+
+def seen(observation):
+    return (observation["grid"][..., 0] != HIDDEN).sum(axis=(1, 2)).tolist()
+
+
+@pytest.mark.parametrize("kind", ["object", "compiled"])
+@pytest.mark.parametrize("visibility", ["glance", "glance_by_rows"])
+def test_a_look_begins_with_nothing_seen(load, visibility, kind):
+    level = load(f"./rules.py:{visibility}")
+    envs = GridVectorEnv(level, 4, world=kind, autoreset_mode="Disabled")
+    stay = level.actions.index(7)
+    right, left = level.actions.index(TURN_RIGHT), level.actions.index(TURN_LEFT)
+    assert seen(envs.reset(seed=0)[0]) == [4] * 4
+    assert seen(envs.step([stay, right, stay, stay])[0]) == [4, 16, 4, 4]
+    assert seen(envs.step([stay, left, right, stay])[0]) == [4, 4, 16, 4]
+    again = np.array([False, False, True, False])
+    assert seen(envs.reset(options={"reset_mask": again})[0]) == [4] * 4
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("rules", "said", "cause"),
+    [
+        (["./rules.py:stretch"], r"writes view\.height", r"a rule writes view\.height"),
+        (["./rules.py:afterglow"], "read-only", r"`lit\[0, 0\] = 1`"),
+        (["fully_transparent", "./rules.py:shift"], "item assignment", r"`steps\[0\] \+= 1`"),
+    ],
+)
+def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
+    level = load(*rules)
+    env = GridEnv(level, world="object")
+    with pytest.raises((RuleError, TypeError, ValueError), match=said):  # noqa: PT012
+        env.reset(seed=0)
+        env.step(0)
+    with pytest.raises(DoesNotCompileError, match=rf"rules\.py, line \d+\): {cause}"):
+        GridEnv(level, world="compiled")
+
+
+# ---- what `check` finds ------------------------------------------------------------------------
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("visibility", ["glance", "objects_alone"])
+def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load, visibility):
+    assert play_in_lockstep(load(f"./rules.py:{visibility}")).fault == ""
+
+
+def test_check_finds_rules_that_remember(load):
+    report = play_in_lockstep(load("fully_transparent", "./rules.py:remember"), compiled=False)
+    assert re.match(
+        r"turn \d+ of 4 object worlds, world \d of seed \d: .* is .*, and .* when the world takes "
+        r"the turn alone: a rule remembers something from another world, or from before",
+        report.fault,
+    )
+
+
+@pytest.mark.parametrize("kind", ["object", "compiled"])
+def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
+    """One world by one, both kinds keep the same, and nothing is found."""
+
+    def look(self, w, agent):
+        kept = self.seen.copy()
+        own(self, w, agent)
+        self.seen[:] = kept
+
+    def cut_cells(view, w, turned, line, next_line, cell, next_cell):
+        kept = view.seen.copy()
+        cut(w, view, turned, line, next_line, cell, next_cell)
+        view.opaque[:] = 0
+        view.seen[:] = kept
+
+    own = ObjectView.look
+    if kind == "object":
+        monkeypatch.setattr(ObjectView, "look", look)
+    else:
+        monkeypatch.setattr(sight, "cut_cells", cut_cells)
+        monkeypatch.setitem(sight.BY_CELLS, "cut", cut_cells)
+    # of a shape of its own, as Numba keeps what it has compiled for a view
+    level = load("./rules.py:glance", area=[[-2, 0], [-4, 3]])
+    assert f"of 4 {kind} worlds" in differential._fault_of_turns(level, kind, 20, seed=0)

@@ -1,0 +1,428 @@
+"""The object world and the batch are the same world, and one row is all of it."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import threading
+
+import esper
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
+from gv_engine.rules.frame import Frame
+from gv_engine.validation.invariants import fault_of_row
+from gv_engine.vector.backend import make_batch
+from gv_engine.world.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.world.world import ObjectWorld
+from tests.boards import RULES, distances, scenario
+from tests.strategies import actions, meadow, meadows, seeds
+
+
+class Run:
+    """One world of a scenario; in a batch the second of three."""
+
+    def __init__(self, played, world, seed):
+        self.row = 1 if world == "batch" else 0
+        size, kind = (3, "compiled") if self.row else (1, "object")
+        self.batch = make_batch(played, size, kind)
+        for i in range(size):
+            self.batch.set_generator(i, np.random.default_rng(seed + (i - self.row) % 3))
+        self.start = [RESTART] * size
+
+    def reset(self):
+        self.batch.step(np.array(self.start), DISABLED)
+        return self.shown
+
+    def step(self, action):
+        turn = [(action + 3) % 8, action, (action + 5) % 8] if self.row else [action]
+        self.batch.step(np.array(turn), DISABLED)
+        return self.shown
+
+    def alone(self, action):
+        turn = np.full(len(self.batch), KEEP)
+        turn[self.row] = action
+        self.batch.step(turn, DISABLED)
+        return self.shown
+
+    @property
+    def shown(self):
+        """All that the world shows, copied."""
+        shown = {name: array[self.row].copy() for name, array in vars(self.batch.outputs).items()}
+        final = {name for name in shown if name.startswith("final_")}
+        return {name: value for name, value in shown.items() if name not in final}
+
+    def snapshot(self):
+        return self.batch.snapshot(self.row)
+
+    def restore(self, row):
+        self.batch.restore(self.row, row)
+
+
+def assert_same_shown(one, other):
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def assert_same_rows(one, other):
+    assert one.dtype == other.dtype
+    for name in one.dtype.names:
+        if one.dtype[name].names:
+            for field in one.dtype[name].names:
+                np.testing.assert_array_equal(
+                    one[name][field], other[name][field], err_msg=f"{name}.{field}"
+                )
+        elif name != "error":  # a number for a message, which only compiled code needs
+            np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def outcome(act, *arguments):
+    """What an act shows, or the message of its RuleError without the number of the world."""
+    try:
+        return act(*arguments), ""
+    except RuleError as error:
+        return None, f"{type(error).__name__}{str(error).partition(':')[2]}"
+
+
+# ---- object world = row of a batch -------------------------------------------------------------
+
+
+@pytest.mark.compiled
+@given(meadows(), seeds, actions)
+@example({"seeds": 3, "withers": 9, "how": 8}, 0, [0] * 5)
+def test_every_step_is_the_same_in_both_worlds(level, seed, chosen):
+    assert_same_run(meadow(**level), seed, chosen)
+
+
+def assert_same_run(played, seed, chosen, *, sound=True):
+    """Step an object world and a row with the same actions.
+
+    Args:
+        sound: no rule breaks a promise that `fault_of_row` looks for.
+    """
+    one, other = Run(played, "object", seed), Run(played, "batch", seed)
+    for act in [None, *chosen]:
+        found, failed = outcome(one.reset) if act is None else outcome(one.alone, act)
+        twin, twin_failed = outcome(other.reset) if act is None else outcome(other.alone, act)
+        assert failed == twin_failed
+        if failed:
+            return
+        assert_same_shown(found, twin)
+        assert_same_rows(one.snapshot(), other.snapshot())
+        assert not sound or not fault_of_row(played, one.snapshot())
+
+
+@pytest.mark.compiled
+@given(seeds, actions)
+def test_the_other_rows_of_a_batch_make_no_difference(seed, chosen):
+    one, other = Run(meadow(), "batch", seed), Run(meadow(), "batch", seed)
+    one.reset()
+    other.reset()
+    for action in chosen:
+        assert_same_shown(one.step(action), other.alone(action))
+
+
+# ---- snapshot, restore, fork -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", ["object", "batch"])
+@pytest.mark.parametrize("target", ["object", "batch"])
+@settings(max_examples=40)
+@given(level=meadows(), seed=seeds, before=actions, after=actions)
+def test_a_restored_world_has_the_future_it_had(source, target, level, seed, before, after):
+    played = meadow(**level)
+    first = Run(played, source, seed)
+    if outcome(first.reset)[1] or any(outcome(first.alone, action)[1] for action in before):
+        return
+    row = first.snapshot()
+    kept = row.copy()
+    second = Run(played, target, seed + 1)
+    outcome(second.reset)
+    second.restore(row)
+    for action in after:
+        found, expected = outcome(second.alone, action), outcome(first.alone, action)
+        assert found[1] == expected[1]
+        if found[1]:
+            return
+        assert_same_shown(found[0], expected[0])
+        assert_same_rows(second.snapshot(), first.snapshot())
+    # a snapshot is nobody's memory
+    assert_same_rows(row, kept)
+
+
+def test_a_row_of_another_layout_is_refused(world):
+    small = Run(meadow(), world, 0)
+    other = Run(scenario("^"), "object", 0)
+    other.reset()
+    with pytest.raises(ValueError, match="restore it into an environment of the same scenario"):
+        small.restore(other.snapshot())
+
+
+COPIES = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda thing: pickle.loads(pickle.dumps(thing)),
+}
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_worlds(copied):
+    simulation = Simulation(meadow())
+    simulation.reset(np.random.default_rng(4))
+    simulation.step(3)
+    world = copied(simulation.world)
+    assert isinstance(world, ObjectWorld)
+    assert_same_rows(world.snapshot(), simulation.world.snapshot())
+    world.agent.facing[AGENT] = 2
+    world.rng.random()
+    assert simulation.world.agent.facing[AGENT] != 2
+    assert world.rng.random() != simulation.world.rng.random()
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_simulations(copied):
+    simulation = Simulation(meadow())
+    simulation.reset(np.random.default_rng(4))
+    simulation.step(3)
+    twin = copied(simulation)
+    assert twin.terms == simulation.terms
+    for action in (0, 4, 7, 2):
+        twin.step(action)
+        simulation.step(action)
+        assert twin.terms == simulation.terms
+        assert_same_rows(twin.world.snapshot(), simulation.world.snapshot())
+
+
+# ---- spawning and removing ---------------------------------------------------------------------
+
+
+def test_the_lowest_free_entity_is_taken_and_given_back(world):
+    run = Run(meadow(seeds=2, strength=0.0, every=1000, withers=4), world, 7)
+    run.reset()
+    taken = []
+    for _ in range(60):
+        before = run.snapshot()
+        run.alone(4)
+        row = run.snapshot()
+        came = np.flatnonzero(row["flower"]["has"] & (row["flower"]["age"] == 1))
+        # what withers goes after the new ones have come
+        free = np.flatnonzero(before["alive"] == 0)[1:]  # not NOTHING
+        np.testing.assert_array_equal(came, free[: len(came)])
+        assert row["free"] <= np.flatnonzero(row["alive"] == 0)[1:].min()
+        gone = row["alive"] == 0
+        for name in ("flower", "color", "kind", "portable", "position"):
+            assert not row[name]["has"][gone].any()
+        taken += came.tolist()
+    assert len(taken) > 2 * len(set(taken)) > 2
+
+
+def test_a_full_world_says_so(world):
+    run = Run(meadow(how=8), world, 0)
+    run.reset()
+    with pytest.raises(CapacityError, match=r"^world [01]: the world is full: all of its entities"):
+        run.alone(0)
+
+
+MISDEEDS = {
+    1: "w.place: the cell is outside the grid",
+    2: "w.place: the cell is outside the grid",
+    3: "w.place: the cell holds another object",
+    4: "w.spawn: an object type that is not in the scenario's state_space",
+    5: "w.spawn: an object type that is not in the scenario's state_space",
+    6: "w.set_shape: larger than the scenario's max_shape",
+    7: "the meadow is closed",
+}
+
+
+@pytest.mark.parametrize("how", MISDEEDS)
+def test_broken_promises_are_errors(world, how):
+    run = Run(meadow(how=how), world, 0)
+    run.reset()
+    with pytest.raises(RuleError, match=rf"^world [01]: {MISDEEDS[how]}"):
+        run.alone(0)
+
+
+def test_after_an_error_a_world_can_begin_anew(world):
+    run = Run(scenario(">K", **distances(object_type="Key")), world, 0)
+    run.reset()
+    with pytest.raises(RuleError, match="exactly one"):
+        run.alone(7)
+    # and go on, if one wants it to
+    with pytest.raises(RuleError, match="exactly one"):
+        run.alone(7)
+    run.reset()
+    assert run.alone(4)["rewards"] == 0.0
+
+
+@pytest.mark.compiled
+def test_one_world_that_fails_keeps_no_other_from_going_on():
+    played = scenario("v.\nK.", **distances(object_type="Key"))
+    for kind in ("object", "compiled"):
+        batch = make_batch(played, 3, kind)
+        batch.step(np.full(3, RESTART), DISABLED)
+        with pytest.raises(RuleError, match=r"^world 0: "):
+            batch.step(np.array([7, 7, 2]), DISABLED)
+        assert batch.snapshot(2)["position"]["x"][AGENT] == 1
+
+
+@pytest.mark.parametrize("kind", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+def test_a_restored_world_is_drawn_without_the_reward_of_another_step(kind):
+    batch = make_batch(scenario("^."), 1, kind)
+    batch.step(np.array([RESTART]), DISABLED)
+    row = batch.snapshot(0)
+    batch.step(np.array([0]), DISABLED)
+    drawn: list[Frame] = []
+    batch.render(0, drawn.append)
+    batch.restore(0, row)
+    batch.render(0, drawn.append)
+    assert [any(frame.terms.values()) for frame in drawn] == [True, False]
+
+
+# ---- many worlds in one process ----------------------------------------------------------------
+
+
+def episode(env, seed, steps=60):
+    """Rows of an episode, in order."""
+    pilot = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(steps):
+        env.step(int(pilot.integers(env.action_space.n)))
+        yield env.snapshot()
+
+
+@pytest.fixture(params=["object", "compiled"])
+def environments(request):
+    """Makes environments of three scenarios with different columns."""
+    return lambda: [
+        GridEnv(played, world=request.param)
+        for played in (meadow(), scenario("^.K\n.d."), meadow())
+    ]
+
+
+def test_taking_turns_is_like_being_alone(environments):
+    alone = [list(episode(env, seed)) for seed, env in enumerate(environments())]
+    turns = [episode(env, seed) for seed, env in enumerate(environments())]
+    together = list(zip(*turns, strict=True))
+    for expected, found in zip(alone, zip(*together, strict=True), strict=True):
+        for one, other in zip(expected, found, strict=True):
+            assert_same_rows(one, other)
+
+
+def test_threads_are_like_being_alone(environments):
+    alone = [list(episode(env, seed)) for seed, env in enumerate(environments())]
+    found = {}
+
+    def play(seed, env):
+        found[seed] = list(episode(env, seed))
+
+    threads = [
+        threading.Thread(target=play, args=(seed, env)) for seed, env in enumerate(environments())
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed, expected in enumerate(alone):
+        for one, other in zip(expected, found[seed], strict=True):
+            assert_same_rows(one, other)
+
+
+def test_espers_own_world_stays_the_users():
+    before = esper.current_world
+    mine = esper.create_entity()
+    try:
+        env = GridEnv(meadow(), world="object")
+        list(episode(env, 0, steps=5))
+        assert esper.current_world == before
+        assert list(esper.get_entities()) == [mine]
+        with pytest.raises(RuleError):
+            list(episode(GridEnv(meadow(how=7), world="object"), 0))
+        assert esper.current_world == before
+    finally:
+        esper.delete_entity(mine, immediate=True)
+
+
+@pytest.mark.slow
+def test_worlds_that_are_gone_leave_nothing_behind():
+    ObjectWorld(meadow().layout)
+    gc.collect()
+    names = len(esper.list_worlds())
+    for _ in range(5):
+        env = GridEnv(meadow(), world="object", render_mode="ansi")
+        env.reset(seed=0)
+        env.render()
+        del env
+        gc.collect()
+        ObjectWorld(meadow().layout)  # where what is gone is let go
+        gc.collect()
+    assert len(esper.list_worlds()) <= names
+
+
+# ---- esper's own style -------------------------------------------------------------------------
+
+PROCESSOR = '''
+import esper
+
+from components import Agent, Door, Position
+from gv_engine import TRANSITION, system
+from systems.queries import ahead
+
+
+class CloseDoors(esper.Processor):
+    def __init__(self, every: int = 2) -> None:
+        self.every = every
+
+    def process(self) -> None:
+        if self.world.steps % self.every == 0:
+            for entity, (position, door) in esper.get_components(Position, Door):
+                door.status = 1
+
+
+@system(TRANSITION)
+def close_doors(w, agent, every: int = 2):
+    """Doors do not stay open."""
+    if w.steps % every == 0:
+        for e in range(1, w.capacity):
+            if w.door.has[e]:
+                w.door.status[e] = 1
+'''
+
+
+def test_a_processor_is_a_system(tmp_path):
+    (tmp_path / "rules.py").write_text(PROCESSOR)
+    levels = [
+        Scenario.load(
+            {
+                **RULES,
+                "map": "d.^.d\n.d.d.",
+                "transition_functions": [
+                    "move_agent",
+                    "turn_agent",
+                    {"name": f"./rules.py:{rule}", "every": 3},
+                    "actuate_door",
+                ],
+            },
+            tmp_path,
+        )
+        for rule in ("CloseDoors", "close_doors")
+    ]
+    one, other = (list(episode(GridEnv(level, world="object"), 3)) for level in levels)
+    opened = 0
+    for row, twin in zip(one, other, strict=True):
+        assert_same_rows(row, twin)
+        opened += int((row["door"]["has"] & (row["door"]["status"] == 0)).sum())
+    assert opened
+
+
+@pytest.mark.compiled
+@given(st.integers(0, 2**32))
+@settings(max_examples=10)
+def test_a_seed_is_an_episode(seed):
+    envs = [GridEnv(meadow(), world=world) for world in ("object", "compiled", "object")]
+    for row, *others in zip(*(episode(env, seed, steps=15) for env in envs), strict=True):
+        for other in others:
+            assert_same_rows(row, other)
